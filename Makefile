@@ -1,0 +1,64 @@
+# Two commands do everything: `make demo` shows the system at work, `make test` proves it.
+# Every target sets up .venv by itself when it is missing or when setup.py has changed.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+SF     ?= 0.1
+
+# PySpark starts its workers with this interpreter; without it they would take whatever `python3` is.
+export PYSPARK_PYTHON := $(abspath $(PY))
+export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
+
+.PHONY: help setup demo test test-quick test-long check format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo        the paper's store example and a TPC-H query, with their lineage (SF=$(SF))"
+	@echo "make test        all tests            make test-quick  under two minutes"
+	@echo "make test-long   thousands of random queries against the oracle"
+	@echo "make check       formatter, linter, types"
+	@echo "make bench       overhead of lineage as ratios (see docs/performance.md)"
+	@echo "make clean       remove .venv and generated data"
+
+setup: $(READY)
+
+$(READY): setup.py pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "forward_lineage needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) …"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(PY) -m forward_lineage demo --scale $(SF)
+
+test: $(READY)
+	@$(PY) -m forward_lineage.java
+	@$(PY) -m pytest -m "not long"
+
+test-quick: $(READY)
+	@$(PY) -m forward_lineage.java
+	@$(PY) -m pytest -m "not long and not slow"
+
+test-long: $(READY)
+	@$(PY) -m forward_lineage.java
+	@$(PY) -m pytest -m long
+
+check: $(READY)
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+format: $(READY)
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix .
+
+bench: $(READY)
+	@$(PY) -m forward_lineage.java
+	@$(PY) -m tests.bench.capture
+
+clean:
+	rm -rf $(VENV) .data .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

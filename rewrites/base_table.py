@@ -1,0 +1,23 @@
+"""What the rules need to know about a base table: its columns, where its rows are read, and what identifies a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """A table whose rows carry ids.
+
+    Attributes:
+        name: the name that queries use, one to three parts joined by dots; it also names the field of `DL`.
+        columns: the user's columns in order, as Spark spells them.
+        relation: Spark SQL that stands after FROM and yields at least `columns`, e.g. ``sales`` or ``parquet.`/data/x```.
+        row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT: non-negative, unique,
+            never NULL. [Zhang 2007, §3, the global function id(t)]
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    relation: str
+    row_id: str

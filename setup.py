@@ -1,0 +1,52 @@
+"""Packaging. Tool settings live in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+RUNTIME = [
+    "pyspark>=4.3,<4.4",  # the kernel is compiled against Catalyst internals
+    "sqlglot>=30.30,<30.31",  # a patch series: what it prints is part of our contract
+    "sqlparse>=0.5",
+    "pyarrow>=17",
+    "numpy>=1.26",
+    "pyroaring>=1.0",
+    "dd>=0.6",
+    "click>=8.1",
+    "rich>=13.7",
+]
+TPCH = ["tpchgen-cli>=4.0"]
+DEV = [
+    *TPCH,
+    "pytest>=8.3",
+    "pytest-timeout>=2.3",
+    "hypothesis>=6.100",
+    "ruff>=0.14",
+    "mypy>=1.18",
+]
+
+setup(
+    name="forward_lineage",
+    version="0.1.0",
+    description="Spark SQL whose every result row says which base rows it was made of",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.11",
+    packages=find_packages(
+        include=[
+            f"{top}{rest}"
+            for top in ("forward_lineage", "udafs", "rewrites", "tpch_queries", "walmart_demo")
+            for rest in ("", ".*")
+        ]
+    ),
+    package_data={
+        "udafs": ["scala/*.scala", "FORMAT.md", "py.typed"],
+        "rewrites": ["py.typed"],
+        "forward_lineage": ["py.typed", "log4j2.properties"],
+        "tpch_queries": ["*.sql", "*.md"],
+        "walmart_demo": ["*.sql", "*.md"],
+    },
+    install_requires=RUNTIME,
+    extras_require={"tpch": TPCH, "dev": DEV},
+    entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
+)

@@ -1,0 +1,1 @@
+"""Layer 0: lineage-set encodings, and the Spark kernel with `dlunion` that computes them."""
