@@ -12,9 +12,11 @@ class BaseTable:
     Attributes:
         name: the name that queries use, one to three parts joined by dots; it also names the field of `DL`.
         columns: the user's columns in order, as Spark spells them.
-        relation: Spark SQL that stands after FROM and yields at least `columns`, e.g. ``sales`` or ``parquet.`/data/x```.
-        row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT: non-negative, unique,
-            never NULL. [Zhang 2007, §3, the global function id(t)]
+        relation: Spark SQL that stands after FROM and yields at least `columns`,
+            e.g. ``sales`` or ``parquet.`/data/x```.
+        row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT:
+            non-negative, unique, never NULL. [Zhang 2007, §3, the global function id(t)]
+
     """
 
     name: str

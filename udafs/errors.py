@@ -23,6 +23,7 @@ class LineageError(Exception):
         what: what was found, as one clause without a full stop.
         at: where in the user's SQL, when the cause stands in SQL.
         instead: what the user can do, as one sentence.
+
     """
 
     def __init__(self, what: str, *, at: Position | None = None, instead: str | None = None) -> None:

@@ -1,0 +1,28 @@
+"""One Spark session for the whole suite; real TPC-H data, generated once and reused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage.local_spark import local_session
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    home = tmp_path_factory.mktemp("spark")
+    session = local_session(
+        "forward_lineage tests",
+        master="local[2]",
+        driver_memory="2g",
+        log=home / "spark.log",
+        spark__sql__shuffle__partitions="2",
+        spark__sql__warehouse__dir=str(home / "warehouse"),
+    )
+    yield session
+    session.stop()
