@@ -1,0 +1,233 @@
+"""What a rewrite needs to know about tables: their columns, where their rows are read, and what identifies a row.
+
+A `Catalog` is plain data: it needs no Spark, and `rewrite_sql` reads nothing else. A live session builds its own from what
+was registered (`ForwardLineage.catalog`); others write one down, in Python or as JSON, or point at a folder of Parquet files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forward_lineage.spark_names import data_source, quoted, quoted_name, split_name
+from rewrites.base_table import BaseTable
+from udafs.errors import LineageError
+
+ENTRY = (
+    'An entry is {"columns": […], "key": "an integer column"}, {"path": "a Parquet file"} or '
+    '{"columns": […], "relation": "…", "row_id": "…"}.'
+)
+
+
+class Catalog:
+    """Base tables by name, without regard to case, as Spark resolves them.
+
+    Args:
+        tables: base tables, or what their JSON would say, by name:
+            ``Catalog({"sales": {"columns": ["t_id", "price"], "key": "t_id"}})``.
+
+    Raises:
+        LineageError: an entry that says too little, or the same name twice.
+
+    """
+
+    def __init__(self, tables: Iterable[BaseTable] | Mapping[str, BaseTable | Mapping[str, Any]] = ()) -> None:
+        self._tables: dict[tuple[str, ...], BaseTable] = {}
+        self._names: dict[tuple[str, ...], str] = {}
+        if isinstance(tables, Mapping):
+            for name, entry in tables.items():
+                self.add(entry if isinstance(entry, BaseTable) else _from_entry(name, entry, Path()))
+        else:
+            for table in tables:
+                self.add(table)
+
+    def add(self, table: BaseTable, *, aliases: Iterable[str] = ()) -> None:
+        """Add a base table, which queries may also call by one of the aliases.
+
+        Raises:
+            LineageError: the name is taken.
+
+        """
+        names = {split_name(name) for name in (table.name, *aliases)}
+        for name in names:
+            if name in self._tables:
+                raise LineageError(f"table {'.'.join(name)} is in the catalog already")
+        for name in names:
+            self._tables[name] = table
+        self._names[split_name(table.name)] = table.name
+
+    def register(self, name: str, columns: Sequence[str], *, key: str) -> None:
+        """Add a table that Spark knows by this name and whose rows a unique, non-negative integer column identifies.
+
+        Raises:
+            LineageError: the key is not one of the columns, or the name is taken.
+
+        """
+        self.add(key_table(name, columns, key))
+
+    def find(self, parts: Sequence[str]) -> BaseTable | None:
+        """Return the base table that a name of one to three parts means, or None."""
+        return self._tables.get(tuple(part.lower() for part in parts))
+
+    def names(self) -> list[str]:
+        """Return the names as they were given, in that order."""
+        return list(self._names.values())
+
+    def nearest(self, parts: Sequence[str]) -> list[str]:
+        """Return up to three names that look like this one, the likeliest first."""
+        wanted = ".".join(parts).lower()
+        by_spelling = {name.lower(): name for name in self.names()}
+        close = difflib.get_close_matches(wanted, by_spelling, n=3)
+        return [by_spelling[spelling] for spelling in close]
+
+    def __iter__(self) -> Iterator[BaseTable]:
+        return (self._tables[key] for key in self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and split_name(name) in self._tables
+
+    def __repr__(self) -> str:
+        return f"Catalog({', '.join(self.names())})"
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Catalog:
+        """Read a JSON file of entries by table name; relative paths start at the file's folder.
+
+        Raises:
+            LineageError: the file is missing, is not JSON, or an entry says too little.
+
+        """
+        path = Path(path)
+        try:
+            entries = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise LineageError(f"there is no catalog file {path}") from None
+        except (ValueError, OSError) as error:
+            raise LineageError(f"{path} cannot be read as a JSON catalog: {error}") from None
+        if not isinstance(entries, dict):
+            raise LineageError(f"{path} is not a JSON object of tables by name", instead=ENTRY)
+        catalog = cls()
+        for name, entry in entries.items():
+            catalog.add(_from_entry(name, entry, path.parent))
+        return catalog
+
+    def to_json(self, path: str | Path) -> None:
+        """Write every table with its columns, relation and row id; `from_json` reads it back."""
+        entries = {
+            table.name: {"columns": list(table.columns), "relation": table.relation, "row_id": table.row_id}
+            for table in self
+        }
+        Path(path).write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_parquet(cls, folder: str | Path) -> Catalog:
+        """Take every Parquet file in a folder, and every subfolder that holds one, as a table; ids are row positions.
+
+        Raises:
+            LineageError: there is no such folder, it holds no Parquet file, or a table has several files, whose
+                positions need a manifest (`ForwardLineage.register` writes one).
+
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise LineageError(f"there is no folder {folder}")
+        catalog = cls()
+        for entry in sorted(folder.iterdir()):
+            if entry.name.startswith((".", "_")):
+                continue
+            if entry.is_dir() or entry.suffix == ".parquet":
+                files = _parquet_files(entry)
+                if files:
+                    catalog.add(parquet_table(entry.name.removesuffix(".parquet"), entry, files))
+        if not len(catalog):
+            raise LineageError(f"no Parquet file in {folder}")
+        return catalog
+
+
+def key_table(name: str, columns: Sequence[str], key: str, *, relation: str | None = None) -> BaseTable:
+    """Describe a table whose rows an integer column identifies.
+
+    Raises:
+        LineageError: the key is not one of the columns.
+
+    """
+    by_spelling = {column.lower(): column for column in columns}
+    if key.lower() not in by_spelling:
+        close = difflib.get_close_matches(key.lower(), by_spelling, n=3) or list(by_spelling)[:8]
+        known = ", ".join(by_spelling[spelling] for spelling in close)
+        raise LineageError(f"table {name} has no column {key}", instead=f"It has {known}.")
+    relation = relation or quoted_name(name)
+    return BaseTable(name, tuple(columns), relation, f"CAST({quoted(by_spelling[key.lower()])} AS BIGINT)")
+
+
+def parquet_table(name: str, path: Path, files: Sequence[Path]) -> BaseTable:
+    """Describe a table that is one Parquet file, in `path`; its rows are identified by their position.
+
+    Raises:
+        LineageError: there are several files, or the one is not Parquet.
+
+    """
+    if len(files) > 1:
+        raise LineageError(
+            f"table {name} has {len(files)} Parquet files, and positions across files need a manifest",
+            instead=f'Register it in a session: lineage.register("{name}", path="{path}").',
+        )
+    columns = parquet_columns(files[0])
+    return BaseTable(name, columns, data_source("parquet", files[0].resolve()), "_metadata.row_index")
+
+
+def parquet_columns(file: Path) -> tuple[str, ...]:
+    """Read the columns from a Parquet footer.
+
+    Raises:
+        LineageError: the file is missing or is not Parquet.
+
+    """
+    import pyarrow as arrow  # noqa: PLC0415 - a catalog from JSON should not wait for it
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        return tuple(parquet.read_schema(file).names)
+    except FileNotFoundError:
+        raise LineageError(f"there is no file {file}") from None
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).split(".")[0]
+        raise LineageError(f"{file} cannot be read as Parquet: {reason}") from None
+
+
+def _parquet_files(entry: Path) -> list[Path]:
+    if entry.is_file():
+        return [entry]
+    return sorted(
+        file
+        for file in entry.rglob("*.parquet")
+        if not any(part.startswith((".", "_")) for part in file.relative_to(entry).parts)
+    )
+
+
+def _from_entry(name: str, entry: object, folder: Path) -> BaseTable:
+    """Build a base table from what a JSON entry says."""
+    if not isinstance(entry, Mapping):
+        raise LineageError(f"the entry of table {name} is not an object", instead=ENTRY)
+    columns = entry.get("columns")
+    if columns is not None and (
+        isinstance(columns, str) or not columns or not all(isinstance(column, str) for column in columns)
+    ):
+        raise LineageError(f"the columns of table {name} are not a list of names", instead=ENTRY)
+    match sorted(set(entry) - {"columns"}):
+        case ["path"] if columns is None:
+            path = folder / str(entry["path"])
+            if not path.exists():
+                raise LineageError(f"table {name}: there is no {path}")
+            return parquet_table(name, path, _parquet_files(path) or [path])
+        case ["key"] if columns:
+            return key_table(name, columns, str(entry["key"]))
+        case ["relation", "row_id"] if columns:
+            return BaseTable(name, tuple(columns), str(entry["relation"]), str(entry["row_id"]))
+    raise LineageError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)

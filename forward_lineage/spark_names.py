@@ -1,0 +1,77 @@
+"""Names as Spark SQL writes them: identifiers, names of several parts, paths as relations."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from udafs.errors import LineageError
+
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`\s]+)")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_GLOB = re.compile(r"([*?\[\]{}\\])")
+
+_WORD = re.compile(r"\w+")
+
+# What Spark reserves under `spark.sql.ansi.enforceReservedKeywords`; a test compares this list with Spark's own.
+RESERVED = frozenset(
+    _WORD.findall("""
+    ALL AND ANY AS AUTHORIZATION BOTH CALL CASE CAST CHECK COLLATE COLLATION COLLATIONS COLUMN CONSTRAINT CREATE CROSS
+    CURRENT_DATE CURRENT_PATH CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ELSE END ESCAPE EXCEPT
+    EXECUTE FALSE FETCH FILTER FOR FOREIGN FROM FULL GRANT GROUP HAVING IN INNER INTERSECT INTO IS JOIN LATERAL LEADING
+    LEFT LOCALTIME NATURAL NOT NULL OFFSET ON ONLY OR ORDER OUTER OVERLAPS PRIMARY RECURSIVE REFERENCES RIGHT SELECT
+    SESSION_USER SOME SQL TABLE THEN TIME TO TRAILING UNION UNIQUE UNKNOWN USER USING WHEN WHERE WITH WITHIN
+    """)
+)
+# Not reserved, but some parser or other takes them for the beginning of something.
+_AMBIGUOUS = frozenset(
+    _WORD.findall("""
+    ANTI ARRAY DATE EXISTS EXTRACT IF INTERVAL LIMIT LOCALTIMESTAMP MAP MINUS PIVOT QUALIFY RANGE ROW SEMI SORT STRUCT
+    TABLESAMPLE TIMESTAMP TRUE UNPIVOT VALUES WINDOW
+    """)
+)
+
+
+def quoted(identifier: str) -> str:
+    """Write an identifier so that Spark reads it as one, in backticks where it needs them."""
+    if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED | _AMBIGUOUS:
+        return identifier
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
+    """Split a name of one to three parts at its dots, backticks aside; lower case unless told otherwise.
+
+    Raises:
+        LineageError: it is not such a name.
+
+    """
+    parts: list[str] = []
+    at = 0
+    while match := _PART.match(name, at):
+        parts.append(match[1].replace("``", "`") if match[1] else match[2])
+        at = match.end()
+        if at == len(name) or name[at] != ".":
+            break
+        at += 1
+    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3:
+        raise LineageError(
+            f"{name!r} is not a table name", instead="Use one to three parts with dots between, odd ones in backticks."
+        )
+    return tuple(parts) if keep_case else tuple(part.lower() for part in parts)
+
+
+def quoted_name(name: str) -> str:
+    """Write a table name of one to three parts for use in SQL."""
+    return ".".join(quoted(part) for part in split_name(name, keep_case=True))
+
+
+def data_source(file_format: str, path: str | Path) -> str:
+    """Write the files under a path as a relation, e.g. ``parquet.`/data/x```; no glob is read into the path."""
+    literal = _GLOB.sub(r"\\\1", str(path))
+    return f"{file_format}.`{literal.replace('`', '``')}`"
+
+
+def string_literal(text: str) -> str:
+    """Write a string so that Spark reads back exactly this text."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
