@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage.local_spark import local_session
+from tpch_queries.data import generate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -26,3 +27,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def tpch() -> Path:
+    """The folder with the eight TPC-H tables at scale factor 0.01, `<table>.parquet` each."""
+    return generate(0.01, REPOSITORY / ".data" / "tpch" / "sf0.01")

@@ -1,0 +1,14 @@
+-- Zhang 2007, appendix A, S2 (reconstructed, see README.md): three tables.
+select
+  c_name,
+  o_orderdate,
+  l_shipdate
+from
+  customer,
+  lineitem,
+  orders
+where
+  o_orderkey = l_orderkey
+  and c_custkey = o_custkey
+  and o_orderdate >= date '1994-01-01'
+  and o_orderdate <= date '1994-01-01' + interval '3 day'
