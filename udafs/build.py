@@ -1,0 +1,120 @@
+"""Compile the kernel: Scala sources in, one jar out, cached for each Spark and each state of the sources.
+
+The compiler is the one that PySpark ships among its own jars, so a Java runtime is all it takes (some six seconds, once).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pyspark
+
+from udafs.errors import LineageError
+
+SOURCES = Path(__file__).with_name("scala")
+CACHE_VARIABLE = "FORWARD_LINEAGE_CACHE"
+_CATALYST = re.compile(r"spark-catalyst_(?P<scala>[\d.]+)-(?P<spark>.+)\.jar")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest date a jar can hold: equal sources give equal jars
+
+
+def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path:
+    """Return the kernel's jar, compiled first when the cache has none for this Spark and these sources.
+
+    Args:
+        output: where to put a copy of the jar; by default the jar stays in the cache.
+        sources: folder of the Scala files.
+
+    Returns:
+        Path of the jar: ``output`` when given, else its place in the cache (``$FORWARD_LINEAGE_CACHE``, else
+        ``forward_lineage`` in the user's cache folder).
+
+    Raises:
+        LineageError: no Java, no compiler among Spark's jars, or a source that does not compile (with what the compiler said).
+
+    """
+    jars = _spark_jars()
+    cached = _cache_folder() / f"kernel-{_spark_version(jars)}-{_hash(sources)}.jar"
+    if not cached.exists():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent, prefix="building-") as folder:
+            classes = Path(folder) / "classes"
+            classes.mkdir()
+            _compile(sources, jars, classes)
+            _publish(_pack(classes, Path(folder) / "kernel.jar"), cached)
+    if output is None:
+        return cached
+    output.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(cached, output)
+    return output
+
+
+def _publish(jar: Path, cached: Path) -> None:
+    """Rename, so that another process sees the whole jar or none; who comes second replaces it by an equal one."""
+    jar.replace(cached)
+
+
+def _cache_folder() -> Path:
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    user = os.environ.get("XDG_CACHE_HOME")
+    return (Path(user) if user else Path.home() / ".cache") / "forward_lineage"
+
+
+def _spark_jars() -> Path:
+    home = os.environ.get("SPARK_HOME")
+    return (Path(home) if home else Path(pyspark.__file__).parent) / "jars"
+
+
+def _spark_version(jars: Path) -> str:
+    for jar in sorted(jars.glob("spark-catalyst_*.jar")):
+        if match := _CATALYST.fullmatch(jar.name):
+            return match["spark"]
+    raise LineageError(f"no Spark in {jars}", instead="Install pyspark, or point SPARK_HOME at a Spark distribution.")
+
+
+def _hash(sources: Path) -> str:
+    digest = hashlib.sha256()
+    for source in _scala_files(sources):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _scala_files(sources: Path) -> list[Path]:
+    files = sorted(sources.glob("*.scala"))
+    if not files:
+        raise LineageError(f"no Scala sources in {sources}", instead="Install forward_lineage again.")
+    return files
+
+
+def _compile(sources: Path, jars: Path, classes: Path) -> None:
+    java = _java()
+    options = ["-usejavacp", "-deprecation", "-feature", "-opt:l:method", "-d", str(classes)]
+    files = [str(file) for file in _scala_files(sources)]
+    command = [java, "-cp", f"{jars}/*", "scala.tools.nsc.Main", *options, *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip()
+        raise LineageError(f"the kernel does not compile against the Spark in {jars}; the compiler says:\n{said}\n")
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if java is None:
+        raise LineageError("there is no java to compile the kernel with", instead="Install Java 17 or set JAVA_HOME.")
+    return java
+
+
+def _pack(classes: Path, jar: Path) -> Path:
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path for path in classes.rglob("*") if path.is_file()):
+            archive.writestr(zipfile.ZipInfo(file.relative_to(classes).as_posix(), _EPOCH), file.read_bytes())
+    return jar

@@ -1,0 +1,57 @@
+package org.apache.spark.sql.forwardlineage
+
+/**
+ * Which bytes a set becomes. `auto` takes the shortest encoding, on a tie the lowest tag; `bdd` and `set` force one.
+ * Canonical: the bytes depend on the set and the setting only (FORMAT.md).
+ */
+object Encoding {
+  val Key = "spark.forward_lineage.encoding"
+  val Auto = 0
+  val Set = 1
+  val Bdd = 2
+  private val Names = Seq("auto", "set", "bdd")
+
+  def parse(name: String): Int = {
+    val setting = Names.indexOf(name.trim.toLowerCase(java.util.Locale.ROOT))
+    if (setting < 0) throw new IllegalArgumentException(s"$Key is '$name'; it can be ${Names.mkString(", ")}.")
+    setting
+  }
+
+  /** The setting of the session that analyses the query. */
+  def current: Int = parse(org.apache.spark.sql.internal.SQLConf.get.getConfString(Key, "auto"))
+
+  def encode(ids: IdSource, setting: Int): Array[Byte] = setting match {
+    case Set => SetCodec.encode(ids, checked(SetCodec.sizeOf(ids)))
+    case Bdd => LineageErrors.tooLarge("the bdd encoding is not written yet")
+    case _ => shortest(ids)
+  }
+
+  def empty(setting: Int): Array[Byte] = encode(new SortedIds(Array.emptyLongArray, 0), setting)
+
+  /** {id}; a single id is never shorter as a BDD or a bitmap. */
+  def single(id: Long, setting: Int): Array[Byte] =
+    SetCodec.single(id)
+
+  private def shortest(ids: IdSource): Array[Byte] = {
+    val setSize = SetCodec.sizeOf(ids)
+    val plan = if (setSize > RoaringCodec.SmallestSize) RoaringCodec.plan(ids) else null
+    val roaringSize = if (plan == null) Long.MaxValue else plan.size
+    if (setSize <= roaringSize) SetCodec.encode(ids, checked(setSize))
+    else {
+      checked(roaringSize)
+      RoaringCodec.encode(ids, plan)
+    }
+  }
+
+  /** Whether bytes written by `SetCodec` or `RoaringCodec` surely are what `encode` gives for the same set. */
+  def isFinal(bytes: Array[Byte], setting: Int): Boolean =
+    bytes(0) == SetCodec.Tag && (setting == Set || setting == Auto && bytes.length <= ShortestOther)
+
+  /** No other encoding of a set with an id is shorter than this, whatever the set; see `RoaringCodec.SmallestSize`. */
+  private val ShortestOther = 3
+
+  private def checked(size: Long): Int = {
+    if (size > Int.MaxValue - 16) LineageErrors.tooLarge(s"a lineage value of $size bytes is beyond the 2 GiB of a BINARY")
+    size.toInt
+  }
+}

@@ -1,0 +1,183 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.util.function.{Function => JFunction}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.trees.UnaryLike
+import org.apache.spark.sql.types._
+
+/**
+ * The scalar functions. Generated code calls them through `java.util.function.Function`: the compiler of generated code looks
+ * classes up in the loader of the calling thread, and that one need not know an added jar.
+ */
+object Arguments {
+  val IdOrLineage: TypeCollection = TypeCollection(LongType, BinaryType)
+
+  /** TINYINT, SMALLINT, INT become BIGINT, an untyped NULL becomes `nullType`; the rest stays and is checked later. */
+  def widen(argument: Expression, nullType: DataType): Expression = argument.dataType match {
+    case ByteType | ShortType | IntegerType => Cast(argument, LongType)
+    case NullType => Cast(argument, nullType)
+    case _ => argument
+  }
+}
+
+/** A serialisable function object for generated code. */
+abstract class Op[A, B] extends JFunction[A, B] with Serializable
+
+/** A question to one lineage value; NULL for NULL. */
+abstract class LineageQuestion extends UnaryExpression with ExpectsInputTypes {
+  protected def op: Op[Array[Byte], Any]
+
+  override def inputTypes: Seq[AbstractDataType] = BinaryType :: Nil
+  override def nullIntolerant: Boolean = true
+  override protected def nullSafeEval(value: Any): Any = op(value.asInstanceOf[Array[Byte]])
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val function = ctx.addReferenceObj("op", op, classOf[JFunction[_, _]].getName)
+    nullSafeCodeGen(ctx, ev, value => s"${ev.value} = (${CodeGenerator.boxedType(dataType)}) $function.apply($value);")
+  }
+}
+
+/** dl_size(dl): number of ids. */
+case class DlSize(child: Expression) extends LineageQuestion {
+  override def prettyName: String = "dl_size"
+  override def dataType: DataType = LongType
+  override protected def op: Op[Array[Byte], Any] = DlSize.op
+  override protected def withNewChildInternal(newChild: Expression): DlSize = copy(child = newChild)
+}
+
+object DlSize {
+  private object op extends Op[Array[Byte], Any] { def apply(dl: Array[Byte]): Any = LineageValues.size(dl) }
+}
+
+/** dl_ids(dl): the ids, ascending. */
+case class DlIds(child: Expression) extends LineageQuestion {
+  override def prettyName: String = "dl_ids"
+  override def dataType: DataType = ArrayType(LongType, containsNull = false)
+  override protected def op: Op[Array[Byte], Any] = DlIds.op
+  override protected def withNewChildInternal(newChild: Expression): DlIds = copy(child = newChild)
+}
+
+object DlIds {
+  private object op extends Op[Array[Byte], Any] { def apply(dl: Array[Byte]): Any = LineageValues.ids(dl) }
+}
+
+/** dl_encoding(dl): 'set', 'bdd' or 'roaring'. */
+case class DlEncoding(child: Expression) extends LineageQuestion {
+  override def prettyName: String = "dl_encoding"
+  override def dataType: DataType = StringType
+  override protected def op: Op[Array[Byte], Any] = DlEncoding.op
+  override protected def withNewChildInternal(newChild: Expression): DlEncoding = copy(child = newChild)
+}
+
+object DlEncoding {
+  private object op extends Op[Array[Byte], Any] { def apply(dl: Array[Byte]): Any = LineageValues.encoding(dl) }
+}
+
+/** Two arguments, NULL when either is; the op takes them as a pair of objects. */
+abstract class LineageComparison extends BinaryExpression with ExpectsInputTypes {
+  protected def op: Op[Array[AnyRef], Any]
+
+  override def dataType: DataType = BooleanType
+  override def nullIntolerant: Boolean = true
+  override protected def nullSafeEval(a: Any, b: Any): Any = op(Array(a.asInstanceOf[AnyRef], b.asInstanceOf[AnyRef]))
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val function = ctx.addReferenceObj("op", op, classOf[JFunction[_, _]].getName)
+    nullSafeCodeGen(ctx, ev, (a, b) => s"${ev.value} = (Boolean) $function.apply(new Object[]{$a, $b});")
+  }
+}
+
+/** dl_contains(dl, id) */
+case class DlContains(left: Expression, right: Expression) extends LineageComparison {
+  override def prettyName: String = "dl_contains"
+  override def inputTypes: Seq[AbstractDataType] = Seq(BinaryType, LongType)
+  override protected def op: Op[Array[AnyRef], Any] = DlContains.op
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): DlContains = copy(left = l, right = r)
+}
+
+object DlContains {
+  private object op extends Op[Array[AnyRef], Any] {
+    def apply(arguments: Array[AnyRef]): Any =
+      LineageValues.contains(arguments(0).asInstanceOf[Array[Byte]], arguments(1).asInstanceOf[Long])
+  }
+}
+
+/** dl_intersects(a, b): whether they share an id. */
+case class DlIntersects(left: Expression, right: Expression) extends LineageComparison {
+  override def prettyName: String = "dl_intersects"
+  override def inputTypes: Seq[AbstractDataType] = Seq(BinaryType, BinaryType)
+  override protected def op: Op[Array[AnyRef], Any] = DlIntersects.op
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): DlIntersects = copy(left = l, right = r)
+}
+
+object DlIntersects {
+  private object op extends Op[Array[AnyRef], Any] {
+    def apply(arguments: Array[AnyRef]): Any =
+      LineageValues.intersects(arguments(0).asInstanceOf[Array[Byte]], arguments(1).asInstanceOf[Array[Byte]])
+  }
+}
+
+/** A lineage value out of ids and lineage values; never NULL, NULL arguments are empty sets. */
+abstract class LineageConstructor extends Expression with ExpectsInputTypes {
+  protected def setting: Int
+  override def dataType: DataType = BinaryType
+  override def nullable: Boolean = false
+
+  // The setting is not part of the SQL text.
+  override def flatArguments: Iterator[Any] = children.iterator
+  override def stringArgs: Iterator[Any] = children.iterator
+
+  override def eval(row: InternalRow): Any =
+    new UnionOp(setting)(children.map(_.eval(row).asInstanceOf[AnyRef]).toArray)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val function = ctx.addReferenceObj("op", new UnionOp(setting), classOf[JFunction[_, _]].getName)
+    val arguments = ctx.freshName("arguments")
+    val codes = children.map(_.genCode(ctx))
+    val assignments = codes.zipWithIndex.map { case (code, i) =>
+      code"""
+         |${code.code}
+         |if (!${code.isNull}) $arguments[$i] = ${code.value};
+       """.stripMargin
+    }
+    val body = assignments.foldLeft(code"Object[] $arguments = new Object[${children.size}];")(_ + _)
+    ev.copy(
+      code = body + code"byte[] ${ev.value} = (byte[]) $function.apply($arguments);",
+      isNull = org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral)
+  }
+}
+
+/** The union of boxed ids and byte arrays, encoded as `setting` says. */
+final class UnionOp(setting: Int) extends Op[Array[AnyRef], Array[Byte]] {
+  override def apply(arguments: Array[AnyRef]): Array[Byte] =
+    if (arguments.length == 1 && arguments(0).isInstanceOf[java.lang.Long]) {
+      LineageValues.single(arguments(0).asInstanceOf[Long], setting)
+    } else {
+      val state = new UnionState
+      for (argument <- arguments) argument match {
+        case null =>
+        case id: java.lang.Long => state.addId(id)
+        case value => state.addValue(value.asInstanceOf[Array[Byte]])
+      }
+      state.result(setting)
+    }
+}
+
+/** dl_of(id): {id}, and {} for NULL. */
+case class DlOf(child: Expression, protected val setting: Int) extends LineageConstructor with UnaryLike[Expression] {
+  override def prettyName: String = "dl_of"
+  override def inputTypes: Seq[AbstractDataType] = LongType :: Nil
+  override protected def withNewChildInternal(newChild: Expression): DlOf = copy(child = newChild)
+}
+
+/** dl_union(a, b, ...): the union of any number of ids and lineage values. */
+case class DlUnionAll(children: Seq[Expression], protected val setting: Int) extends LineageConstructor {
+  override def prettyName: String = "dl_union"
+  override def inputTypes: Seq[AbstractDataType] = children.map(_ => Arguments.IdOrLineage)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): DlUnionAll =
+    copy(children = newChildren)
+}

@@ -1,0 +1,66 @@
+package org.apache.spark.sql.forwardlineage
+
+/**
+ * How ids travel between buffers and codecs: always strictly ascending, in slices of a primitive array, so that each side
+ * runs a plain loop. A 2^16 block of ids (equal `id >>> 16`) is never split over two slices.
+ */
+abstract class IdConsumer {
+  def accept(ids: Array[Long], from: Int, until: Int): Unit
+}
+
+/** A finite set of ids that can be read more than once. */
+trait IdSource {
+  def count: Long
+
+  /** The largest id; only when `count > 0`. */
+  def largest: Long
+  def foreach(consumer: IdConsumer): Unit
+}
+
+/** Ids out of a decoder, in no particular order as far as the receiver knows. */
+abstract class IdSink {
+
+  /** `id` is known not to be negative. */
+  def add(id: Long): Unit
+
+  /** Adds from .. last, both inclusive, within one 2^16 block. */
+  def addRun(from: Long, last: Long): Unit = {
+    var id = from
+    while (id <= last) {
+      add(id)
+      id += 1
+    }
+  }
+
+  /** Adds the ids whose bits are set in 1024 words; `key` is their common `id >>> 16`. */
+  def addBitmap(key: Long, words: Array[Long]): Unit = {
+    var i = 0
+    while (i < words.length) {
+      var word = words(i)
+      val base = key << 16 | i.toLong << 6
+      while (word != 0) {
+        add(base | java.lang.Long.numberOfTrailingZeros(word))
+        word &= word - 1
+      }
+      i += 1
+    }
+  }
+}
+
+/** The first `n` of `ids`, strictly ascending. */
+final class SortedIds(ids: Array[Long], n: Int) extends IdSource {
+  override def count: Long = n
+  override def largest: Long = ids(n - 1)
+  override def foreach(consumer: IdConsumer): Unit = if (n > 0) consumer.accept(ids, 0, n)
+}
+
+/** Collects ids of a decoder that gives them in ascending order. */
+final class ArraySink(size: Int) extends IdSink {
+  val ids = new Array[Long](size)
+  private var n = 0
+
+  override def add(id: Long): Unit = {
+    ids(n) = id
+    n += 1
+  }
+}

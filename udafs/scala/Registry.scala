@@ -1,0 +1,146 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.{AnalysisException, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.CatalogManager
+import org.apache.spark.sql.types.{BinaryType, LongType}
+
+/** One SQL function: how many arguments, how it is built, and what DESCRIBE FUNCTION says. */
+private final case class SqlFunction(
+    name: String,
+    arity: Option[Int], // None: one or more
+    build: Seq[Expression] => Expression,
+    implementation: Class[_],
+    group: String,
+    usage: String,
+    examples: String) {
+
+  /** Where Spark keeps temporary functions: system.session. */
+  def identifier: FunctionIdentifier =
+    FunctionIdentifier(name, Some(CatalogManager.SESSION_NAMESPACE), Some(CatalogManager.SYSTEM_CATALOG_NAME))
+
+  def builder: FunctionBuilder = { arguments =>
+    if (!arity.fold(arguments.nonEmpty)(_ == arguments.size)) {
+      throw new AnalysisException(
+        "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+        Map(
+          "functionName" -> s"`$name`",
+          "expectedNum" -> arity.fold("> 0")(_.toString),
+          "actualNum" -> arguments.size.toString,
+          "docroot" -> "https://spark.apache.org/docs/latest"))
+    }
+    build(arguments)
+  }
+
+  def info: ExpressionInfo = new ExpressionInfo(
+    implementation.getName, null, name, usage, "", s"\n    Examples:\n$examples  ", "", group, "", "", "scala_udf")
+}
+
+/** All functions in one table: `attach`, the extension and DESCRIBE FUNCTION read it. */
+object Registry {
+  private val functions: Seq[SqlFunction] = Seq(
+    SqlFunction(
+      "dlunion",
+      Some(1),
+      arguments => DlUnion(Arguments.widen(arguments.head, LongType), Encoding.current),
+      classOf[DlUnion],
+      "agg_funcs",
+      "_FUNC_(expr) - Returns the union of the row ids (BIGINT) or lineage values (BINARY) of a group, as a lineage value. " +
+        "NULLs are ignored; a group without any has the empty lineage.",
+      """      > SELECT dl_ids(_FUNC_(id)) FROM VALUES (3L), (1L), (3L) AS t(id);
+        |       [1,3]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_union",
+      None,
+      arguments => DlUnionAll(arguments.map(Arguments.widen(_, LongType)), Encoding.current),
+      classOf[DlUnionAll],
+      "misc_funcs",
+      "_FUNC_(expr, ...) - Returns the union of row ids (BIGINT) and lineage values (BINARY) as a lineage value. " +
+        "NULL counts as the empty set.",
+      """      > SELECT dl_ids(_FUNC_(dl_of(7), 3, NULL));
+        |       [3,7]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_of",
+      Some(1),
+      arguments => DlOf(Arguments.widen(arguments.head, LongType), Encoding.current),
+      classOf[DlOf],
+      "misc_funcs",
+      "_FUNC_(id) - Returns the lineage value {id}; the empty one for NULL.",
+      """      > SELECT dl_ids(_FUNC_(7));
+        |       [7]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_size",
+      Some(1),
+      arguments => DlSize(Arguments.widen(arguments.head, BinaryType)),
+      classOf[DlSize],
+      "misc_funcs",
+      "_FUNC_(dl) - Returns the number of row ids in the lineage value `dl`.",
+      """      > SELECT _FUNC_(dl_union(7, 3, 7));
+        |       2
+        |""".stripMargin),
+    SqlFunction(
+      "dl_ids",
+      Some(1),
+      arguments => DlIds(Arguments.widen(arguments.head, BinaryType)),
+      classOf[DlIds],
+      "misc_funcs",
+      "_FUNC_(dl) - Returns the row ids of the lineage value `dl` as an array, ascending.",
+      """      > SELECT _FUNC_(dl_union(7, 3, 7));
+        |       [3,7]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_contains",
+      Some(2),
+      arguments => DlContains(Arguments.widen(arguments.head, BinaryType), Arguments.widen(arguments(1), LongType)),
+      classOf[DlContains],
+      "misc_funcs",
+      "_FUNC_(dl, id) - Returns whether the row id is in the lineage value `dl`.",
+      """      > SELECT _FUNC_(dl_union(7, 3), 3);
+        |       true
+        |""".stripMargin),
+    SqlFunction(
+      "dl_intersects",
+      Some(2),
+      arguments => DlIntersects(Arguments.widen(arguments.head, BinaryType), Arguments.widen(arguments(1), BinaryType)),
+      classOf[DlIntersects],
+      "misc_funcs",
+      "_FUNC_(a, b) - Returns whether two lineage values share a row id.",
+      """      > SELECT _FUNC_(dl_union(7, 3), dl_of(3));
+        |       true
+        |""".stripMargin),
+    SqlFunction(
+      "dl_row_id",
+      Some(2),
+      arguments => RowPosition(arguments.head, arguments(1)),
+      classOf[RowPosition],
+      "misc_funcs",
+      "_FUNC_(manifest, _metadata) - Returns the row id of a Parquet row by its position in the registered files of its table.",
+      """      > SELECT _FUNC_('lineage_home/tables/events/1.json', _metadata) FROM events;
+        |       0
+        |""".stripMargin),
+    SqlFunction(
+      "dl_encoding",
+      Some(1),
+      arguments => DlEncoding(Arguments.widen(arguments.head, BinaryType)),
+      classOf[DlEncoding],
+      "misc_funcs",
+      "_FUNC_(dl) - Returns the encoding of the lineage value `dl`: set, bdd or roaring.",
+      """      > SELECT _FUNC_(dl_of(7));
+        |       set
+        |""".stripMargin))
+
+  /** Registers every function in a running session; harmless when done before. */
+  def attach(session: SparkSession): Unit =
+    for (function <- functions)
+      session.sessionState.functionRegistry.registerFunction(function.identifier, function.info, function.builder)
+
+  def inject(extensions: SparkSessionExtensions): Unit =
+    for (function <- functions)
+      extensions.injectFunction((function.identifier, function.info, function.builder))
+}

@@ -1,0 +1,99 @@
+package org.apache.spark.sql.forwardlineage
+
+/** Tag 00: sorted ids as delta varints (FORMAT.md). */
+object SetCodec {
+  val Tag = 0
+
+  /** Bytes of the whole value, tag included. */
+  def sizeOf(ids: IdSource): Long = {
+    val sizer = new Sizer
+    ids.foreach(sizer)
+    1L + Varint.size(ids.count) + sizer.size
+  }
+
+  /** @param size what `sizeOf` gave */
+  def encode(ids: IdSource, size: Int): Array[Byte] = {
+    val writer = new Writer(new Array[Byte](size), ids.count)
+    ids.foreach(writer)
+    writer.bytes
+  }
+
+  /** {id} */
+  def single(id: Long): Array[Byte] = {
+    val bytes = new Array[Byte](2 + Varint.size(id))
+    bytes(1) = 1
+    Varint.write(bytes, 2, id)
+    bytes
+  }
+
+  /** Number of ids, after the tag; never more than the bytes that follow it. */
+  def readCount(reader: ByteReader): Int = {
+    val at = reader.position
+    val count = reader.varint("the number of ids")
+    if (count > reader.remaining) LineageErrors.corrupt(s"$count ids announced, ${reader.remaining} bytes follow", at)
+    count.toInt
+  }
+
+  def decode(reader: ByteReader, sink: IdSink): Unit = {
+    var left = readCount(reader)
+    var previous = -1L
+    while (left > 0) {
+      previous = nextId(reader, previous)
+      sink.add(previous)
+      left -= 1
+    }
+    reader.expectEnd()
+  }
+
+  def nextId(reader: ByteReader, previous: Long): Long = {
+    val id = previous + 1 + reader.varint("an id")
+    if (id < 0) LineageErrors.corrupt("an id beyond 2^63-1", reader.position)
+    id
+  }
+
+  def contains(reader: ByteReader, wanted: Long): Boolean = {
+    var left = readCount(reader)
+    var id = -1L
+    while (left > 0 && id < wanted) {
+      id = nextId(reader, id)
+      left -= 1
+    }
+    id == wanted
+  }
+
+  private final class Sizer extends IdConsumer {
+    var size = 0L
+    private var previous = -1L
+
+    override def accept(ids: Array[Long], from: Int, until: Int): Unit = {
+      var last = previous
+      var total = 0L
+      var i = from
+      while (i < until) {
+        total += Varint.size(ids(i) - last - 1)
+        last = ids(i)
+        i += 1
+      }
+      previous = last
+      size += total
+    }
+  }
+
+  private final class Writer(val bytes: Array[Byte], count: Long) extends IdConsumer {
+    private var at = Varint.write(bytes, 1, count) // bytes(0) is the tag, 0
+    private var previous = -1L
+
+    override def accept(ids: Array[Long], from: Int, until: Int): Unit = {
+      var last = previous
+      var position = at
+      var i = from
+      while (i < until) {
+        position = Varint.write(bytes, position, ids(i) - last - 1)
+        last = ids(i)
+        i += 1
+      }
+      previous = last
+      at = position
+    }
+  }
+}
