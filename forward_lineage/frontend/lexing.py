@@ -1,0 +1,148 @@
+"""The tokens of Spark SQL, cut by `sqlparse`'s lexer with Spark's lexical rules.
+
+Everything that looks at SQL before it is a tree looks at these tokens: splitting scripts, finding a trailing `LINEAGE ON`, and comparing what
+was read with what is printed. The rules are those of Spark's `SqlBaseLexer.g4`: comments nest, a hint is no comment, `''` and a
+backslash both escape, names may begin with a digit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from sqlparse import tokens as kinds
+from sqlparse.lexer import Lexer
+
+from udafs.errors import LineageError, Position
+
+HINT_START, HINT_END = "/*+", "*/"
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:l|s|y|bd|d|f)?(?!\w)"
+_RULES = [
+    (r"\s+", kinds.Whitespace),
+    (r"--(?:\\\n|[^\r\n])*", kinds.Comment.Single),
+    (r"/\*\+", kinds.Comment.Multiline.Hint),
+    (r"/\*", kinds.Comment.Multiline),  # its end is looked for by `_comment_end`: comments nest
+    (r"r'[^']*'" + r'|r"[^"]*"', kinds.String),
+    (r"'(?:[^'\\]|\\.|'')*'", kinds.String),
+    (r'"(?:[^"\\]|\\.|"")*"', kinds.String),
+    (r"`(?:[^`]|``)*`", kinds.Name.Quoted),
+    (_NUMBER, kinds.Number),
+    (r"\w+", kinds.Name),
+    (r"[;,()\[\]{}.]", kinds.Punctuation),
+    (r"<=>|<>|!=|==|<=|>=|!<|!>|\|\||\|>|->|=>|::|<<|\*/|[^\s\w'\"`]", kinds.Operator),
+]
+_COMMENT_BOUNDARY = re.compile(r"/\*(?!\+)|\*/")
+_UNCLOSED = {"'": "a string", '"': "a string", "`": "a quoted name", "/*": "a comment"}
+
+
+class Token(NamedTuple):
+    """A piece of SQL text.
+
+    Attributes:
+        kind: one of sqlparse's token types.
+        text: as the user wrote it.
+        start: offset in the text.
+
+    """
+
+    kind: kinds._TokenType
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last character."""
+        return self.start + len(self.text)
+
+    @property
+    def word(self) -> str:
+        """The text of an unquoted word in upper case; for everything else the empty string."""
+        return self.text.upper() if self.kind is kinds.Name else ""
+
+
+class SparkLexer(Lexer):
+    """sqlparse's lexer with Spark's rules in place of the built-in ones."""
+
+    def __init__(self) -> None:
+        self.clear()
+        self.set_SQL_REGEX(_RULES)
+        # A backslash also escapes a line break.
+        self._SQL_REGEX = [(re.compile(rule, re.IGNORECASE | re.DOTALL).match, kind) for rule, kind in _RULES]
+
+    def get_tokens(self, text: str, encoding: str | None = None) -> Iterator[tuple[kinds._TokenType, str]]:
+        """Yield (type, text) pairs that join to `text`. sqlparse's own loop ends a comment at the first `*/`."""
+        position = 0
+        while position < len(text):
+            for match, kind in self._SQL_REGEX:
+                found = match(text, position)
+                if found:
+                    end = _comment_end(text, position) if kind is kinds.Comment.Multiline else found.end()
+                    break
+            else:
+                kind, end = kinds.Error, position + 1
+            yield kind, text[position:end]
+            position = end
+
+
+def _comment_end(text: str, start: int) -> int:
+    depth = 0
+    for boundary in _COMMENT_BOUNDARY.finditer(text, start):
+        depth += 1 if boundary.group() == "/*" else -1
+        if depth == 0:
+            return boundary.end()
+    return len(text)
+
+
+@cache
+def _lexer() -> SparkLexer:
+    return SparkLexer()
+
+
+def lex(sql: str) -> list[Token]:
+    """Cut SQL into tokens: whitespace and comments included, so that their texts join to `sql`.
+
+    Raises:
+        LineageError: a string, quoted name or comment is not closed.
+
+    """
+    tokens, start = [], 0
+    for kind, text in _lexer().get_tokens(sql):
+        unclosed_comment = kind is kinds.Comment.Multiline and _comment_is_open(text)
+        if kind is kinds.Error or unclosed_comment:
+            what = _UNCLOSED["/*" if unclosed_comment else text]
+            raise LineageError(f"malformed SQL: {what} that begins here is not closed", at=position_at(sql, start))
+        tokens.append(Token(kind, text, start))
+        start += len(text)
+    return tokens
+
+
+def _comment_is_open(comment: str) -> bool:
+    return sum(1 if b.group() == "/*" else -1 for b in _COMMENT_BOUNDARY.finditer(comment)) > 0
+
+
+def is_blank(token: Token) -> bool:
+    """Whitespace or a comment; a hint is neither."""
+    return token.kind in (kinds.Whitespace, kinds.Comment.Single, kinds.Comment.Multiline)
+
+
+def meaningful(tokens: list[Token]) -> list[Token]:
+    """The tokens that are neither whitespace nor comments."""
+    return [token for token in tokens if not is_blank(token)]
+
+
+def without_comments(sql: str, tokens: list[Token]) -> str:
+    """The same text with comments blanked out; everything else keeps its line and column."""
+    return "".join(blank(token.text) if is_blank(token) else token.text for token in tokens)
+
+
+def blank(text: str) -> str:
+    """Spaces of the same length, line breaks kept."""
+    return "".join(c if c in "\r\n" else " " for c in text)
+
+
+def position_at(sql: str, offset: int) -> Position:
+    """Line and column of an offset, both from 1."""
+    return Position(sql.count("\n", 0, offset) + 1, offset - sql.rfind("\n", 0, offset))

@@ -1,0 +1,259 @@
+"""One SQL statement as the user wrote it: its text, its tree, and what `LINEAGE ON` asks for.
+
+`LINEAGE ON a, f(b), …` is ours, not Spark's: it may stand at the end of a statement. [Zhang 2007, §4.3, variable granularity]
+It is found among tokens, so that the words in a string, a comment or a quoted name are never taken for it, and SQL that is valid without
+it keeps its meaning: an alias `lineage` before the ON of a join stays an alias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlparse import tokens as kinds
+from sqlparse.engine.statement_splitter import StatementSplitter
+
+from forward_lineage.frontend.dialect import FaithfulSpark
+from forward_lineage.frontend.lexing import (
+    Token,
+    blank,
+    is_blank,
+    lex,
+    meaningful,
+    position_at,
+    without_comments,
+)
+from udafs.errors import LineageError, Position
+
+_EXCERPT = 40
+_QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "CREATE", "REPLACE", "INSERT", "("}
+_ENDS_A_RELATION = {"ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SELECT", "FROM", "WINDOW", "QUALIFY"}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement.
+
+    Attributes:
+        text: the user's SQL without a trailing LINEAGE ON clause and semicolon, otherwise verbatim.
+        tree: what it says, in `FaithfulSpark`; an `exp.Command` when it is not a query, CREATE or INSERT.
+        lineage_on: the expressions of LINEAGE ON; empty for ``LINEAGE ON ()``, None without the clause.
+
+    Positions of nodes (`position_of`) are those of the text given to `parse`.
+
+    """
+
+    text: str
+    tree: exp.Expression
+    lineage_on: tuple[exp.Expression, ...] | None
+
+
+def parse(sql: str) -> Statement:
+    """Parse one statement.
+
+    Args:
+        sql: Spark SQL; a trailing semicolon and a trailing LINEAGE ON clause are allowed.
+
+    Raises:
+        LineageError: nothing but blanks and comments, several statements, malformed SQL (with line and column), or SQL
+            that cannot be printed back as it was read.
+
+    """
+    tokens = lex(sql)
+    words = meaningful(tokens)
+    while words and words[-1].text == ";":
+        words.pop()
+    if not words:
+        raise LineageError("there is no SQL here", instead="Give one statement, for example SELECT * FROM sales.")
+    for token in words:
+        if token.text == ";":
+            raise LineageError(
+                "several statements where one is expected",
+                at=position_at(sql, token.start),
+                instead="Give them one by one; split_script() takes a script apart.",
+            )
+    clause = _lineage_clause(sql, words)
+    end = words[clause].start if clause is not None else words[-1].end
+    readable = without_comments(sql, tokens)
+    text = sql[:end].strip()
+    if clause == 0:
+        raise LineageError("LINEAGE ON without a query before it", at=position_at(sql, words[0].start))
+    tree = _read(sql, readable[:end], words)
+    lineage_on = None if clause is None else _granules(sql, readable[: words[-1].end], words[clause:])
+    return Statement(text, tree, lineage_on)
+
+
+def split_script(sql: str) -> list[str]:
+    """Split a script into its statements: without semicolons, and without pieces that are only comments.
+
+    Raises:
+        LineageError: a string, quoted name or comment is not closed; a `BEGIN … END` block.
+
+    """
+    tokens = lex(sql)
+    _refuse_blocks(sql, tokens)
+    # sqlparse's splitter follows keywords of other databases (CREATE … BEGIN, GO); to it every word is a mere name here.
+    pieces = StatementSplitter().process((token.kind, token.text) for token in tokens)
+    statements, start = [], 0
+    for piece in pieces:
+        end = start + len(str(piece))
+        words = [t for t in tokens if start <= t.start < end and not is_blank(t) and t.text != ";"]
+        if words:
+            statements.append(sql[words[0].start : words[-1].end])
+        start = end
+    return statements
+
+
+def position_of(node: exp.Expression) -> Position | None:
+    """Where a node stands in the text it was parsed from; None for a node made by a rewrite.
+
+    A node that has no place of its own (a join, a clause) stands where the first of its parts stands.
+    """
+    places = [part.meta for part in node.walk() if part.meta.get("line")] if not node.meta.get("line") else [node.meta]
+    if not places:
+        return None
+    first = min(places, key=lambda meta: meta["start"])
+    # sqlglot notes where a token ends.
+    return Position(first["line"], first["col"] - (first["end"] - first["start"]))
+
+
+def _read(sql: str, readable: str, words: list[Token]) -> exp.Expression:
+    first = words[0]
+    if first.text != "(" and first.word not in _QUERY_BEGINS:
+        return exp.Command(this=first.text.upper(), expression=exp.Literal.string(readable[first.end :].strip()))
+    return _parse_into(sql, readable, None)
+
+
+def _parse_into(sql: str, readable: str, into: type[exp.Expression] | None) -> exp.Expression:
+    dialect = FaithfulSpark()
+    try:
+        trees = dialect.parse_into(into, readable) if into else dialect.parse(readable)
+    except ParseError as error:
+        raise _malformed(sql, error) from None
+    except (SqlglotError, RecursionError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise LineageError(f"malformed SQL: {what}") from None
+    tree = trees[0]
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
+def _malformed(sql: str, error: ParseError) -> LineageError:
+    if not error.errors or not error.errors[0].get("line"):
+        return LineageError(f"malformed SQL: {str(error).splitlines()[0]}")
+    found = error.errors[0]
+    highlight = found["highlight"] or ""
+    line, column = found["line"], max(1, found["col"] - len(highlight) + 1)
+    text = sql.splitlines()[line - 1] if line <= sql.count("\n") + 1 else ""
+    excerpt = text[max(0, column - 1 - _EXCERPT) : column - 1 + _EXCERPT].strip()
+    return LineageError(
+        f"malformed SQL near `{highlight}` in `{excerpt}`: {found['description']}", at=Position(line, column)
+    )
+
+
+def _lineage_clause(sql: str, words: list[Token]) -> int | None:
+    """Index of the token LINEAGE that begins the clause, if there is one."""
+    depth = 0
+    for index, token in enumerate(words[:-1]):
+        depth += (token.text in "([") - (token.text in ")]") if token.kind is kinds.Punctuation else 0
+        if depth or token.word != "LINEAGE" or words[index + 1].word != "ON":
+            continue
+        if index and (words[index - 1].word == "AS" or words[index - 1].text == "."):
+            continue
+        if not _may_be_an_alias(words[:index]):
+            return index
+        if any(a.word == "LINEAGE" and b.text == "." for a, b in zip(words[index:], words[index + 1 :], strict=False)):
+            continue
+        raise LineageError(
+            "LINEAGE ON after a join without a condition: LINEAGE could also be the alias of the joined table",
+            at=position_at(sql, token.start),
+            instead="Write AS LINEAGE if it is the alias; else give the join a condition, or write CROSS JOIN.",
+        )
+    return None
+
+
+def _may_be_an_alias(before: list[Token]) -> bool:
+    """Whether a word after these tokens may be the alias of a relation that was just joined and may take an ON."""
+    depth, relation = 0, []
+    for index in range(len(before) - 1, -1, -1):
+        token = before[index]
+        depth += (token.text == ")") - (token.text == "(")
+        if depth < 0 or (depth == 0 and (token.word in _ENDS_A_RELATION or token.text == ",")):
+            return False
+        if depth == 0 and token.word == "JOIN":
+            side = {t.word for t in before[max(0, index - 3) : index]}
+            return not side & {"CROSS", "NATURAL"} and _has_no_alias(relation[::-1])
+        if depth == 0 or token.text == ")":
+            relation.append("(" if token.text == "(" else token.text)
+    return False
+
+
+def _has_no_alias(relation: list[str]) -> bool:
+    # name.name, name(…), (…), LATERAL (…): two names side by side would be a relation and its alias.
+    names = [text for text in relation if text.upper() not in ("LATERAL", "TABLESAMPLE", "AS")]
+    pairs = zip(names, names[1:], strict=False)
+    return "AS" not in map(str.upper, relation) and not any(a not in ".(" and b not in ".()" for a, b in pairs)
+
+
+def _granules(sql: str, readable: str, clause: list[Token]) -> tuple[exp.Expression, ...]:
+    """The expressions of a clause; `clause` begins with LINEAGE and ON."""
+    listed = clause[2:]
+    if not listed:
+        raise LineageError(
+            "LINEAGE ON without an expression",
+            at=position_at(sql, clause[0].start),
+            instead="Name columns of base tables, or write LINEAGE ON () to trace nothing.",
+        )
+    if _is_one_group(listed):
+        listed = listed[1:-1]
+        if not listed:
+            return ()
+    return tuple(_granule(sql, readable, item) for item in _items(sql, listed))
+
+
+def _is_one_group(tokens: list[Token]) -> bool:
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0:
+            return index == len(tokens) - 1 and index > 0
+    return False
+
+
+def _items(sql: str, listed: list[Token]) -> list[list[Token]]:
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for token in listed:
+        depth += (token.text in "([") - (token.text in ")]") if token.kind is kinds.Punctuation else 0
+        if token.text == "," and depth == 0:
+            items.append([])
+        else:
+            items[-1].append(token)
+    if not all(items):
+        raise LineageError("LINEAGE ON with an empty place in its list", at=position_at(sql, listed[0].start))
+    return items
+
+
+def _granule(sql: str, readable: str, item: list[Token]) -> exp.Expression:
+    start, end = item[0].start, item[-1].end
+    tree = _parse_into(sql, blank(readable[:start]) + readable[start:end], exp.Condition)
+    if isinstance(tree, exp.Star | exp.Tuple | exp.Alias) or tree.find(exp.Query):
+        raise LineageError(
+            f"LINEAGE ON cannot take `{sql[start:end]}`",
+            at=position_at(sql, start),
+            instead="Each item is an expression over the columns of one base table.",
+        )
+    return tree
+
+
+def _refuse_blocks(sql: str, tokens: list[Token]) -> None:
+    previous = ";"
+    for token in meaningful(tokens):
+        if previous in (";", ":") and token.word == "BEGIN":
+            raise LineageError(
+                "a BEGIN … END block",
+                at=position_at(sql, token.start),
+                instead="Give its statements one by one.",
+            )
+        previous = token.text
