@@ -1,7 +1,8 @@
 """What a rewrite needs to know about tables: their columns, where their rows are read, and what identifies a row.
 
-A `Catalog` is plain data: it needs no Spark, and `rewrite_sql` reads nothing else. A live session builds its own from what
-was registered (`ForwardLineage.catalog`); others write one down, in Python or as JSON, or point at a folder of Parquet files.
+A `Catalog` is plain data: it needs no Spark, and `rewrite_sql` reads nothing else. A live session builds its own from
+what was registered (`ForwardLineage.catalog`); others write one down, in Python or as JSON, or point at a folder of
+Parquet files.
 """
 
 from __future__ import annotations

@@ -1,0 +1,102 @@
+"""The fidelity guard: the tree that was rewritten must mean to Spark what the user's own text means.
+
+sqlglot reads Spark SQL well, not perfectly, and says nothing where it does not. So the unrewritten tree is printed back, and Spark
+plans both texts: if the optimised plans differ, the query is refused and the difference is shown. It costs about as
+much as planning the query twice, and nothing for a text that has passed before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.spark_errors import spark_errors
+from udafs.errors import LineageError
+
+PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
+
+_PLAN_TEXT_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
+_EXPRESSION_ID = re.compile(r"#(\d+)L?")
+_GENERATED = re.compile(r"__auto_generated_subquery_name\w*|_gen_alias_\d+|\bplan_id=\d+")
+_TOKEN = re.compile(r"-?\d[\w.:-]*|[A-Za-z_]\w*|\S")
+
+
+def spark_plan_text(spark: SparkSession) -> PlanText:
+    """Return the function that asks this session for plans; the kernel must be attached."""
+    session: Any = spark._jsparkSession
+    gateway: Any = spark.sparkContext._gateway
+    none = gateway.new_array(gateway.jvm.java.lang.Object, 0)
+    no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
+    plan_text = session.sharedState().jarClassLoader().loadClass(_PLAN_TEXT_CLASS).getConstructor(no_types)
+    maker = plan_text.newInstance(none)
+    return lambda sql: str(maker.of(session, sql))
+
+
+def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
+    """Compare what Spark makes of the user's text and of the tree printed back.
+
+    Args:
+        plan_text: gives Spark's plan of a statement as text.
+        user_sql: the user's own text.
+        reprinted: the tree that was read from it, printed back without any rewriting.
+
+    Raises:
+        LineageError: the plans differ, or Spark does not accept the user's text.
+
+    """
+    with spark_errors(user_sql):
+        wanted = plan_text(user_sql)
+    if reprinted.strip() == user_sql.strip():
+        return
+    try:
+        with spark_errors(reprinted):
+            found = plan_text(reprinted)
+    except LineageError as error:
+        raise _unfaithful(f"Spark does not read it back: {error.what}", reprinted) from None
+    if canonical(wanted) == canonical(found):
+        return
+    # Seeds of rand() and the time of day differ from one planning to the next: what a second planning of the same text changes
+    # cannot tell the two apart.
+    with spark_errors(user_sql):
+        again = plan_text(user_sql)
+    difference = _first_difference(canonical(wanted), canonical(again), canonical(found))
+    if difference is not None:
+        raise _unfaithful(difference, reprinted)
+
+
+def canonical(plan: str) -> str:
+    """Number the expression ids of a plan in order of appearance; a comma join is an inner join."""
+    numbers: dict[str, int] = {}
+    plan = _EXPRESSION_ID.sub(lambda match: f"#{numbers.setdefault(match[1], len(numbers))}", plan)
+    plan = _GENERATED.sub("", plan)
+    return plan.replace("Join Cross", "Join Inner")
+
+
+def _first_difference(wanted: str, again: str, found: str) -> str | None:
+    """Name the first place where the plans differ, other than where two plans of the user's text differ themselves."""
+    for line, second, other in zip_longest(wanted.split("\n"), again.split("\n"), found.split("\n"), fillvalue=""):
+        for token, repeated, printed in _tokens(line, second, other):
+            if token != printed and token == repeated:
+                return f"{_shortened(line)} became {_shortened(other)}"
+    return None
+
+
+def _tokens(*lines: str) -> Iterator[tuple[str, str, str]]:
+    first, second, third = (_TOKEN.findall(line) for line in lines)
+    yield from zip_longest(first, second, third, fillvalue="")
+
+
+def _shortened(line: str, width: int = 160) -> str:
+    line = line.lstrip(" :+-")
+    return repr(line if len(line) <= width else line[: width - 1] + "…")
+
+
+def _unfaithful(difference: str, reprinted: str) -> LineageError:
+    return LineageError(
+        f"the SQL was not understood exactly as Spark understands it: {difference}",
+        instead=f"Write that part another way; it was read as: {_shortened(reprinted, 300)}.",
+    )

@@ -1,0 +1,146 @@
+"""The Parquet files of a table: what they were when they were registered, and whether they still are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from udafs.errors import LineageError
+
+_HIDDEN = (".", "_")  # Spark reads neither; a partition folder `_year=2024` it does read
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One Parquet file as it was registered.
+
+    Attributes:
+        path: absolute path.
+        size: bytes.
+        modified: nanoseconds since 1970.
+        inode: number of the file on its file system; tells two swapped files from each other.
+        rows: number of rows.
+        footer: SHA-256 of the Parquet footer, hexadecimal.
+        offset: the id of its first row.
+
+    """
+
+    path: str
+    size: int
+    modified: int
+    inode: int
+    rows: int = 0
+    footer: str = ""
+    offset: int = 0
+
+    def same_place_and_time(self, other: DataFile) -> bool:
+        """Tell whether neither was written to nor replaced since."""
+        return (self.path, self.size, self.modified, self.inode) == (
+            other.path,
+            other.size,
+            other.modified,
+            other.inode,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attributes as JSON-able data."""
+        return dict(vars(self))
+
+
+def local_path(uri: str) -> Path:
+    """Return the local path that a path or a `file:` URI means.
+
+    Raises:
+        LineageError: it lies on another file system.
+
+    """
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    if parts.scheme and "/" not in uri.split(":", 1)[0] and uri.partition(":")[2].startswith("/"):
+        raise LineageError(
+            f"{uri} is not on a local file system",
+            instead="Row positions need local files; use key=, or order_by= for a materialised copy.",
+        )
+    return Path(uri)
+
+
+def list_files(path: Path) -> list[DataFile]:
+    """List the Parquet files under a path as Spark would, without reading any: one `stat` each.
+
+    Raises:
+        LineageError: there is no such path.
+
+    """
+    if path.is_file():
+        return [_stat(path)]
+    if not path.is_dir():
+        raise LineageError(f"there is no {path}")
+    return sorted(_walk(path), key=lambda file: file.path)
+
+
+def stat_files(paths: Iterable[str]) -> list[DataFile]:
+    """Look at these files; those that are missing are left out."""
+    return [_stat(Path(path)) for path in paths if Path(path).is_file()]
+
+
+def read_footers(files: Sequence[DataFile]) -> list[DataFile]:
+    """Fill in the row counts and footer checksums. Only footers are read, several at a time.
+
+    Raises:
+        LineageError: a file is not Parquet, or its footer is damaged.
+
+    """
+    with ThreadPoolExecutor(max_workers=min(32, 4 * (os.cpu_count() or 1))) as pool:
+        return list(pool.map(_read_footer, files))
+
+
+def with_offsets(files: Sequence[DataFile], first: int = 0) -> tuple[list[DataFile], int]:
+    """Number the rows of the files one file after the other.
+
+    Returns:
+        the files with their offsets, and the first id that is not used.
+
+    """
+    placed = []
+    for file in files:
+        placed.append(replace(file, offset=first))
+        first += file.rows
+    return placed, first
+
+
+def _walk(folder: Path) -> Iterable[DataFile]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if not entry.name.startswith(_HIDDEN) or (entry.name.startswith("_") and "=" in entry.name):
+                    yield from _walk(Path(entry.path))
+            elif not entry.name.startswith(_HIDDEN) and not entry.name.endswith("._COPYING_"):
+                yield _stat(Path(entry.path))
+
+
+def _stat(path: Path) -> DataFile:
+    found = path.stat()
+    return DataFile(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _read_footer(file: DataFile) -> DataFile:
+    import pyarrow as arrow  # noqa: PLC0415 - half a second that a key table does not need
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        with parquet.ParquetFile(file.path) as opened:
+            metadata = opened.metadata
+            rows, length = metadata.num_rows, metadata.serialized_size
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+        raise LineageError(f"{file.path} cannot be read as Parquet: {reason}") from None
+    with Path(file.path).open("rb") as stream:
+        stream.seek(-(min(length, file.size - 8) + 8), os.SEEK_END)
+        return replace(file, rows=rows, footer=hashlib.sha256(stream.read()).hexdigest())

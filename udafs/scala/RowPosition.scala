@@ -1,0 +1,142 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.io.{File, IOException}
+import java.util.function.{Function => JFunction}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.SparkRuntimeException
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** A Parquet file of a registered table: what it was at registration, and the id of its first row. */
+final case class PlacedFile(size: Long, modifiedMillis: Long, offset: Long)
+
+/**
+ * The files of one version of a registered table, by the path that `_metadata.file_path` shows.
+ *
+ * A file that is not the registered one stops the query: its rows have no ids.
+ */
+final class PlacedFiles(table: String, files: java.util.HashMap[String, PlacedFile]) extends Serializable {
+
+  /** The id of the first row of a file. */
+  def offset(path: UTF8String, size: Long, modifiedMicros: Long): Long = {
+    val file = files.get(path.toString)
+    if (file == null) broken(path, "is not among the registered files of")
+    if (file.size != size || file.modifiedMillis != modifiedMicros / 1000) broken(path, "has changed since the registration of")
+    file.offset
+  }
+
+  private def broken(path: UTF8String, what: String): Nothing =
+    throw new PositionError(s"$path $what $table, so its rows have no ids. Call lineage.refresh('$table').")
+}
+
+object PlacedFiles {
+
+  /** Reads a manifest that `forward_lineage.row_ids` wrote. */
+  def read(manifest: String): PlacedFiles = {
+    val json =
+      try new ObjectMapper().readTree(new File(manifest))
+      catch {
+        case _: IOException =>
+          throw new PositionError(s"The manifest $manifest is missing or damaged. Register the table again.")
+      }
+    val files = new java.util.HashMap[String, PlacedFile]
+    json.path("files").forEach { (file: JsonNode) =>
+      val path = SparkPath.fromPathString("file:" + file.path("path").asText).urlEncoded
+      files.put(
+        path,
+        PlacedFile(file.path("size").asLong, file.path("modified").asLong / 1000000L, file.path("offset").asLong))
+    }
+    new PlacedFiles(json.path("name").asText, files)
+  }
+}
+
+/** A condition of Spark's own, so that drivers and Python read it without any class of ours. */
+final class PositionError(message: String)
+    extends SparkRuntimeException("USER_RAISED_EXCEPTION", Map("errorMessage" -> message), null, Array.empty, "")
+
+/**
+ * dl_row_id(manifest, _metadata): the id of a row by its physical position,
+ *
+ *     id = offset of its file (from the manifest) + its position in the file (Parquet's row index).
+ *
+ * The offset is looked up when the file changes, not for every row; constants of a file come as one and the same object.
+ */
+case class RowPosition(path: Expression, size: Expression, modified: Expression, index: Expression, files: PlacedFiles)
+    extends Expression {
+
+  override def prettyName: String = "dl_row_id"
+  override def children: Seq[Expression] = Seq(path, size, modified, index)
+  override def dataType: DataType = LongType
+  override def nullable: Boolean = false
+  override def stringArgs: Iterator[Any] = children.iterator // not a thousand files
+  override def flatArguments: Iterator[Any] = children.iterator
+
+  override def eval(row: InternalRow): Any = {
+    val file = path.eval(row).asInstanceOf[UTF8String]
+    files.offset(file, size.eval(row).asInstanceOf[Long], modified.eval(row).asInstanceOf[Long]) +
+      index.eval(row).asInstanceOf[Long]
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val lookup = ctx.addReferenceObj("files", new OffsetOp(files), classOf[JFunction[_, _]].getName)
+    val seen = ctx.addMutableState("UTF8String", "fileSeen") // the very object, for a quick comparison
+    val current = ctx.addMutableState("UTF8String", "fileCurrent") // a copy: the object may lie in a reused buffer
+    val offset = ctx.addMutableState("long", "fileOffset")
+    val Seq(pathCode, sizeCode, modifiedCode, indexCode) = children.map(_.genCode(ctx))
+    ev.copy(
+      code = code"""
+         |${pathCode.code}
+         |if (${pathCode.value} != $seen) {
+         |  if (!${pathCode.value}.equals($current)) {
+         |    ${sizeCode.code}
+         |    ${modifiedCode.code}
+         |    $offset = (Long) $lookup.apply(
+         |      new Object[]{${pathCode.value}, ${sizeCode.value}, ${modifiedCode.value}});
+         |    $current = ${pathCode.value}.clone();
+         |  }
+         |  $seen = ${pathCode.value};
+         |}
+         |${indexCode.code}
+         |long ${ev.value} = $offset + ${indexCode.value};
+       """.stripMargin,
+      isNull = FalseLiteral)
+  }
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): RowPosition =
+    copy(newChildren(0), newChildren(1), newChildren(2), newChildren(3))
+}
+
+object RowPosition {
+  private val Fields = Seq("file_path", "file_size", "file_modification_time", "row_index")
+
+  /** Builds the expression from the manifest's path and the hidden column `_metadata` of a Parquet scan. */
+  def apply(manifest: Expression, metadata: Expression): RowPosition = {
+    val fields = metadata.dataType match {
+      case struct: StructType if Fields.forall(struct.fieldNames.contains) =>
+        Fields.map(name => GetStructField(metadata, struct.fieldIndex(name), Some(name)))
+      case other =>
+        throw new PositionError(s"dl_row_id needs the _metadata of a Parquet scan, not ${other.catalogString}.")
+    }
+    if (!manifest.foldable || manifest.dataType != StringType) {
+      throw new PositionError("dl_row_id needs the path of a manifest as a string literal.")
+    }
+    val files = PlacedFiles.read(manifest.eval().toString)
+    RowPosition(fields(0), fields(1), fields(2), fields(3), files)
+  }
+}
+
+/** The lookup for generated code, which may not know the kernel's classes by name. */
+final class OffsetOp(files: PlacedFiles) extends Op[Array[AnyRef], AnyRef] {
+  override def apply(arguments: Array[AnyRef]): AnyRef =
+    Long.box(
+      files.offset(
+        arguments(0).asInstanceOf[UTF8String],
+        arguments(1).asInstanceOf[Long],
+        arguments(2).asInstanceOf[Long]))
+}
