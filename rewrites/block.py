@@ -1,0 +1,102 @@
+"""One SELECT block while its rules run: what it reads, what its rows are made of, and which of its clauses a rule has answered for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from rewrites.environment import Environment
+from rewrites.refusals import refuse
+from rewrites.scope import Scope
+from rewrites.spark_functions import AGGREGATES
+from rewrites.terms import Lineage, merge
+
+# Clauses that neither read other rows nor change what a row is made of.
+_NEUTRAL = ("hint", "kind", "limit", "offset", "order", "sort", "cluster", "distribute")
+_CALLED = {
+    "connect": "CONNECT BY",
+    "match": "MATCH_RECOGNIZE",
+    "laterals": "LATERAL VIEW",
+    "pivots": "PIVOT",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW",
+    "prewhere": "PREWHERE",
+    "into": "SELECT INTO",
+    "operation_modifiers": "SELECT modifiers",
+}
+
+
+class Block:
+    """State of the rewriting of one SELECT.
+
+    Attributes:
+        select: the user's tree, edited in place.
+        env: what the block can see.
+        scope: its relations.
+        rows: lineage of a row of FROM … WHERE ….
+        constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole query,
+            added once a result row instead of once an input row.
+        groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a group, windows).
+        after_from: what a rule wants to add to FROM once all of the user's relations are known.
+
+    """
+
+    def __init__(self, select: exp.Select, env: Environment) -> None:
+        self.select = select
+        self.env = env
+        self.scope = Scope(env.outer)
+        self.rows: Lineage = {}
+        self.constants: Lineage = {}
+        self.groups: Lineage = {}
+        self.after_from: list[Callable[[], None]] = []
+        self._claimed: set[str] = set(_NEUTRAL)
+
+    def claim(self, *clauses: str) -> None:
+        """Record that a rule answers for these clauses of the SELECT."""
+        self._claimed.update(clauses)
+
+    def refuse_unclaimed(self) -> None:
+        """Check that every clause has been answered for.
+
+        Raises:
+            LineageError: there is a clause that no rule knows.
+
+        """
+        for clause, value in self.select.args.items():
+            if value and clause not in self._claimed:
+                node = value[0] if isinstance(value, list) else value
+                called = _CALLED.get(clause, clause.rstrip("_").upper().replace("_", " "))
+                place = node if isinstance(node, exp.Expr) else self.select
+                refuse(place, f"{called} is not traced", "Rewrite the query without it, or run it without lineage.")
+
+    def own_nodes(self, *roots: exp.Expr | None) -> Iterator[exp.Expr]:
+        """Yield the nodes of the block's own expressions, not descending into nested queries (which are yielded)."""
+        for root in roots or (self.select,):
+            if root is not None:
+                yield from root.walk(prune=lambda node: isinstance(node, exp.Query) and node is not self.select)
+
+    @property
+    def groups_rows(self) -> bool:
+        """Whether a result row stands for a group of rows: GROUP BY, HAVING, or an aggregate function."""
+        if self.select.args.get("group") or self.select.args.get("having"):
+            return True
+        order = self.select.args.get("order")
+        return any(is_aggregate(node) for node in self.own_nodes(*self.select.expressions, order))
+
+    def lineage(self) -> Lineage:
+        """Return everything that has been collected so far."""
+        return merge(self.rows, self.constants, self.groups)
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Say whether `node` is a call of an aggregate function over the rows of a group (not over a window)."""
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in AGGREGATES:
+        return False
+    wrapper: exp.Expr | None = node.parent
+    inner: exp.Expr = node
+    while (
+        isinstance(wrapper, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup) and wrapper.this is inner
+    ):
+        inner, wrapper = wrapper, wrapper.parent
+    return not (isinstance(wrapper, exp.Window) and wrapper.this is inner)

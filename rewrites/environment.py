@@ -1,0 +1,108 @@
+"""What surrounds a query while it is rewritten: known tables, bound CTEs, enclosing blocks, what is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol
+
+from sqlglot import exp
+
+from rewrites.base_table import BaseTable
+from rewrites.scope import Columns, Scope
+from rewrites.terms import Kind
+
+
+class Semantics(Enum):
+    """Which base rows count.  [Zhang 2007, §3.4]
+
+    DATA: the rows whose values are in the result row. CONTROL: also those that a predicate's subquery looked at.
+    """
+
+    DATA = "data"
+    CONTROL = "control"
+
+
+class Tables(Protocol):
+    """The registered tables."""
+
+    def find(self, parts: Sequence[str]) -> BaseTable | None:
+        """Return the table that a query calls by this name of one to three parts; None when there is none."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all tables, for messages."""
+
+
+@dataclass(frozen=True)
+class TracedQuery:
+    """A rewritten query.
+
+    Attributes:
+        tree: the query; after the user's columns it yields one hidden column per entry of `hidden`, in that order.
+        columns: names of the user's columns.
+        hidden: base table → how its lineage is carried.
+        correlated: whether it mentions columns of an enclosing query.
+
+    """
+
+    tree: exp.Query
+    columns: Columns
+    hidden: Mapping[str, Kind]
+    correlated: bool = False
+
+
+@dataclass
+class Names:
+    """Numbers for the aliases that rules invent, one counter a statement."""
+
+    count: int = 0
+
+    def fresh(self, stem: str) -> str:
+        """Return an alias that nothing else in the statement has, e.g. `__q1`."""
+        self.count += 1
+        return f"__{stem}{self.count}"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a query can see.
+
+    Attributes:
+        tables: registered tables.
+        semantics: data or control lineage.
+        chosen: the only tables to trace, lower case; None: all.
+        tracing: False inside a subquery whose rows are only looked at: it is made to run, but carries no lineage.
+        ctes: CTE name in lower case → the rewritten CTE.
+        outer: the block around this query; None at the top.
+        names: source of fresh aliases.
+        rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
+        parse: reads the catalog's fragments of SQL, in the dialect of the front end.
+
+    """
+
+    tables: Tables
+    semantics: Semantics
+    rewrite: Callable[[exp.Query, Environment], TracedQuery]
+    parse: Callable[[str], exp.Expr]
+    chosen: Collection[str] | None = None
+    tracing: bool = True
+    ctes: Mapping[str, TracedQuery] = field(default_factory=dict)
+    outer: Scope | None = None
+    names: Names = field(default_factory=Names)
+
+    def traces(self, table: BaseTable) -> bool:
+        """Say whether rows of this table are to be followed here."""
+        return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
+
+    def inside(self, scope: Scope) -> Environment:
+        """Return the environment of a subquery that may mention columns of `scope`."""
+        return replace(self, outer=scope)
+
+    def untraced(self) -> Environment:
+        """Return the environment of a query whose rows are only looked at."""
+        return replace(self, tracing=False)
+
+    def with_cte(self, cte_name: str, query: TracedQuery) -> Environment:
+        """Return the environment in which `cte_name` is bound; it shadows tables and outer CTEs of that name."""
+        return replace(self, ctes={**self.ctes, cte_name.lower(): query})

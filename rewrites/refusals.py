@@ -1,0 +1,40 @@
+"""How a rule refuses: what was found, where it stands in the user's SQL, what to do instead."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import NoReturn
+
+from sqlglot import exp
+
+from udafs.errors import LineageError, Position
+
+
+def position_of(node: exp.Expr) -> Position | None:
+    """Return where a node starts in the text it was parsed from: its own place, else that of its first part that has one."""
+    places = [part.meta for part in node.walk() if "line" in part.meta]
+    if not places:
+        return None
+    first = min(places, key=lambda meta: meta["start"])
+    # sqlglot's `col` counts to the end of the token.
+    return Position(first["line"], first["col"] - (first["end"] - first["start"]))
+
+
+def refuse(node: exp.Expr, what: str, instead: str | None = None) -> NoReturn:
+    """Raise the LineageError that names `node`'s place.
+
+    Raises:
+        LineageError: always.
+
+    """
+    raise LineageError(what, at=position_of(node), instead=instead)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return `Did you mean …?` with the known names closest to `name`, or the known names when none is close."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    shown = ", ".join(sorted(by_lower.values())[:8])
+    return f"Known here: {shown}." if shown else "Nothing is known here."

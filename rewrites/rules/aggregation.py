@@ -1,0 +1,32 @@
+"""Union the lineage of every row of a group.   [Zhang 2007, §3.3, aggregation]
+
+γ_{G; f}(V)  →  γ_{G; f, dlunion(__dl_t) for each t}(V')
+Holds for rollup, cube and grouping sets as well: there Spark repeats each row once a grouping set, with its hidden columns.
+Nulls:   a global group over no rows has the empty lineage, not NULL.
+Ensures: user columns unchanged; one lineage value per group and table.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.block import Block
+from rewrites.terms import Kind, Lineage, Term, call, merge, over_rows
+
+
+def apply(block: Block) -> None:
+    """Replace the lineage of rows by the lineage of groups, if the block groups."""
+    block.claim("group")
+    if not block.groups_rows:
+        return
+    block.rows = {table: over_rows(terms) for table, terms in block.rows.items()}
+    if not block.select.args.get("group"):
+        block.constants = {table: [_if_any_row(term) for term in terms] for table, terms in block.constants.items()}
+    block.rows = merge(block.rows, block.constants)
+    block.constants = Lineage()
+
+
+def _if_any_row(term: Term) -> Term:
+    """A predicate that was asked for no row contributes to no row; the global group exists all the same."""
+    any_row = exp.GT(this=call("count", exp.Literal.number(1)), expression=exp.Literal.number(0))
+    return Term(exp.Case(ifs=[exp.If(this=any_row, true=term.value)]), Kind.SET, nullable=True)

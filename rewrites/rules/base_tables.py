@@ -1,0 +1,75 @@
+"""Give every row of a base table its id.   [Zhang 2007, §3.3, base tables]
+
+R  →  (SELECT *, id(t) AS __dl_R FROM R) AS R
+Ensures:  every user column under its own name, one hidden BIGINT column.
+Untraced: only the place where the rows are read is put in (`lineitem` → parquet.`…/lineitem.parquet`).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.base_table import BaseTable
+from rewrites.block import Block
+from rewrites.refusals import refuse
+from rewrites.scope import Relation
+from rewrites.terms import Kind, hidden_column, name, named
+
+_HANDLED = {"this", "db", "catalog", "alias", "sample", "joins"}
+
+
+def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
+    """Replace a table name in FROM by the table with its ids.
+
+    Raises:
+        LineageError: the table is read in a way that its ids do not describe (time travel, an unrepeatable sample).
+
+    """
+    _refuse_other_readings(node)
+    alias = node.args.get("alias") or exp.TableAlias(this=name(table.name.split(".")[-1]))
+    renamed = [identifier.name for identifier in alias.args.get("columns") or []]
+    columns = tuple(renamed) or table.columns
+    parts = () if node.alias else tuple(part.name for part in node.parts)
+    traced = block.env.traces(table)
+    source = _source(table, block)
+    if node.args.get("sample"):
+        source.set("sample", node.args["sample"].pop())
+    if traced:
+        if renamed:
+            alias.append("columns", name(hidden_column(table.name)))
+        row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
+        node.replace(exp.Subquery(this=exp.select(exp.Star(), row_id).from_(source), alias=alias))
+        return Relation(alias.name, columns, {table.name: Kind.ID}, parts=parts)
+    if not _same_name(source, node):
+        source.set("alias", alias)
+        node.replace(source)
+    return Relation(alias.name, columns, parts=parts)
+
+
+def _source(table: BaseTable, block: Block) -> exp.Table:
+    source = block.env.parse(f"SELECT 1 FROM {table.relation}").find(exp.Table)
+    if source is None:
+        raise ValueError(f"the catalog's relation for {table.name} is no table: {table.relation}")
+    return source.pop()
+
+
+def _same_name(source: exp.Table, node: exp.Table) -> bool:
+    return [part.name.lower() for part in source.parts] == [part.name.lower() for part in node.parts]
+
+
+def _refuse_other_readings(node: exp.Table) -> None:
+    for argument, value in node.args.items():
+        if value and argument not in _HANDLED:
+            refuse(
+                node,
+                f"{node.name} is read with {argument.upper()}, which its row ids do not describe",
+                "Read the registered table as it is.",
+            )
+    sample = node.args.get("sample")
+    by_chance = sample is not None and (sample.args.get("percent") or not sample.args.get("size"))
+    if by_chance and not sample.args.get("seed") and not sample.args.get("bucket_numerator"):
+        refuse(
+            node,
+            "This TABLESAMPLE takes other rows at every run, and lineage must describe the rows that were returned",
+            "Add REPEATABLE (seed).",
+        )

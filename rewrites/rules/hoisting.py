@@ -1,0 +1,88 @@
+"""Bring the lineage of a subquery's rows into the block around it.   [Zhang 2007, §3.4, Q8 → Q9; correlated: left open there]
+
+Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its value joins
+the lineage of a result row, not of every input row.
+Correlated:   FROM …, LATERAL (SELECT dlunion(…) … the subquery …): one row for every row of the block, so none is lost or repeated.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.block import Block
+from rewrites.environment import Names, TracedQuery
+from rewrites.scope import Relation
+from rewrites.terms import Kind, Lineage, Term, call, hidden_column, merge, name, named
+
+_MAKES_OTHER_ROWS = ("having", "limit", "offset", "qualify", "distinct")
+
+
+def all_rows(query: TracedQuery, alias: str) -> exp.Select:
+    """Return a one-row query: for each table, the union of the lineage of all rows of `query`."""
+    flat = _flattened(query)
+    if flat is not None:
+        return flat
+    unions = [
+        named(call("dlunion", exp.Column(this=name(hidden_column(table)), table=name(alias))), hidden_column(table))
+        for table in query.hidden
+    ]
+    derived = exp.Subquery(this=query.tree.copy(), alias=exp.TableAlias(this=name(alias)))
+    return exp.Select(expressions=unions).from_(derived)
+
+
+def _flattened(query: TracedQuery) -> exp.Select | None:
+    """A plain block needs no derived table: aggregate its hidden columns where they stand (Spark decorrelates that more easily)."""
+    tree = query.tree
+    if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _MAKES_OTHER_ROWS):
+        return None
+    hidden = tree.expressions[-len(query.hidden) :]
+    if any(isinstance(node, exp.Window | exp.Query) for projection in tree.expressions for node in projection.walk()):
+        return None
+    group = tree.args.get("group")
+    if group is not None and group.args.get("all"):
+        return None
+    flat = tree.copy()
+    for clause in ("group", "order", "sort", "cluster", "distribute", "hint"):
+        flat.set(clause, None)
+    flat.set("expressions", [_over_all(projection.copy()) for projection in hidden])
+    return flat
+
+
+def _over_all(projection: exp.Expr) -> exp.Expr:
+    """The union over all rows: of a group's own union nothing is left to do but to forget the groups."""
+    if any(isinstance(node, exp.Anonymous) and node.name == "dlunion" for node in projection.walk()):
+        return projection
+    value = projection.this
+    value.replace(call("dlunion", value.copy()))
+    return projection
+
+
+def constant(query: TracedQuery, names: Names) -> Lineage:
+    """Return the lineage of all rows of an uncorrelated subquery as terms that are one value for the whole query."""
+    tables = list(query.hidden)
+    one_row = all_rows(query, names.fresh("s"))
+    if len(tables) == 1:
+        return {tables[0]: [Term(exp.Subquery(this=one_row), Kind.SET)]}
+    # One struct, so that Spark evaluates the subquery once and not once a table.
+    fields: list[exp.Expr] = []
+    for projection in one_row.expressions:
+        fields += [exp.Literal.string(projection.alias), projection.this]
+    one_row.set("expressions", [exp.alias_(call("named_struct", *fields), "dl")])
+    return {
+        table: [Term(exp.Dot(this=exp.Subquery(this=one_row.copy()), expression=name(hidden_column(table))), Kind.SET)]
+        for table in tables
+    }
+
+
+def lateral(one_row: exp.Select, hidden: list[str], block: Block) -> Lineage:
+    """Join a correlated one-row query to every row of the block and return its terms."""
+    alias = block.env.names.fresh("s")
+    joined = exp.Lateral(this=exp.Subquery(this=one_row), view=False, alias=exp.TableAlias(this=name(alias)))
+    if block.select.args.get("from_") is None:
+        block.select.set("from_", exp.From(this=joined))
+    else:
+        block.select.append("joins", exp.Join(this=joined, kind="CROSS"))
+    relation = Relation(alias, (), dict.fromkeys(hidden, Kind.SET))
+    block.scope.relations.append(relation)
+    block.rows = merge(block.rows, relation.lineage())
+    return relation.lineage()

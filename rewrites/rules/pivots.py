@@ -1,0 +1,52 @@
+"""PIVOT: a row is made of its whole group. UNPIVOT: of the row it was cut from.
+
+V PIVOT (f(x) FOR y IN (…))  →  (SELECT *, dlunion(__dl_t) OVER (PARTITION BY G) AS __dl_t FROM V') PIVOT (…)
+    G: the columns that PIVOT groups by without saying so, i.e. all that it does not mention. The union is the same for all rows of
+    a group, so that it may be one more grouping column.
+V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.block import Block
+from rewrites.environment import TracedQuery
+from rewrites.refusals import refuse
+from rewrites.scope import Relation
+from rewrites.terms import Kind, call, name
+
+
+def apply(node: exp.Table | exp.Subquery, block: Block) -> Relation:
+    """Rewrite a source of FROM that has a PIVOT or UNPIVOT."""
+    pivot = node.args["pivots"][0]
+    if len(node.args["pivots"]) > 1:
+        refuse(pivot, "Several PIVOTs of one relation are not traced", "Put the first into a subquery.")
+    node.set("pivots", None)
+    joins = node.args.get("joins")
+    node.set("joins", None)
+    inner = exp.select(exp.Star()).from_(node.copy())
+    traced = block.env.rewrite(inner, block.env)
+    hidden = dict(traced.hidden)
+    if not pivot.args.get("unpivot"):
+        _lineage_of_group(traced, pivot)
+        hidden = dict.fromkeys(hidden, Kind.SET)
+    if not pivot.alias:
+        pivot.set("alias", exp.TableAlias(this=name(block.env.names.fresh("p"))))
+    node.replace(exp.Subquery(this=traced.tree, pivots=[pivot], joins=joins))
+    return Relation(pivot.alias, None, hidden)
+
+
+def _lineage_of_group(traced: TracedQuery, pivot: exp.Pivot) -> None:
+    if traced.columns is None or None in traced.columns:
+        refuse(
+            pivot, "The columns that this PIVOT groups by are not known", "Name the columns in a subquery before PIVOT."
+        )
+    mentioned = {column.name.lower() for column in pivot.find_all(exp.Column)}
+    group = [column for column in traced.columns if column is not None and column.lower() not in mentioned]
+    for projection in traced.tree.expressions[-len(traced.hidden) :] if traced.hidden else []:
+        union = exp.Window(
+            this=call("dlunion", projection.this.copy()),
+            partition_by=[exp.Column(this=name(column)) for column in group],
+        )
+        projection.this.replace(union)

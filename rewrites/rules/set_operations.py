@@ -1,0 +1,192 @@
+"""UNION, INTERSECT, EXCEPT, with and without ALL.   [Zhang 2007, §3.4]
+
+UNION ALL        the row's own lineage: both sides get the same hidden columns.
+UNION            δ(V1 ∪ V2): union over equal rows.
+INTERSECT [ALL]  equal rows of both sides, all of them, for every copy.
+EXCEPT [ALL]     equal rows of the left side; control: + all rows of the right side.
+
+INTERSECT and EXCEPT are one grouping of both sides that counts where the rows came from:
+    γ_{all columns; dlunion(…), count_if(left) n, count_if(right) m}(V1' ∪ V2'), n > 0 and m > 0 | n > 0 and m = 0,
+and under ALL as many copies of a group as the operator leaves: least(n, m) | n − m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.refusals import refuse
+from rewrites.rules import distinct, hoisting
+from rewrites.terms import Kind, Lineage, Term, absent, as_one, call, column, hidden_column, merge, name, named
+
+_OUTSIDE = ("order", "limit", "offset", "sort", "cluster", "distribute")
+_LEFT = "__left"
+_COPIES = "__copies"
+
+
+def rewrite(operation: exp.SetOperation, env: Environment) -> TracedQuery:
+    """Rewrite a set operation whose WITH clause is bound already."""
+    if operation.args.get("by_name") or operation.args.get("side") or operation.args.get("kind"):
+        refuse(operation, "Set operations BY NAME are not traced", "List the columns of both sides in the same order.")
+    left = env.rewrite(operation.this, env)
+    right = env.rewrite(operation.expression, env)
+    operation.set("this", left.tree)
+    operation.set("expression", right.tree)
+    correlated = left.correlated or right.correlated
+    if not left.hidden and not right.hidden:
+        return TracedQuery(operation, left.columns, {}, correlated)
+    if isinstance(operation, exp.Union):
+        result, hidden = _union(operation, left, right, env)
+    else:
+        result, hidden = _by_counting(operation, left, right, env)
+    return TracedQuery(result, left.columns, hidden, correlated)
+
+
+def _union(
+    operation: exp.Union, left: TracedQuery, right: TracedQuery, env: Environment
+) -> tuple[exp.Query, dict[str, Kind]]:
+    hidden = _common(left.hidden, right.hidden)
+    align(left.tree, left.hidden, hidden)
+    align(right.tree, right.hidden, hidden)
+    if not operation.args.get("distinct"):
+        return operation, hidden
+    outside = _take_outside(operation)
+    operation.set("distinct", False)
+    result = distinct.group_equal_rows(operation, hidden, env.names.fresh("u"))
+    _put_outside(result, outside)
+    return result, dict.fromkeys(hidden, Kind.SET)
+
+
+def _common(left: Mapping[str, Kind], right: Mapping[str, Kind]) -> dict[str, Kind]:
+    """Return the hidden columns of a union: ids if no side has a set."""
+    tables = dict.fromkeys([*left, *right])
+    return {table: Kind.SET if Kind.SET in (left.get(table), right.get(table)) else Kind.ID for table in tables}
+
+
+def align(query: exp.Query, has: Mapping[str, Kind], wanted: Mapping[str, Kind]) -> None:
+    """Make the hidden columns of `query` those of `wanted`, in that order and kind, in every SELECT that yields its rows."""
+    if dict(has) == dict(wanted) and list(has) == list(wanted):
+        return
+    if isinstance(query, exp.Subquery):
+        align(query.this, has, wanted)
+    elif isinstance(query, exp.SetOperation):
+        align(query.this, has, wanted)
+        align(query.expression, has, wanted)
+    else:
+        split = len(query.expressions) - len(has)
+        present = dict(zip(has, query.expressions[split:], strict=True))
+        aligned = [_as_wanted(present.get(table), has.get(table), table, kind) for table, kind in wanted.items()]
+        query.set("expressions", [*query.expressions[:split], *aligned])
+
+
+def _as_wanted(present: exp.Expr | None, has: Kind | None, table: str, wanted: Kind) -> exp.Expr:
+    if present is None or has is None:
+        return named(absent(wanted), hidden_column(table))
+    if has is wanted:
+        return present
+    return named(call("dl_of", present.unalias()), hidden_column(table))
+
+
+def _by_counting(
+    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
+) -> tuple[exp.Query, dict[str, Kind]]:
+    intersect = isinstance(operation, exp.Intersect)
+    all_right = {} if intersect else _all_right(operation, right, env)
+    hidden = _common(left.hidden, right.hidden) if intersect else dict(left.hidden)
+    align(left.tree, left.hidden, hidden)
+    if intersect:
+        align(right.tree, right.hidden, hidden)
+    else:  # the right side decides, but no row of it is in the result
+        align(right.tree, right.hidden, {})
+        align(right.tree, {}, hidden)
+    outside = _take_outside(operation)
+    alias = env.names.fresh("x")
+    sides = exp.Union(this=_marked(left.tree, True, env), expression=_marked(right.tree, False, env), distinct=False)
+    result = distinct.group_equal_rows(sides, hidden, alias, extra=(_LEFT,))
+    if operation.args.get("distinct"):
+        result.set("having", exp.Having(this=_survives(intersect, alias)))
+    else:
+        result = _repeated(result, list(hidden), _copies(intersect, alias), env)
+    sets = dict.fromkeys(hidden, Kind.SET)
+    if all_right:
+        sets = _add(result, sets, all_right)
+    _put_outside(result, outside)
+    return result, sets
+
+
+def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment) -> Lineage:
+    """Return what EXCEPT adds under control semantics: t is there because no row of the right side equals it."""
+    if env.semantics is not Semantics.CONTROL or not right.hidden:
+        return {}
+    if right.correlated:
+        refuse(
+            operation,
+            "EXCEPT in a correlated subquery is not traced under control semantics",
+            "Use NOT EXISTS (SELECT …).",
+        )
+    return hoisting.constant(right, env.names)
+
+
+def _marked(side: exp.Query, is_left: bool, env: Environment) -> exp.Select:
+    mark = named(exp.Boolean(this=is_left), _LEFT)
+    derived = exp.Subquery(this=side, alias=exp.TableAlias(this=name(env.names.fresh("q"))))
+    return exp.Select(expressions=[exp.Star(), mark]).from_(derived)
+
+
+def _survives(intersect: bool, alias: str) -> exp.Expr:
+    if intersect:
+        return exp.and_(call("bool_or", column(alias, _LEFT)), call("bool_or", exp.Not(this=column(alias, _LEFT))))
+    return call("bool_and", column(alias, _LEFT))
+
+
+def _copies(intersect: bool, alias: str) -> exp.Expr:
+    lefts = call("count_if", column(alias, _LEFT))
+    rights = call("count_if", exp.Not(this=column(alias, _LEFT)))
+    return call("least", lefts, rights) if intersect else exp.Sub(this=lefts, expression=rights)
+
+
+def _repeated(grouped: exp.Select, tables: list[str], copies: exp.Expr, env: Environment) -> exp.Select:
+    """Return each group as many times as `copies` says."""
+    alias, view = env.names.fresh("x"), env.names.fresh("g")
+    grouped.append("expressions", named(exp.cast(copies, "INT", dialect="spark"), _COPIES))
+    hidden = [hidden_column(table) for table in tables]
+    star = exp.Column(
+        this=exp.Star(except_=[exp.column(each, quoted=True) for each in (*hidden, _COPIES)]), table=name(alias)
+    )
+    repeat = call("explode", call("array_repeat", exp.Literal.number(0), column(alias, _COPIES)))
+    result = exp.Select(expressions=[star, *(named(column(alias, each), each) for each in hidden)]).from_(
+        exp.Subquery(this=grouped, alias=exp.TableAlias(this=name(alias)))
+    )
+    result.append(
+        "laterals",
+        exp.Lateral(this=repeat, view=True, alias=exp.TableAlias(this=name(view), columns=[name(_COPIES + "_made")])),
+    )
+    return result
+
+
+def _add(result: exp.Select, hidden: dict[str, Kind], added: Lineage) -> dict[str, Kind]:
+    """Union further terms into the hidden columns at the end of a select list."""
+    split = len(result.expressions) - len(hidden)
+    present: Lineage = {
+        table: [Term(projection.unalias(), Kind.SET)]
+        for table, projection in zip(hidden, result.expressions[split:], strict=True)
+    }
+    lineage = merge(present, added)
+    projections = [named(as_one(terms).value, hidden_column(table)) for table, terms in lineage.items()]
+    result.set("expressions", [*result.expressions[:split], *projections])
+    return dict.fromkeys(lineage, Kind.SET)
+
+
+def _take_outside(operation: exp.SetOperation) -> dict[str, exp.Expr]:
+    """Remove ORDER BY, LIMIT … from the operation: they go to the query that takes its place."""
+    outside = {clause: operation.args[clause] for clause in _OUTSIDE if operation.args.get(clause)}
+    for clause in outside:
+        operation.set(clause, None)
+    return outside
+
+
+def _put_outside(query: exp.Query, outside: Mapping[str, exp.Expr]) -> None:
+    for clause, value in outside.items():
+        query.set(clause, value)

@@ -1,0 +1,115 @@
+"""Subqueries inside expressions: IN, EXISTS, ANY, ALL, scalar; wherever they stand.   [Zhang 2007, §3.4]
+
+                                      data lineage adds          control lineage adds
+scalar subquery in the select list    the rows of the subquery   the rows of the subquery
+any other subquery                    nothing                    the rows of the subquery, as evaluated for this row
+
+Requires: names resolved (correlation is known after rewriting the subquery in this block's scope).
+Ensures:  the subquery itself runs as the user wrote it; NULL semantics of NOT IN are Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewrites.block import Block, is_aggregate
+from rewrites.environment import Semantics
+from rewrites.refusals import refuse
+from rewrites.rules import hoisting
+from rewrites.terms import merge
+
+_CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
+_PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
+_BEFORE_GROUPING = ("where", "group", "laterals", "joins")
+_OUTER = ("LEFT", "RIGHT", "FULL")
+
+
+@dataclass
+class _Use:
+    """A subquery and where it stands."""
+
+    query: exp.Query
+    clause: str
+    clause_node: exp.Expr
+
+    @property
+    def is_predicate(self) -> bool:
+        parent = self.query.parent
+        return (isinstance(parent, _PREDICATES) and parent.this is not self.query) or isinstance(
+            parent, exp.Exists | exp.Any | exp.All
+        )
+
+    @property
+    def inside_aggregate(self) -> bool:
+        node = self.query.parent
+        while node is not None and node is not self.clause_node:
+            if is_aggregate(node) or isinstance(node, exp.Filter):
+                return True
+            node = node.parent
+        return node is not None and is_aggregate(node)
+
+
+def apply(block: Block) -> None:
+    """Make every subquery of the block's expressions run, and collect the lineage that it adds."""
+    block.claim("where", "having")
+    for use in list(_uses(block)):
+        inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
+        inside = block.env.inside(block.scope)
+        original = inner.copy()
+        runs = block.env.rewrite(inner, inside.untraced())
+        inner.replace(runs.tree)
+        if block.env.tracing and _contributes(use, block):
+            _collect(use, original, block)
+
+
+def _uses(block: Block) -> Iterator[_Use]:
+    for clause in _CLAUSES:
+        value = block.select.args.get(clause)
+        for root in value if isinstance(value, list) else [value]:
+            if isinstance(root, exp.Expr):
+                source = root.this if isinstance(root, exp.Join) else None
+                for node in _own_queries(root, source):
+                    yield _Use(node, clause, root)
+
+
+def _own_queries(root: exp.Expr, source: exp.Expr | None) -> Iterator[exp.Query]:
+    """Yield the subqueries of `root`'s expressions, not those inside them; `source` is what a join reads: not an expression."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node is source and source is not None:
+            continue
+        if isinstance(node, exp.Query):
+            yield node
+        else:
+            stack.extend(reversed(list(node.iter_expressions())))
+
+
+def _contributes(use: _Use, block: Block) -> bool:
+    if block.env.semantics is Semantics.CONTROL:
+        return True
+    return use.clause in ("expressions", "group") and not use.is_predicate
+
+
+def _collect(use: _Use, original: exp.Query, block: Block) -> None:
+    traced = block.env.rewrite(original, block.env.inside(block.scope))
+    if not traced.hidden:
+        return
+    if traced.correlated:
+        if use.clause == "joins" and use.clause_node.args.get("side") in _OUTER:
+            refuse(
+                use.query,
+                "A correlated subquery in ON of an outer join is not traced under control semantics",
+                "Move it to WHERE.",
+            )
+        one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
+        hoisting.lateral(one_row, list(traced.hidden), block)
+        return
+    added = hoisting.constant(traced, block.env.names)
+    if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
+        block.constants = merge(block.constants, added)
+    else:
+        block.groups = merge(block.groups, added)

@@ -1,0 +1,100 @@
+"""Window functions read other rows of the result.
+
+aggregates, first_value …   the row's own + the rows of its frame:    dlunion(__dl_t) OVER (the same window)
+lag, lead                   the row's own + the row that is looked at: lag(dl_of(__dl_t), n) OVER (the same window)
+row_number, rank, ntile …   data: the row's own; control: + the rows of its partition
+Windows in ORDER BY and QUALIFY only decide: they add their rows under control semantics alone.
+Requires: grouping done; a window over groups reads the groups' lineage.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.block import Block
+from rewrites.environment import Semantics
+from rewrites.refusals import refuse
+from rewrites.spark_functions import WINDOW_ONLY
+from rewrites.terms import Kind, Lineage, Term, as_one, call, merge
+
+_RANKING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
+_NEIGHBOURS = ("lag", "lead")
+
+
+def apply(block: Block) -> None:
+    """Add the lineage of the rows that window functions read."""
+    block.claim("qualify", "windows")
+    control = block.env.semantics is Semantics.CONTROL
+    roots = [*block.select.expressions]
+    if control:
+        roots += [block.select.args.get("order"), block.select.args.get("qualify")]
+    seen: dict[str, exp.Window] = {}
+    for node in block.own_nodes(*roots):
+        if isinstance(node, exp.Window):
+            seen.setdefault(node.sql(dialect="spark"), node)
+    for window in seen.values():
+        _add(window, control, block)
+
+
+def _add(window: exp.Window, control: bool, block: Block) -> None:
+    function = _function(window)
+    called = function.name.lower()
+    rows = merge(block.rows, block.constants)
+    if called in _RANKING:
+        if control:
+            spec = _partition_only(window, block)
+            block.groups = merge(block.groups, _over(rows, spec))
+    elif called in _NEIGHBOURS:
+        block.groups = merge(block.groups, _neighbour(rows, window, function))
+    elif called in WINDOW_ONLY - {"nth_value"}:
+        refuse(window, f"{called} is not traced", "Use an aggregate, a ranking function, lag or lead.")
+    else:
+        block.groups = merge(block.groups, _over(rows, window))
+
+
+def _function(window: exp.Window) -> exp.Anonymous:
+    node = window.this
+    while isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        node = node.this
+    if not isinstance(node, exp.Anonymous):
+        refuse(window, f"{type(node).__name__} as a window function is not traced", "Use a plain function call.")
+    return node
+
+
+def _over(rows: Lineage, window: exp.Window) -> Lineage:
+    found: Lineage = {}
+    for table, terms in rows.items():
+        for term in terms:
+            over = window.copy()
+            over.set("this", call("dlunion", term.value.copy()))
+            found.setdefault(table, []).append(Term(over, Kind.SET))
+    return found
+
+
+def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Lineage:
+    """The value comes from one other row, or, past the end of the partition, from the default: then lag gives NULL, no row."""
+    found: Lineage = {}
+    offset = [argument.copy() for argument in function.expressions[1:2]]
+    for table, terms in rows.items():
+        one = as_one(terms)
+        value = one.value if one.kind is Kind.SET else call("dl_of", one.value)
+        looked_at = window.copy()
+        inner = _function(looked_at)
+        inner.set("expressions", [value, *offset])
+        found[table] = [Term(looked_at, Kind.SET, nullable=True)]
+    return found
+
+
+def _partition_only(window: exp.Window, block: Block) -> exp.Window:
+    partition = window.args.get("partition_by")
+    if window.args.get("alias"):
+        partition = _named(window, block).args.get("partition_by")
+    return exp.Window(this=exp.Null(), partition_by=[key.copy() for key in partition or []])
+
+
+def _named(window: exp.Window, block: Block) -> exp.Window:
+    wanted = window.args["alias"].name.lower()
+    for definition in block.select.args.get("windows") or []:
+        if definition.this.name.lower() == wanted:
+            return definition
+    refuse(window, f"There is no window {window.args['alias'].name}", "Define it in the WINDOW clause.")

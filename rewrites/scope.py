@@ -1,0 +1,147 @@
+"""Which columns a SELECT block can see, and from where: the names of Spark SQL, case-insensitive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from rewrites.refusals import nearest, refuse
+from rewrites.spark_functions import BARE_CONSTANTS, UNIT_FIRST
+from rewrites.terms import Kind, Lineage, Term, column, hidden_column
+
+Columns = tuple[str | None, ...] | None
+"""Names of the user's columns in order; None for a name that only Spark knows; None altogether when not even their number is known."""
+
+
+@dataclass
+class Relation:
+    """Something in FROM that yields rows under a name.
+
+    Attributes:
+        alias: the name columns are qualified with.
+        columns: the user's columns.
+        hidden: base table → how its lineage is carried in the hidden column of this relation.
+        in_star: whether `*` includes its columns (not so the right side of a semi join).
+        traced: whether its hidden columns count as lineage of the block's rows.
+        nullable: whether an outer join may replace its row by NULLs.
+        parts: the full name under which an unaliased table may be used to qualify columns.
+
+    """
+
+    alias: str
+    columns: Columns
+    hidden: Mapping[str, Kind] = field(default_factory=dict)
+    in_star: bool = True
+    traced: bool = True
+    nullable: bool = False
+    parts: tuple[str, ...] = ()
+
+    def has(self, column_name: str) -> bool | None:
+        """Say whether the relation has the column; None: not known."""
+        if self.columns is None:
+            return None
+        known = {known.lower() for known in self.columns if known is not None}
+        if column_name.lower() in known:
+            return True
+        return None if None in self.columns else False
+
+    def lineage(self) -> Lineage:
+        """Return the terms that the relation gives to a row of the block."""
+        if not self.traced:
+            return {}
+        return {
+            table: [Term(column(self.alias, hidden_column(table)), kind, self.nullable)]
+            for table, kind in self.hidden.items()
+        }
+
+
+class Scope:
+    """The relations of one block, and the block around it."""
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.relations: list[Relation] = []
+        self.outer = outer
+        self.aliases: set[str] = set()
+        self.correlated = False
+
+    def relation(self, alias: str) -> Relation | None:
+        """Return the relation of that name, of this block only."""
+        return next((relation for relation in self.relations if relation.alias.lower() == alias.lower()), None)
+
+    def visible_columns(self) -> list[str]:
+        """Return all column names that are known here, for messages."""
+        return [known for relation in self.relations for known in relation.columns or () if known is not None]
+
+    def resolve(self, node: exp.Column) -> None:
+        """Find what a column reference means; mark every block that it reaches out of as correlated.
+
+        Raises:
+            LineageError: no relation here or further out can have such a column.
+
+        """
+        crossed: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            if scope._sees(node):
+                scope._shorten(node)
+                for inner in crossed:
+                    inner.correlated = True
+                return
+            crossed.append(scope)
+            scope = scope.outer
+        if _is_not_a_column(node):
+            return
+        self._refuse_unknown(node)
+
+    def _sees(self, node: exp.Column) -> bool:
+        parts = [part.name for part in node.parts]
+        if any(self._through(relation, parts) for relation in self.relations):
+            return True
+        return self._sees_name(parts[0])  # alone, or a struct column whose field follows
+
+    @staticmethod
+    def _through(relation: Relation, parts: list[str]) -> int:
+        """Return how many leading parts name the relation, if the next one can be a column of it; else 0."""
+        full = [part.lower() for part in relation.parts] or [relation.alias.lower()]
+        for count in range(1, min(len(parts), len(full) + 1)):
+            if [part.lower() for part in parts[:count]] == full[-count:] and relation.has(parts[count]) is not False:
+                return count
+        return 0
+
+    def _shorten(self, node: exp.Column) -> None:
+        """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
+        parts = [part.name for part in node.parts]
+        depth = max((self._through(relation, parts) for relation in self.relations), default=0)
+        if depth > 1 and depth == len(parts) - 1:
+            node.set("db", None)
+            node.set("catalog", None)
+        elif depth > 1:
+            refuse(node, f"{'.'.join(parts)} names a field through a database name", "Give the table an alias.")
+
+    def _sees_name(self, column_name: str) -> bool:
+        if column_name.lower() in self.aliases:
+            return True
+        return any(relation.has(column_name) is not False for relation in self.relations)
+
+    def _refuse_unknown(self, node: exp.Column) -> None:
+        qualifier = node.table
+        relation = self.relation(qualifier) if qualifier else None
+        if relation is not None:
+            known = [known for known in relation.columns or () if known is not None]
+            refuse(node, f"{qualifier} has no column {node.name}", nearest(node.name, known))
+        if qualifier:
+            names = [relation.alias for relation in self.relations]
+            refuse(node, f"Unknown relation {qualifier} in {qualifier}.{node.name}", nearest(qualifier, names))
+        refuse(node, f"Unknown column {node.name}", nearest(node.name, self.visible_columns()))
+
+
+def _is_not_a_column(node: exp.Column) -> bool:
+    """Say whether a bare name is a keyword-like function (`current_user`) or a unit (`timestampadd(MONTH, …)`)."""
+    if node.table:
+        return False
+    if node.name.lower() in BARE_CONSTANTS:
+        return True
+    parent = node.parent
+    return isinstance(parent, exp.Anonymous) and parent.name.lower() in UNIT_FIRST and parent.expressions[0] is node
