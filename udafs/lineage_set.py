@@ -1,0 +1,332 @@
+"""`LineageSet`: a set of row ids, the value of a lineage column.   [Zhang 2007, §4.2]
+
+Carrier: finite sets of integers 0 … 2^63 − 1. Laws: `|` is associative, commutative and idempotent; the empty
+set is its identity; equal sets have equal bytes. Bytes are those of `udafs/FORMAT.md`, the same that the kernel writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from udafs import delta, roaring, robdd_build, robdd_bytes, robdd_enumerate, varint
+from udafs.bdd_manager import BddManager, Function, bit_variables
+from udafs.delta import MAX_ID, Ids
+from udafs.errors import LineageError
+from udafs.robdd import NodeTable
+
+Encoding = Literal["auto", "set", "bdd", "roaring"]
+
+TAGS: dict[str, int] = {"set": 0, "bdd": 1, "roaring": 2}  # append-only, see FORMAT.md
+ID_BITS = 63
+
+#: Sets up to this size are handled as arrays of ids (512 MB), larger ones as BDDs only.
+LISTABLE = 1 << 26
+#: `ids()` refuses beyond this (8 GB).
+MOST_LISTED = 1 << 30
+
+
+class LineageSet:
+    """An immutable set of row ids.
+
+    A set is kept as sorted ids, as a roBDD, or both; one is made from the other when it is asked for. Sets of
+    billions of ids that have a small BDD therefore never become arrays.
+    """
+
+    __slots__ = ("_ids", "_size", "_table")
+
+    _ids: Ids | None
+    _table: NodeTable | None
+    _size: int
+
+    def __init__(self, ids: Iterable[int] | npt.NDArray[np.integer] = ()) -> None:
+        """See `from_ids`."""
+        self._ids = _sorted_ids(ids)
+        self._ids.setflags(write=False)
+        self._table = None
+        self._size = self._ids.size
+
+    # ------------------------------------------------------------ construction
+
+    @classmethod
+    def from_ids(cls, ids: Iterable[int] | npt.NDArray[np.integer]) -> Self:
+        """The set of some ids, in any order, repeated or not.
+
+        Raises:
+            LineageError: an id is negative, above 2^63 − 1, or not an integer.
+
+        """
+        return cls(ids)
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """The set that a lineage value stands for, whatever its encoding.
+
+        Raises:
+            CorruptLineageError: not a lineage value; the message has a keyword of FORMAT.md.
+
+        """
+        value = np.frombuffer(data, np.uint8)
+        if not value.size:
+            raise varint.corrupt("empty", "no byte at all")
+        tag, body = int(value[0]), value[1:]
+        if tag == TAGS["set"]:
+            return cls._of(delta.decode(body))
+        if tag == TAGS["bdd"]:
+            return cls._of_table(robdd_bytes.decode(body))
+        if tag == TAGS["roaring"]:
+            return cls._of_containers(roaring.decode(body), value.size)
+        raise varint.corrupt("tag", f"{tag:#04x} is none of {', '.join(f'{n:#04x} ({t})' for t, n in TAGS.items())}")
+
+    @classmethod
+    def from_bdd(cls, function: Function, manager: BddManager, variables: Sequence[str] | None = None) -> Self:
+        """The set of a function of `manager`, whose bit k is `variables[k]` (by default the manager's variables)."""
+        variables = manager.variables if variables is None else variables
+        return cls._of_table(manager.extract(function, variables))
+
+    @classmethod
+    def _of(cls, ids: Ids) -> Self:
+        """Of strictly ascending ids, which become the set's own."""
+        made = cls.__new__(cls)
+        ids.setflags(write=False)
+        made._ids, made._table, made._size = ids, None, ids.size
+        return made
+
+    @classmethod
+    def _of_table(cls, table: NodeTable) -> Self:
+        made = cls.__new__(cls)
+        highest = table.highest()
+        made._table = table.with_bits(highest.bit_length() if highest else 0)
+        made._ids, made._size = None, made._table.count()
+        return made
+
+    @classmethod
+    def _of_containers(cls, containers: list[roaring.Container], size: int) -> Self:
+        # Sixteen bytes of runs can name 65,536 ids: beyond what the bytes themselves vouch for, do not list them.
+        if sum(each.cardinality for each in containers) <= 64 * size:
+            return cls._of(roaring.listed(containers))
+        first, last = (side.astype(np.uint64) for side in roaring.intervals(containers))
+        return cls._of_table(robdd_build.from_intervals(first, last, ID_BITS))
+
+    # ------------------------------------------------------------ the two forms
+
+    def ids(self) -> Ids:
+        """The ids, ascending: int64, shape (len,), read-only.
+
+        Raises:
+            LineageError: more than 2^30 ids.
+
+        """
+        if self._ids is None:
+            if self._size > MOST_LISTED:
+                raise LineageError(
+                    f"a set of {self._size} row ids is too large to list",
+                    instead="Use `len`, `in`, the set operators, or iterate over it.",
+                )
+            self._ids = robdd_enumerate.codes(self.table()).view(np.int64)
+            self._ids.setflags(write=False)
+        return self._ids
+
+    def table(self) -> NodeTable:
+        """The canonical roBDD: as many variables as the largest id has bits."""
+        if self._table is None:
+            ids = self.ids()
+            self._table = robdd_build.from_codes(ids.view(np.uint64), _bit_length(ids))
+        return self._table
+
+    def to_bdd(self, manager: BddManager, variables: Sequence[str] | None = None) -> Function:
+        """The set as a function of `manager`; bit k of the id is `variables[k]` (by default the manager's variables).
+
+        Raises:
+            LineageError: an id has more bits than there are variables.
+
+        """
+        variables = manager.variables if variables is None else variables
+        try:
+            return manager.load(self.table().with_bits(len(variables)), variables)
+        except ValueError as error:
+            raise LineageError(str(error), instead="Use a manager with more variables.") from error
+
+    # ------------------------------------------------------------ bytes
+
+    def to_bytes(self, encoding: Encoding = "auto") -> bytes:
+        """The canonical bytes under a setting: `auto` the shortest, `bdd` and `set` (and `roaring`) the one named."""
+        if encoding == "auto":
+            encoding = self._shortest()
+        if encoding not in TAGS:
+            raise LineageError(f"unknown encoding {encoding!r}", instead="Use one of: auto, bdd, set.")
+        tag = bytes([TAGS[encoding]])
+        if encoding == "set":
+            return tag + delta.encode(self.ids())
+        if encoding == "bdd":
+            return tag + robdd_bytes.encode(self.table())
+        return tag + roaring.encode(self.ids())
+
+    def _shortest(self) -> Encoding:
+        if self._table is not None:
+            size = robdd_bytes.size(self._table)
+            # A delta takes a byte, and 2^16 ids take a Roaring container of 10 bytes, at least: no need to list them.
+            if size < self._size and size < 8 + 10 * (self._size >> 16):
+                return "bdd"
+        ids = self.ids()
+        sizes: dict[Encoding, int] = {"set": delta.size(ids), "roaring": roaring.size(ids)}
+        nbits = _bit_length(ids)
+        spare = min(sizes.values()) - robdd_bytes.least_size(nbits, 0)
+        if self._table is None and spare >= 0:
+            with contextlib.suppress(robdd_build.TooManyNodesError):
+                self._table = robdd_build.from_codes(ids.view(np.uint64), nbits, at_most=spare // 2 + 1)
+        if self._table is not None:
+            sizes["bdd"] = robdd_bytes.size(self._table)
+        return min(sizes, key=lambda encoding: (sizes[encoding], TAGS[encoding]))
+
+    # ------------------------------------------------------------ set algebra
+
+    def _combine(
+        self,
+        other: object,
+        arrays: Callable[[Ids, Ids], Ids],
+        functions: Callable[[Function, Function], Function],
+    ) -> LineageSet:
+        if not isinstance(other, LineageSet):
+            return cast(LineageSet, NotImplemented)
+        if self._size <= LISTABLE and other._size <= LISTABLE:
+            return LineageSet._of(arrays(self.ids(), other.ids()))
+        manager = BddManager(bit_variables("id", max(self.table().nbits, other.table().nbits)))
+        return LineageSet.from_bdd(functions(self.to_bdd(manager), other.to_bdd(manager)), manager)
+
+    def __or__(self, other: object) -> LineageSet:
+        return self._combine(other, _union, lambda a, b: a | b)
+
+    def __and__(self, other: object) -> LineageSet:
+        return self._combine(other, _intersection, lambda a, b: a & b)
+
+    def __sub__(self, other: object) -> LineageSet:
+        return self._combine(other, _difference, lambda a, b: a & ~b)
+
+    def __xor__(self, other: object) -> LineageSet:
+        return self._combine(other, lambda a, b: np.setxor1d(a, b, assume_unique=True), lambda a, b: a ^ b)
+
+    def isdisjoint(self, other: LineageSet) -> bool:
+        """Whether no id is in both."""
+        return not self & other
+
+    def __le__(self, other: object) -> bool:
+        if not isinstance(other, LineageSet):
+            return NotImplemented
+        return self._size <= other._size and not (self - other)._size
+
+    def __ge__(self, other: object) -> bool:
+        return other.__le__(self) if isinstance(other, LineageSet) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        return self._size < other._size and self <= other if isinstance(other, LineageSet) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return other.__lt__(self) if isinstance(other, LineageSet) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LineageSet):
+            return NotImplemented
+        if self._size != other._size:
+            return False
+        if self._ids is not None and other._ids is not None:
+            return np.array_equal(self._ids, other._ids)
+        return self.table() == other.table()
+
+    def __hash__(self) -> int:
+        # The same whichever form the set is kept in: the size and the ends, which both forms give at once.
+        return hash((self._size, self._end(0), self._end(-1)))
+
+    # ------------------------------------------------------------ collection
+
+    def _end(self, which: Literal[0, -1]) -> int | None:
+        if self._ids is not None:
+            return int(self._ids[which]) if self._size else None
+        return self.table().lowest() if which == 0 else self.table().highest()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __bool__(self) -> bool:
+        return self._size > 0
+
+    def __contains__(self, row_id: object) -> bool:
+        if not isinstance(row_id, int | np.integer) or not 0 <= row_id <= MAX_ID:
+            return False
+        if self._ids is None:
+            return int(row_id) in self.table()
+        at = int(np.searchsorted(self._ids, row_id))
+        return at < self._size and int(self._ids[at]) == row_id
+
+    def __iter__(self) -> Iterator[int]:
+        if self._size <= LISTABLE:
+            yield from self.ids().tolist()
+        else:
+            yield from robdd_enumerate.one_by_one(self.table())
+
+    def __repr__(self) -> str:
+        first = [str(row_id) for row_id, _ in zip(self, range(6), strict=False)]
+        more = [f"… {self._size} ids"] if self._size > len(first) else []
+        return f"LineageSet({{{', '.join(first + more)}}})"
+
+    def __reduce__(self) -> tuple[Callable[[bytes], LineageSet], tuple[bytes]]:
+        return LineageSet.from_bytes, (self.to_bytes(),)
+
+
+def _bit_length(ids: Ids) -> int:
+    return int(ids[-1]).bit_length() if ids.size else 0
+
+
+def _sorted_ids(ids: Iterable[int] | npt.NDArray[np.integer]) -> Ids:
+    """Checked, sorted, each once, as an array of its own."""
+    try:
+        array = np.asarray(ids if isinstance(ids, np.ndarray | list | tuple) else list(ids))
+    except OverflowError as error:
+        raise LineageError(f"a row id beyond {MAX_ID}") from error
+    if not array.size:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        _refuse(array)
+    if array.dtype.kind == "u" and int(array.max()) > MAX_ID:
+        raise LineageError(f"a row id beyond {MAX_ID}: {int(array.max())}")
+    unique = np.unique(array.astype(np.int64))
+    if unique[0] < 0:
+        raise LineageError(f"a negative row id: {int(unique[0])}")
+    return unique
+
+
+def _refuse(array: npt.NDArray[np.generic]) -> None:
+    if array.dtype.kind in "fO" and array.ndim == 1:
+        # Python integers beyond 64 bits make numpy choose float64 or object.
+        raise LineageError(f"row ids are integers from 0 to {MAX_ID}, found {array.tolist()[0]!r} …")
+    raise LineageError(f"row ids are one-dimensional integers, found {array.dtype} of {array.ndim} dimensions")
+
+
+def _distinct(ids: Ids) -> Ids:
+    """Of ascending ids, each once."""
+    keep = np.ones(ids.size, bool)
+    np.not_equal(ids[1:], ids[:-1], out=keep[1:])
+    return ids[keep]
+
+
+def _union(first: Ids, second: Ids) -> Ids:
+    # The stable sort finds the two ascending runs and merges them.
+    return _distinct(np.sort(np.concatenate([first, second]), kind="stable"))
+
+
+def _intersection(first: Ids, second: Ids) -> Ids:
+    both: Ids = np.intersect1d(first, second, assume_unique=True)
+    return both
+
+
+def _difference(first: Ids, second: Ids) -> Ids:
+    if not second.size:
+        return first
+    at = np.searchsorted(second, first)
+    at[at == second.size] = 0
+    alone: Ids = first[second[at] != first]
+    return alone
