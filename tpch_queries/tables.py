@@ -13,7 +13,7 @@ class Table:
 
     Attributes:
         name: the table's name, and with `.parquet` its file's.
-        key: the columns of its primary key. (Below scale factor 0.01 the official generator repeats keys of `partsupp`.)
+        key: the columns of its primary key. (Below scale factor 0.01 the generator repeats keys of `partsupp`.)
         order_by: the column that row ids should follow so that lineage clusters: chronological where the table has
             a date, else the first column of the key.   [Zhang 2007, §4.1: "we assign ids in chronological order such
             as shipdate or orderdate. If such an order is not available, we assign based on the key"]

@@ -1,0 +1,32 @@
+-- TPC-H Q11, and the ids of the base rows collected by hand.
+select
+  ps_partkey,
+  sum(ps_supplycost * ps_availqty) as value,
+  collect_set(partsupp_id) as partsupp_ids,
+  collect_set(supplier_id) as supplier_ids,
+  collect_set(nation_id) as nation_ids
+from
+  partsupp,
+  supplier,
+  nation
+where
+  ps_suppkey = s_suppkey
+  and s_nationkey = n_nationkey
+  and n_name = 'GERMANY'
+group by
+  ps_partkey
+having
+  sum(ps_supplycost * ps_availqty) > (
+    select
+      sum(ps_supplycost * ps_availqty) * 0.0001
+    from
+      partsupp,
+      supplier,
+      nation
+    where
+      ps_suppkey = s_suppkey
+      and s_nationkey = n_nationkey
+      and n_name = 'GERMANY'
+  )
+order by
+  value desc

@@ -1,0 +1,35 @@
+-- TPC-H Q15, and the ids of the base rows collected by hand.
+with revenue (supplier_no, total_revenue, lineitem_ids) as (
+  select
+    l_suppkey,
+    sum(l_extendedprice * (1 - l_discount)),
+    collect_set(lineitem_id)
+  from
+    lineitem
+  where
+    l_shipdate >= date '1996-01-01'
+    and l_shipdate < date '1996-01-01' + interval '3' month
+  group by
+    l_suppkey
+)
+select
+  s_suppkey,
+  s_name,
+  s_address,
+  s_phone,
+  total_revenue,
+  supplier_id,
+  lineitem_ids
+from
+  supplier,
+  revenue
+where
+  s_suppkey = supplier_no
+  and total_revenue = (
+    select
+      max(total_revenue)
+    from
+      revenue
+  )
+order by
+  s_suppkey

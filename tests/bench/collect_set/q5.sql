@@ -1,0 +1,31 @@
+-- TPC-H Q5, and the ids of the base rows collected by hand.
+select
+  n_name,
+  sum(l_extendedprice * (1 - l_discount)) as revenue,
+  collect_set(customer_id) as customer_ids,
+  collect_set(orders_id) as orders_ids,
+  collect_set(lineitem_id) as lineitem_ids,
+  collect_set(supplier_id) as supplier_ids,
+  collect_set(nation_id) as nation_ids,
+  collect_set(region_id) as region_ids
+from
+  customer,
+  orders,
+  lineitem,
+  supplier,
+  nation,
+  region
+where
+  c_custkey = o_custkey
+  and l_orderkey = o_orderkey
+  and l_suppkey = s_suppkey
+  and c_nationkey = s_nationkey
+  and s_nationkey = n_nationkey
+  and n_regionkey = r_regionkey
+  and r_name = 'ASIA'
+  and o_orderdate >= date '1994-01-01'
+  and o_orderdate < date '1994-01-01' + interval '1' year
+group by
+  n_name
+order by
+  revenue desc

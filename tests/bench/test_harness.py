@@ -1,0 +1,82 @@
+"""The harness takes turns, forces every column, divides medians, and does not let a refusal end a run."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from rich.console import Console
+
+from forward_lineage import LineageError
+from tests.bench.harness import (
+    Comparison,
+    Timing,
+    Variant,
+    as_json,
+    compare,
+    refusals,
+    run_all_columns,
+    table_of_ratios,
+)
+
+
+def printed(comparisons: list[Comparison]) -> list[list[str]]:
+    console = Console(width=120, file=io.StringIO(), record=True)
+    console.print(table_of_ratios("ratios", comparisons))
+    lines = [line.replace("┃", "│") for line in console.export_text().splitlines()]
+    return [[cell.strip() for cell in line.strip().strip("│").split("│")] for line in lines if "│" in line]
+
+
+def test_variants_take_turns(spark: SparkSession) -> None:
+    turns: list[str] = []
+
+    def variant(name: str) -> Variant:
+        def prepare() -> DataFrame:
+            turns.append(name)
+            return spark.range(1)
+
+        return Variant(name, prepare)
+
+    found = compare(spark, "q", [variant("a"), variant("b")], runs=2, warm_up=1)
+    assert turns == ["a", "b"] * 3
+    assert [timing.variant for timing in found.timings] == ["a", "b"]
+    assert all(len(timing.run) == len(timing.prepare) == 2 for timing in found.timings)
+
+
+def test_every_column_is_computed(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="computed"):
+        run_all_columns(spark.range(1).selectExpr("id", "raise_error('computed') as unused"))
+
+
+def test_a_refusal_is_recorded_and_the_rest_measured(spark: SparkSession) -> None:
+    def refuse() -> DataFrame:
+        raise LineageError("PIVOT is not traced")
+
+    found = compare(spark, "q", [Variant("a", lambda: spark.range(1)), Variant("b", refuse)], runs=1)
+    assert found.timings[0].median is not None
+    assert found.ratio("b") is None
+    assert refusals([found]) == ["q, b: PIVOT is not traced"]
+    assert ["q", f"{found.timings[0].median:.2f}", "refused"] in printed([found])
+
+
+def test_other_errors_end_the_run(spark: SparkSession) -> None:
+    with pytest.raises(ZeroDivisionError):
+        compare(spark, "q", [Variant("a", lambda: spark.range(1 // 0))], runs=1)
+
+
+def test_ratios_are_of_medians() -> None:
+    found = [
+        Comparison("q1", (Timing("off", [1.0, 9.0, 2.0]), Timing("on", [4.0, 3.0, 100.0]))),
+        Comparison("q2", (Timing("off", [1.0]), Timing("on", [0.5]))),
+    ]
+    assert found[0].ratio("on") == 2.0
+    assert found[0].ratio("off") == 1.0
+    assert printed(found) == [
+        ["query", "off, s", "on"],
+        ["q1", "2.00", "2.00"],
+        ["q2", "1.00", "0.50"],
+        ["geometric mean", "", "1.00"],
+        ["worst", "", "2.00"],
+    ]
+    assert as_json(found)[0]["query"] == "q1"
