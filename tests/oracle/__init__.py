@@ -1,0 +1,14 @@
+"""An independent judge of lineage: annotated relations, interpreted as naively as possible.
+
+Nothing here imports `rewrites`; only the comparison test imports the public API of `forward_lineage`.
+
+| module | job |
+|---|---|
+| `algebra` | the query tree: frozen dataclasses |
+| `printing` | tree → Spark SQL text |
+| `scoping` | which column a name means |
+| `expressions` | values of expressions in three-valued logic |
+| `interpreter` | tree → annotated relation; its header states the semantics |
+| `strategies` | Hypothesis: small tables, queries with every operator |
+| `spark_batches` | many tiny queries in one Spark job |
+"""
