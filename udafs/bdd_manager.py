@@ -1,7 +1,7 @@
 """A manager of roBDDs with the operations of Boolean algebra: CUDD through `dd`, or `dd`'s pure-Python manager.
 
 `dd` ships CUDD for CPython on x86-64 Linux only. Elsewhere, or where `FORWARD_LINEAGE_BDD=autoref` says so, its
-pure-Python manager gives the same answers, more slowly. The functions of a manager are `dd`'s, with `&`, `|`, `^`, `~`.
+pure-Python manager gives the same answers, more slowly. The functions of a manager are `dd`'s, with `&`, `|`, `~`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,6 @@ class BddManager:
     Attributes:
         backend: `cudd` or `autoref`.
         variables: all variables, by level: the lowest first, as in a `NodeTable`.
-        false: the function that is nowhere true.
-        true: the function that is everywhere true.
-
     """
 
     def __init__(self, variables: Sequence[str], backend: Backend | None = None, memory: int = DEFAULT_MEMORY) -> None:
@@ -73,8 +70,17 @@ class BddManager:
             self._bdd.configure(reordering=False)
         for variable in reversed(self.variables):
             self._bdd.add_var(variable)
-        self.false: Function = self._bdd.false
-        self.true: Function = self._bdd.true
+
+    # Made anew each time: dd complains about functions that are still alive when their manager goes.
+    @property
+    def false(self) -> Function:
+        """The function that is nowhere true."""
+        return self._bdd.false
+
+    @property
+    def true(self) -> Function:
+        """The function that is everywhere true."""
+        return self._bdd.true
 
     def load(self, table: NodeTable, variables: Sequence[str]) -> Function:
         """The function of a node table, built bottom-up.

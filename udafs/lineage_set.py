@@ -208,7 +208,7 @@ class LineageSet:
         return self._combine(other, _difference, lambda a, b: a & ~b)
 
     def __xor__(self, other: object) -> LineageSet:
-        return self._combine(other, lambda a, b: np.setxor1d(a, b, assume_unique=True), lambda a, b: a ^ b)
+        return self._combine(other, lambda a, b: np.setxor1d(a, b, assume_unique=True), lambda a, b: (a | b) & ~(a & b))
 
     def isdisjoint(self, other: LineageSet) -> bool:
         """Whether no id is in both."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 MAX_ID = 2**63 - 1
 CONTAINER_ARRAY, CONTAINER_RUN, CONTAINER_BITMAP = range(3)
@@ -182,10 +182,10 @@ def decode(data: bytes) -> list[int]:
     ids = (decode_set, decode_bdd, decode_roaring)[tag](reader)
     if reader.left():
         raise MalformedError("trailing")
-    return ids
+    return ids()
 
 
-def decode_set(reader: Reader) -> list[int]:
+def decode_set(reader: Reader) -> Callable[[], list[int]]:
     count = reader.varint()
     if count > reader.left():
         raise MalformedError("truncated")
@@ -196,10 +196,10 @@ def decode_set(reader: Reader) -> list[int]:
         if previous > MAX_ID:
             raise MalformedError("range")
         ids.append(previous)
-    return ids
+    return lambda: ids
 
 
-def decode_bdd(reader: Reader) -> list[int]:
+def decode_bdd(reader: Reader) -> Callable[[], list[int]]:
     nbits = reader.number(1)
     if nbits > 63:
         raise MalformedError("nbits")
@@ -228,7 +228,7 @@ def decode_bdd(reader: Reader) -> list[int]:
             lo, hi, _ = nodes[reference - 2]
         return ids(lo, bits - 1) + [1 << (bits - 1) | row_id for row_id in ids(hi, bits - 1)]
 
-    return ids(root, nbits)
+    return lambda: ids(root, nbits)
 
 
 def read_nodes(reader: Reader, nbits: int) -> list[tuple[int, int, int]]:
@@ -257,7 +257,7 @@ def read_nodes(reader: Reader, nbits: int) -> list[tuple[int, int, int]]:
     return nodes
 
 
-def decode_roaring(reader: Reader) -> list[int]:
+def decode_roaring(reader: Reader) -> Callable[[], list[int]]:
     ids: list[int] = []
     last = -1
     for _ in range(reader.number(8)):
@@ -268,7 +268,7 @@ def decode_roaring(reader: Reader) -> list[int]:
             raise MalformedError("roaring")
         last = high
         ids += [high << 32 | value for value in decode_bitmap32(reader)]
-    return ids
+    return lambda: ids
 
 
 def decode_bitmap32(reader: Reader) -> list[int]:
