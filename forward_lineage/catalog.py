@@ -45,20 +45,22 @@ class Catalog:
             for table in tables:
                 self.add(table)
 
-    def add(self, table: BaseTable, *, aliases: Iterable[str] = ()) -> None:
-        """Add a base table, which queries may also call by one of the aliases.
+    def add(self, table: BaseTable) -> None:
+        """Add a base table.
 
         Raises:
             LineageError: the name is taken.
 
         """
-        names = {split_name(name) for name in (table.name, *aliases)}
-        for name in names:
-            if name in self._tables:
-                raise LineageError(f"table {'.'.join(name)} is in the catalog already")
-        for name in names:
-            self._tables[name] = table
-        self._names[split_name(table.name)] = table.name
+        name = split_name(table.name)
+        if name in self._tables:
+            raise LineageError(f"table {table.name} is in the catalog already")
+        self._tables[name] = table
+        self._names[name] = table.name
+
+    def add_alias(self, alias: str, table: BaseTable) -> None:
+        """Let queries call a table by another name too, unless that is the name of something else."""
+        self._tables.setdefault(split_name(alias), table)
 
     def register(self, name: str, columns: Sequence[str], *, key: str) -> None:
         """Add a table that Spark knows by this name and whose rows a unique, non-negative integer column identifies.

@@ -10,37 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any
 
-from pyspark.sql import SparkSession
-
-from forward_lineage.spark_errors import spark_errors
 from udafs.errors import LineageError
 
 PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
 
-_PLAN_TEXT_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
 _EXPRESSION_ID = re.compile(r"#(\d+)L?")
 _GENERATED = re.compile(r"__auto_generated_subquery_name\w*|_gen_alias_\d+|\bplan_id=\d+")
 _TOKEN = re.compile(r"-?\d[\w.:-]*|[A-Za-z_]\w*|\S")
-
-
-def spark_plan_text(spark: SparkSession) -> PlanText:
-    """Return the function that asks this session for plans; the kernel must be attached."""
-    session: Any = spark._jsparkSession
-    gateway: Any = spark.sparkContext._gateway
-    none = gateway.new_array(gateway.jvm.java.lang.Object, 0)
-    no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
-    plan_text = session.sharedState().jarClassLoader().loadClass(_PLAN_TEXT_CLASS).getConstructor(no_types)
-    maker = plan_text.newInstance(none)
-    return lambda sql: str(maker.of(session, sql))
 
 
 def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
     """Compare what Spark makes of the user's text and of the tree printed back.
 
     Args:
-        plan_text: gives Spark's plan of a statement as text.
+        plan_text: gives Spark's plan of a statement as text, or raises what Spark says about it.
         user_sql: the user's own text.
         reprinted: the tree that was read from it, printed back without any rewriting.
 
@@ -48,21 +32,18 @@ def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
         LineageError: the plans differ, or Spark does not accept the user's text.
 
     """
-    with spark_errors(user_sql):
-        wanted = plan_text(user_sql)
+    wanted = plan_text(user_sql)
     if reprinted.strip() == user_sql.strip():
         return
     try:
-        with spark_errors(reprinted):
-            found = plan_text(reprinted)
+        found = plan_text(reprinted)
     except LineageError as error:
         raise _unfaithful(f"Spark does not read it back: {error.what}", reprinted) from None
     if canonical(wanted) == canonical(found):
         return
     # Seeds of rand() and the time of day differ from one planning to the next: what a second planning of the same text changes
     # cannot tell the two apart.
-    with spark_errors(user_sql):
-        again = plan_text(user_sql)
+    again = plan_text(user_sql)
     difference = _first_difference(canonical(wanted), canonical(again), canonical(found))
     if difference is not None:
         raise _unfaithful(difference, reprinted)

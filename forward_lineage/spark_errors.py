@@ -15,7 +15,9 @@ _PLACE = re.compile(r"[(;,]?\s*line (\d+),? pos(?:ition)? (\d+)\)?")
 _CONDITION = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w{5}\b")
 # Spark repeats the search path after these words; the first sentence says it all.
-_CHATTER = re.compile(r"(?:\.\s+(?:Verify the spelling|If you did not qualify|To tolerate the error)|\nSearch path:).*", re.S)
+_CHATTER = re.compile(
+    r"(?:\.\s+(?:Verify the spelling|If you did not qualify|To tolerate the error)|\nSearch path:).*", re.S
+)
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody gives it
-from pyspark.sql.types import ByteType, IntegerType, IntegralType, LongType, ShortType
+from pyspark.sql.types import IntegralType
 
 from forward_lineage.catalog import key_table
 from forward_lineage.row_ids.manifest import Manifest
@@ -15,56 +17,44 @@ from forward_lineage.row_ids.spark_tables import (
     fingerprint,
     full_name,
     input_files,
+    open_relation,
     open_table,
     type_name,
 )
-from forward_lineage.spark_names import quoted
+from forward_lineage.spark_errors import spark_errors
+from forward_lineage.spark_names import data_source, quoted, quoted_name
 from udafs.errors import LineageError
 
-INTEGER_TYPES = (ByteType, ShortType, IntegerType, LongType)
 
-
-def from_key(spark: SparkSession, name: str, key: str, *, trusted: bool = False) -> Manifest:
+def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = None, trusted: bool = False) -> Manifest:
     """Register a table or view by a unique, non-negative integer column.
 
     Args:
         spark: the session that knows the table.
         name: the table's name.
         key: the column.
+        path: Parquet files that the name is to mean; None: Spark knows the name.
         trusted: take uniqueness on trust; no row is read.
 
     Raises:
         LineageError: there is no such table or column, or the column is not such a key.
 
     """
-    frame = open_table(spark, name)
-    columns = columns_of(frame)
-    identity = full_name(spark, name)
-    table = key_table(name, [column for column, _ in columns], key, relation=identity)
-    field = next(field for field in frame.schema.fields if field.name.lower() == key.lower())
+    opened = _open(spark, name, path)
+    table = key_table(name, [column for column, _ in opened.columns], key, relation=opened.relation)
+    field = next(field for field in opened.frame.schema.fields if field.name.lower() == key.lower())
     if not isinstance(field.dataType, IntegralType):
         raise LineageError(
-            f"key {key} of {name} is {type_name(field.dataType).upper()}, not an integer",
-            instead=f'Use key=["{key}"]: a dictionary then gives every value of it an id.',
+            f"key {field.name} of {name} is {type_name(field.dataType).upper()}, not an integer",
+            instead=f'Use key=["{field.name}"]: a dictionary then gives every value of it an id.',
         )
     if not trusted:
-        check_unique_ids(frame, quoted(field.name), f"key {field.name} of {name}")
-    return Manifest(
-        name=name,
-        provider="key",
-        columns=columns,
-        relation=table.relation,
-        row_id=table.row_id,
-        key=(field.name,),
-        source={"table": name, "fingerprint": fingerprint(frame)},
-        identity=identity,
-        files=() if trusted else input_files(frame),
-        trusted=trusted,
-    )
+        check_unique_ids(opened.frame, quoted(field.name), f"key {field.name} of {name}")
+    return opened.manifest("key", table.row_id, (field.name,), trusted)
 
 
 def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: bool = False) -> Manifest:
-    """Register a table by an expression that is a row id already, e.g. Delta's `_metadata.row_id` or Iceberg's `_row_id`.
+    """Register a table by what is a row id already, e.g. Delta's `_metadata.row_id` or Iceberg's `_row_id`.
 
     Args:
         spark: the session that knows the table.
@@ -76,6 +66,55 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
         LineageError: there is no such table, or the expression is no integer, or not unique and non-negative.
 
     """
+    opened = _open(spark, name, None)
+    sql = f"SELECT {row_id} AS id FROM {opened.relation}"
+    with spark_errors(sql):
+        ids = spark.sql(sql)
+    kind = ids.schema.fields[0].dataType
+    if not isinstance(kind, IntegralType):
+        raise LineageError(f"row id {row_id} of {name} is {type_name(kind).upper()}, not an integer")
+    if not trusted:
+        check_unique_ids(ids, "id", f"row id {row_id} of {name}")
+    return opened.manifest("column", f"CAST({row_id} AS BIGINT)", (row_id,), trusted)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    name: str
+    frame: DataFrame
+    relation: str
+    identity: str | None
+    view: str | None
+    source: dict[str, Any]
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        return columns_of(self.frame)
+
+    def manifest(self, provider: str, row_id: str, key: tuple[str, ...], trusted: bool) -> Manifest:
+        return Manifest(
+            name=self.name,
+            provider=provider,
+            columns=self.columns,
+            relation=self.relation,
+            row_id=row_id,
+            view=self.view,
+            key=key,
+            source={**self.source, "fingerprint": fingerprint(self.frame)},
+            identity=self.identity,
+            files=() if trusted else input_files(self.frame),
+            trusted=trusted,
+        )
+
+
+def _open(spark: SparkSession, name: str, path: Path | None) -> _Opened:
+    if path is not None:
+        relation = data_source("parquet", path)
+        frame = open_relation(spark, relation)
+        return _Opened(name, frame, relation, None, f"SELECT * FROM {relation}", {"path": str(path)})
+    frame = open_table(spark, name)
+    identity = full_name(spark, name)
+    return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})
 
 
 def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
@@ -102,9 +141,7 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
     if found.nulls:
         raise LineageError(f"{what} is NULL in {_rows(found.nulls)}", instead=_OTHER_IDS)
     if found.negatives:
-        raise LineageError(
-            f"{what} is negative in {_rows(found.negatives)}, e.g. {found.smallest}", instead=_OTHER_IDS
-        )
+        raise LineageError(f"{what} is negative in {_rows(found.negatives)}, e.g. {found.smallest}", instead=_OTHER_IDS)
     if found.repeats:
         raise LineageError(
             f"{what} is not unique: {_rows(found.repeats)} repeat a value, e.g. {found.repeated}", instead=_OTHER_IDS

@@ -14,7 +14,7 @@ from udafs.errors import LineageError
 
 FORMAT = 1  # of the file; a reader refuses a later one
 DROPPED = "dropped"  # the last version of a table that is not registered any more
-THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
+THIS_MANIFEST = "{manifest}"  # in a relation or row id: stands for the path of the manifest itself, as a SQL string
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,13 @@ class Manifest:
             path: where this manifest is kept.
 
         """
-        row_id = self.row_id.replace(THIS_MANIFEST, string_literal(str(path)))
-        return BaseTable(self.name, tuple(name for name, _ in self.columns), self.relation, row_id)
+        itself = string_literal(str(path))
+        return BaseTable(
+            self.name,
+            tuple(name for name, _ in self.columns),
+            self.relation.replace(THIS_MANIFEST, itself),
+            self.row_id.replace(THIS_MANIFEST, itself),
+        )
 
     def says_the_same(self, other: Manifest) -> bool:
         """Tell whether the two differ in nothing but the version."""

@@ -74,8 +74,8 @@ class Registrations:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
 
         Args:
-            draft: makes the manifest from the last version (None when there is none); called again when another
-                session took the version meanwhile, with what that session wrote.
+            draft: makes the manifest from the last version (None when there is none; it may be a dropped one, whose
+                ids are not to be given again); called again when another session took the version meanwhile.
             name: the table.
 
         Raises:
@@ -85,7 +85,7 @@ class Registrations:
         while True:
             folder = self.folder(name)
             newest = max(_versions(folder), default=0)
-            last = self._latest(folder)
+            last = self._load(folder / f"{newest}.json") if newest else None
             manifest = replace(draft(last), version=newest + 1)
             if last is not None and manifest.says_the_same(last):
                 return last
@@ -94,6 +94,11 @@ class Registrations:
             except FileExistsError:
                 continue
             return manifest
+
+    def next_id(self, name: str) -> int:
+        """Return the first id that no version of a table has ever given to a row."""
+        folder = self.folder(name)
+        return max((self._load(folder / f"{version}.json").next_id for version in _versions(folder)), default=0)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return what the rules need to know about a registered table."""

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
@@ -14,7 +15,6 @@ from forward_lineage.fidelity import canonical
 from forward_lineage.row_ids.data_files import DataFile, local_path, stat_files
 from forward_lineage.spark_errors import condition, spark_errors
 from forward_lineage.spark_names import quoted_name, split_name
-from pyspark.errors import AnalysisException
 from udafs.errors import LineageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -38,6 +38,18 @@ def open_table(spark: SparkSession, name: str) -> DataFrame:
             ) from None
         with spark_errors(sql):
             raise
+
+
+def open_relation(spark: SparkSession, relation: str) -> DataFrame:
+    """Return what stands after FROM, e.g. ``parquet.`/data/x```.
+
+    Raises:
+        LineageError: Spark cannot read it.
+
+    """
+    sql = f"SELECT * FROM {relation}"
+    with spark_errors(sql):
+        return spark.sql(sql)
 
 
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:

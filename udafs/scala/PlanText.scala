@@ -31,6 +31,14 @@ final class PlanText {
     }
   }
 
+  /** The columns of a query as JSON, without running it. */
+  def schema(session: SparkSession, sql: String): String = {
+    val execution =
+      session.sessionState.executePlan(session.sessionState.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
+    execution.assertAnalyzed()
+    execution.analyzed.schema.json
+  }
+
   private def text(execution: QueryExecution): String = {
     val plan = execution.optimizedPlan
     val leaves = plan.collectWithSubqueries {

@@ -1,0 +1,50 @@
+"""Ask Spark what it makes of a statement, without running it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from forward_lineage.spark_errors import spark_errors
+
+_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
+
+
+class Planner:
+    """Plans and schemas of SQL texts.
+
+    Args:
+        spark: a session with the kernel attached.
+
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._session: Any = spark._jsparkSession
+        gateway: Any = spark.sparkContext._gateway
+        no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
+        no_arguments = gateway.new_array(gateway.jvm.java.lang.Object, 0)
+        plan_text = self._session.sharedState().jarClassLoader().loadClass(_CLASS)
+        self._plan_text: Any = plan_text.getConstructor(no_types).newInstance(no_arguments)
+
+    def plan(self, sql: str) -> str:
+        """Return the optimised plan as text, with the rows of inline tables and the places of files.
+
+        Raises:
+            LineageError: Spark's own complaint about the text.
+
+        """
+        with spark_errors(sql):
+            return str(self._plan_text.of(self._session, sql))
+
+    def schema(self, sql: str) -> StructType:
+        """Return the columns that a query would have.
+
+        Raises:
+            LineageError: Spark's own complaint about the text.
+
+        """
+        with spark_errors(sql):
+            return StructType.fromJson(json.loads(str(self._plan_text.schema(self._session, sql))))

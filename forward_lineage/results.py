@@ -1,0 +1,68 @@
+"""What comes back: the user's columns as they would be without lineage, then `DL`, which knows what its ids mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from forward_lineage.row_ids.manifest import Manifest
+from udafs.errors import LineageError
+
+LINEAGE_COLUMN = "DL"
+METADATA_KEY = "forward_lineage"
+
+
+def described(sql: str, semantics: str, tables: Sequence[Manifest], home: Path) -> dict[str, Any]:
+    """Say what the ids in a `DL` column mean, as JSON-able data.
+
+    Returns:
+        ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``), ``home`` and, for each traced table, its
+        ``name``, ``version`` and ``provider``.
+
+    """
+    return {
+        "sql": sql,
+        "semantics": semantics,
+        "granularity": "rows",
+        "home": str(home),
+        "tables": [{"name": table.name, "version": table.version, "provider": table.provider} for table in tables],
+    }
+
+
+def meaning_of(frame: DataFrame) -> dict[str, Any] | None:
+    """Return what the ids of a DataFrame's `DL` column mean; None when it has no such column or did not come from us."""
+    if not frame.columns or frame.columns[-1] != LINEAGE_COLUMN:
+        return None
+    found = frame.schema.fields[-1].metadata.get(METADATA_KEY)
+    return found if isinstance(found, dict) else None
+
+
+def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any]) -> DataFrame:
+    """Check a rewritten query's columns against the user's own, and write into `DL` what its ids mean.
+
+    Args:
+        frame: the rewritten query.
+        wanted: the columns that the user's own text has.
+        meaning: see `described`.
+
+    Raises:
+        LineageError: the user already has a column `DL`; or a column's name, type or place differs, a bug of ours.
+
+    """
+    if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
+        raise LineageError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
+    expected = [(field.name, field.dataType) for field in wanted.fields]
+    found = [(field.name, field.dataType) for field in frame.schema.fields]
+    traced = bool(meaning["tables"])
+    if found[: len(expected)] != expected or len(found) != len(expected) + traced:
+        odd = next((pair for pair in zip(expected, found, strict=False) if pair[0] != pair[1]), (expected, found))
+        raise LineageError(f"the rewritten query changes the user's columns: {odd[0]} became {odd[1]}. This is a bug")
+    if not traced:
+        return frame
+    if found[-1][0] != LINEAGE_COLUMN:
+        raise LineageError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}. This is a bug")
+    return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})

@@ -1,0 +1,157 @@
+"""Ids by materialisation: a Parquet copy whose rows stay where they are, in an order that the user chooses.
+
+The paper gives ids in chronological order, because neighbours in time are neighbours in lineage [Zhang 2007, §4.1]; clustered ids
+make small sets. The copy also serves sources whose rows have no position of their own: CSV, JSON, JDBC, views.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.row_ids.data_files import DataFile, list_files, local_path, read_footers, with_offsets
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.position import ROW_ID
+from forward_lineage.row_ids.spark_tables import columns_of, fingerprint, input_files, open_relation, open_table
+from forward_lineage.spark_errors import spark_errors
+from forward_lineage.spark_names import data_source
+from udafs.errors import LineageError
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows to be copied.
+
+    Attributes:
+        frame: the rows.
+        what: where they come from, as JSON-able data.
+        files: the files they are read from, as far as Spark knows and they are local.
+
+    """
+
+    frame: DataFrame
+    what: dict[str, Any]
+    files: tuple[DataFile, ...]
+
+    def described(self) -> dict[str, Any]:
+        """Return what the manifest keeps, to tell later whether the source has changed."""
+        return {
+            **self.what,
+            "fingerprint": fingerprint(self.frame),
+            "files": [file.to_json() for file in self.files],
+        }
+
+
+def open_source(
+    spark: SparkSession,
+    name: str,
+    source: DataFrame | str | None,
+    path: str | Path | None,
+    file_format: str,
+    options: dict[str, Any],
+) -> Source:
+    """Open what is to be copied: a DataFrame, a table, files, or the table of this name.
+
+    Raises:
+        LineageError: there is no such thing, or Spark cannot read it.
+
+    """
+    if isinstance(source, DataFrame):
+        return Source(source, {"dataframe": True}, input_files(source))
+    if path is not None:
+        place = local_path(str(path)).resolve() if "://" not in str(path) else path
+        with spark_errors(""):
+            frame = spark.read.format(file_format).options(**options).load(str(place))
+        what = {
+            "path": str(place),
+            "format": file_format,
+            "options": {key: str(options[key]) for key in sorted(options)},
+        }
+        return Source(frame, what, input_files(frame))
+    table = source or name
+    frame = open_table(spark, table)
+    return Source(frame, {"table": table}, input_files(frame))
+
+
+def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
+    """Tell whether a copy that exists is one of these rows in this order: the same files, untouched, read the same way."""
+    if manifest.provider != "copy" or manifest.order_by != tuple(order_by) or not source.files:
+        return False
+    wanted = source.described()
+    return wanted == {key: manifest.source.get(key) for key in wanted} and Path(manifest.source["data"]).is_dir()
+
+
+def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str, first_id: int = 0) -> Manifest:
+    """Write the rows to `folder`, sorted, and number them from `first_id`.
+
+    Args:
+        source: the rows.
+        order_by: columns or expressions, each with ASC or DESC if need be; empty: as they come.
+        folder: a new folder.
+        name: the table's name.
+        first_id: the id of the first row.
+
+    Raises:
+        LineageError: Spark cannot sort or write the rows.
+
+    """
+    columns = columns_of(source.frame)
+    _refuse_odd_columns(columns, name)
+    ordered = sorted_rows(source.frame, order_by)
+    with spark_errors(", ".join(order_by)):
+        ordered.write.option("compression", "zstd").parquet(str(folder))
+    files, next_id = with_offsets(read_footers(list_files(folder)), first_id)
+    relation = data_source("parquet", folder)
+    written = columns_of(open_relation(source.frame.sparkSession, relation))
+    if written != columns:
+        odd = next(pair for pair in zip(columns, written, strict=True) if pair[0] != pair[1])
+        raise LineageError(
+            f"column {odd[0][0]} of {name} is {odd[0][1]}, and Parquet keeps it as {odd[1][1]}",
+            instead="Cast it to what Parquet can keep, in a view, and register that.",
+        )
+    return Manifest(
+        name=name,
+        provider="copy",
+        columns=columns,
+        relation=relation,
+        row_id=ROW_ID,
+        view=f"SELECT * FROM {relation}",
+        order_by=tuple(order_by),
+        source={**source.described(), "data": str(folder)},
+        files=tuple(files),
+        next_id=next_id,
+    )
+
+
+def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
+    """Sort rows by SQL sort keys.
+
+    Raises:
+        LineageError: Spark's own complaint about a key.
+
+    """
+    if not order_by:
+        return frame
+    view = f"__forward_lineage_{uuid.uuid4().hex}"
+    sql = f"SELECT * FROM {view} ORDER BY {', '.join(order_by)}"
+    frame.createOrReplaceTempView(view)
+    try:
+        with spark_errors(sql):
+            return frame.sparkSession.sql(sql)
+    finally:
+        frame.sparkSession.catalog.dropTempView(view)
+
+
+def _refuse_odd_columns(columns: Sequence[tuple[str, str]], name: str) -> None:
+    seen: set[str] = set()
+    for column, kind in columns:
+        if column.lower() in seen:
+            raise LineageError(f"{name} has two columns called {column}", instead="Give one of them another name.")
+        if kind == "void":
+            raise LineageError(f"column {column} of {name} has no type, only NULLs", instead="Cast it to a type.")
+        seen.add(column.lower())

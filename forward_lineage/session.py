@@ -1,0 +1,231 @@
+"""`ForwardLineage`: lineage for a live Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.catalog import Catalog
+from forward_lineage.fidelity import check_fidelity
+from forward_lineage.frontend import RewrittenStatement, rewrite_statement
+from forward_lineage.frontend.statement import parse
+from forward_lineage.planning import Planner
+from forward_lineage.registering import Registrar
+from forward_lineage.results import described, with_meaning
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.spark_errors import spark_errors
+from udafs.attach import attach
+from udafs.errors import LineageError
+
+
+class ForwardLineage:
+    """Rows with their lineage, for a Spark session that is already running.
+
+    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home` before;
+    making a second one for the same session does no harm.
+
+    Args:
+        spark: the session.
+        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home.
+
+    Raises:
+        LineageError: the session is a Spark Connect client, or a registration under `home` is damaged.
+
+    """
+
+    def __init__(self, spark: SparkSession, home: str | Path | None = None) -> None:
+        attach(spark)
+        self.spark = spark
+        self.home = home_folder(home)
+        self.registrations = Registrations(self.home)
+        self._planner = Planner(spark)
+        self._registrar = Registrar(spark, self.registrations)
+        self._manifests: dict[str, Manifest] = {manifest.name.lower(): manifest for manifest in self.registrations}
+        self._faithful: set[tuple[str, str]] = set()
+        for manifest in self._manifests.values():
+            self._registrar.restore_view(manifest)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The registered tables, as `rewrite_sql` takes them."""
+        return self._registrar.catalog(self._manifests.values())
+
+    def tables(self) -> dict[str, Manifest]:
+        """Return what is registered, by name."""
+        return {manifest.name: manifest for manifest in self._manifests.values()}
+
+    def register(
+        self,
+        name: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        path: str | Path | None = None,
+        order_by: str | Sequence[str] | None = None,
+        row_id: str | None = None,
+        source: DataFrame | str | None = None,
+        format: str = "parquet",  # noqa: A002 - what Spark's readers call it
+        options: Mapping[str, Any] | None = None,
+        trusted: bool = False,
+    ) -> Manifest:
+        """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract.
+
+        Args:
+            name: what queries call the table.
+            key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list, which a
+                materialised dictionary then gives ids.
+            path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files.
+            order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
+                files is copied, sorted or not.
+            row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
+            source: a DataFrame, or the name of a table or view, to be copied.
+            format: of the files in `path`, as Spark's readers call it.
+            options: of the reader.
+            trusted: take it on trust that the key is unique.
+
+        Returns:
+            the manifest: columns, files, provider, version.
+
+        Raises:
+            LineageError: the table cannot be read, or the ids would not be unique, non-negative and stable.
+
+        """
+        manifest = self._registrar.register(
+            name,
+            key=key,
+            path=path,
+            order_by=order_by,
+            row_id=row_id,
+            source=source,
+            file_format=format,
+            options=dict(options or {}),
+            trusted=trusted,
+        )
+        return self._know(manifest)
+
+    def refresh(self, name: str) -> Manifest:
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
+
+        Ids of rows that are gone are retired and never given to another row.
+
+        Raises:
+            LineageError: the table is not registered, or that promise cannot be kept.
+
+        """
+        return self._know(self._registrar.refresh(self._registered(name)))
+
+    def unregister(self, name: str) -> None:
+        """Forget a table. Saved results keep the lineage they have."""
+        self._registrar.drop(self._registered(name))
+        del self._manifests[name.lower()]
+
+    def sql(self, sql: str, semantics: str = "data") -> DataFrame:
+        """Run a query and add `DL`, the lineage of every row, as the last column.
+
+        Args:
+            sql: one Spark SQL statement, LINEAGE ON at its end if need be.
+            semantics: ``"data"`` or ``"control"``.
+
+        Returns:
+            the user's columns, unchanged, then `DL`: a struct with one lineage value for each traced table.
+
+        Raises:
+            LineageError: the SQL is wrong or not traced, or a table is not what was registered.
+
+        """
+        statement = self._rewritten(sql, semantics)
+        return self._run(statement, sql, semantics)
+
+    def rewrite(self, sql: str, semantics: str = "data") -> str:
+        """Return the Spark SQL that `sql` would run.
+
+        Raises:
+            LineageError: as for `sql`.
+
+        """
+        return self._rewritten(sql, semantics).sql
+
+    def affected(self, sql: str, table: str, where: str, semantics: str = "data") -> DataFrame:
+        """Return the result rows that were made from suspected base rows, computed once and not stored.
+
+        Only the suspected rows are given ids, so nothing else is traced.   [Zhang 2007, §2.3]
+
+        Args:
+            sql: the query.
+            table: the registered table that holds the suspected rows.
+            where: which ones, as a condition over that table's columns.
+            semantics: ``"data"`` or ``"control"``.
+
+        Returns:
+            the affected rows; `DL` says which suspected rows they were made from.
+
+        Raises:
+            LineageError: as for `sql`; or the condition is wrong; or the query does not read the table.
+
+        """
+        known = self._registered(table)
+        probe = f"SELECT * FROM {known.name} WHERE ({where})"
+        self._check_fidelity(rewrite_statement(probe, self.catalog))
+        suspects = replace(known, row_id=f"CASE WHEN {where} THEN {known.row_id} END")
+        others = [manifest for manifest in self._manifests.values() if manifest is not known]
+        catalog = self._registrar.catalog([suspects, *others])
+        statement = self._rewritten(sql, semantics, catalog=catalog, traced=[known.name])
+        if not statement.tables:
+            raise LineageError(f"the query does not read {known.name}")
+        frame = self._run(statement, sql, semantics)
+        return frame.where(f"dl_size(DL.`{known.name}`) > 0")
+
+    def _know(self, manifest: Manifest) -> Manifest:
+        self._manifests[manifest.name.lower()] = manifest
+        return manifest
+
+    def _registered(self, name: str) -> Manifest:
+        manifest = self._manifests.get(name.lower()) or self.registrations.latest(name)
+        if manifest is None:
+            close = self.catalog.nearest(name.split("."))
+            known = f" Registered: {', '.join(close or self.catalog.names()) or 'nothing yet'}."
+            raise LineageError(f"table {name} is not registered", instead=f'Call lineage.register("{name}", …).{known}')
+        return manifest
+
+    def _rewritten(
+        self, sql: str, semantics: str, catalog: Catalog | None = None, traced: Sequence[str] | None = None
+    ) -> RewrittenStatement:
+        try:
+            statement = rewrite_statement(sql, catalog or self.catalog, semantics, traced)
+        except LineageError as ours:
+            self._let_spark_complain(sql)
+            raise ours from None
+        self._check_fidelity(statement)
+        for table in statement.tables:
+            check_unchanged(self.spark, self._manifests[table.lower()])
+        return statement
+
+    def _let_spark_complain(self, sql: str) -> None:
+        """Of two complaints about bad SQL, Spark's own is the better one; but it does not know about registering."""
+        try:
+            text = parse(sql).text
+        except LineageError:
+            text = sql
+        try:
+            self._planner.plan(text)
+        except LineageError as sparks:
+            if "cannot be found" not in sparks.what:
+                raise
+
+    def _check_fidelity(self, statement: RewrittenStatement) -> None:
+        texts = (statement.user_sql, statement.reprinted)
+        if texts not in self._faithful:
+            check_fidelity(self._planner.plan, *texts)
+            self._faithful.add(texts)
+
+    def _run(self, statement: RewrittenStatement, sql: str, semantics: str) -> DataFrame:
+        wanted = self._planner.schema(statement.user_sql)
+        with spark_errors(statement.sql):
+            frame = self.spark.sql(statement.sql)
+        tables = [self._manifests[table.lower()] for table in statement.tables]
+        return with_meaning(frame, wanted, described(sql, semantics, tables, self.home))
