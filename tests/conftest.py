@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from forward_lineage.local_spark import local_session
 from tpch_queries.data import generate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Deadlines measure how busy the machine is, not whether the code is right.
+settings.register_profile("forward_lineage", deadline=None)
+settings.load_profile("forward_lineage")
 
 
 @pytest.fixture(scope="session")

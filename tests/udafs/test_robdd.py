@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.udafs import reference_format
@@ -171,10 +171,6 @@ def manager(request: pytest.FixtureRequest) -> Iterator[BddManager]:
     yield BddManager(bit_variables("x", 24), backend=request.param)
 
 
-quick = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-
-
-@quick
 @given(case=code_sets(most_bits=24))
 def test_load_and_extract(manager: BddManager, case: tuple[list[int], int]) -> None:
     codes, nbits = case
@@ -185,7 +181,6 @@ def test_load_and_extract(manager: BddManager, case: tuple[list[int], int]) -> N
     assert back == table
 
 
-@quick
 @given(first=code_sets(most_bits=10), second=code_sets(most_bits=10))
 def test_boolean_algebra_is_set_algebra(
     manager: BddManager, first: tuple[list[int], int], second: tuple[list[int], int]
