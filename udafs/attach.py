@@ -14,8 +14,8 @@ _ENTRY = "forwardlineage.Kernel"
 def attach(spark: SparkSession) -> None:
     """Register ``dlunion`` and the ``dl_*`` functions in ``spark``; a second call does no harm.
 
-    The jar is compiled when need be (`build_kernel`), sent to the executors, and loaded through the class loader that all
-    sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
+    The jar is compiled when need be (`build_kernel`), sent to the executors, and loaded through the class loader that
+    all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
     Raises:
         LineageError: the session is a Spark Connect client, which has no JVM here, or the kernel does not build.
@@ -25,7 +25,7 @@ def attach(spark: SparkSession) -> None:
     if session is None:
         raise LineageError(
             "this is a Spark Connect session, and the kernel needs the driver's JVM",
-            instead="Start the server with --conf spark.sql.extensions=forwardlineage.LineageExtensions and the kernel's jar.",
+            instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
         )
     loader = session.sharedState().jarClassLoader()
     try:

@@ -1,6 +1,6 @@
 """Compile the kernel: Scala sources in, one jar out, cached for each Spark and each state of the sources.
 
-The compiler is the one that PySpark ships among its own jars, so a Java runtime is all it takes (some six seconds, once).
+The compiler is the one that PySpark ships among its own jars, so a Java runtime is all it takes (ten seconds, once).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -36,17 +37,17 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
         ``forward_lineage`` in the user's cache folder).
 
     Raises:
-        LineageError: no Java, no compiler among Spark's jars, or a source that does not compile (with what the compiler said).
+        LineageError: no Java, no Spark, or a source that does not compile (with what the compiler said).
 
     """
-    jars = _spark_jars()
+    jars = spark_jars()
     cached = _cache_folder() / f"kernel-{_spark_version(jars)}-{_hash(sources)}.jar"
     if not cached.exists():
         cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix="building-") as folder:
             classes = Path(folder) / "classes"
             classes.mkdir()
-            _compile(sources, jars, classes)
+            compile_scala(_scala_files(sources), classes)
             _publish(_pack(classes, Path(folder) / "kernel.jar"), cached)
     if output is None:
         return cached
@@ -68,7 +69,8 @@ def _cache_folder() -> Path:
     return (Path(user) if user else Path.home() / ".cache") / "forward_lineage"
 
 
-def _spark_jars() -> Path:
+def spark_jars() -> Path:
+    """Folder of the jars of $SPARK_HOME, else of the installed PySpark."""
     home = os.environ.get("SPARK_HOME")
     return (Path(home) if home else Path(pyspark.__file__).parent) / "jars"
 
@@ -94,18 +96,31 @@ def _scala_files(sources: Path) -> list[Path]:
     return files
 
 
-def _compile(sources: Path, jars: Path, classes: Path) -> None:
-    java = _java()
+def compile_scala(files: Sequence[Path], classes: Path, libraries: Sequence[Path] = ()) -> None:
+    """Compile Scala files against Spark's jars and ``libraries`` into the folder ``classes``.
+
+    Raises:
+        LineageError: no Java, or the files do not compile; holds what the compiler said.
+
+    """
+    jars = spark_jars()
     options = ["-usejavacp", "-deprecation", "-feature", "-opt:l:method", "-d", str(classes)]
-    files = [str(file) for file in _scala_files(sources)]
-    command = [java, "-cp", f"{jars}/*", "scala.tools.nsc.Main", *options, *files]
+    command = [java(), "-cp", class_path(*libraries), "scala.tools.nsc.Main", *options, *(str(file) for file in files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip()
-        raise LineageError(f"the kernel does not compile against the Spark in {jars}; the compiler says:\n{said}\n")
+        raise LineageError(
+            f"the Scala sources do not compile against the Spark in {jars}; the compiler says:\n{said}\n"
+        )
 
 
-def _java() -> str:
+def class_path(*libraries: Path) -> str:
+    """Spark's jars and ``libraries`` as java takes them."""
+    return os.pathsep.join([*(str(library) for library in libraries), f"{spark_jars()}/*"])
+
+
+def java() -> str:
+    """Return the java that compiles: $JAVA_HOME/bin/java, else the one on PATH."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     if java is None:

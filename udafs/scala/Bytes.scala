@@ -5,9 +5,9 @@ import org.apache.spark.SparkRuntimeException
 /** Every error a lineage function raises while a query runs. */
 object LineageErrors {
 
-  /** The bytes are not a lineage value; `what` names the broken part, `at` the byte offset. */
-  def corrupt(what: String, at: Int): Nothing =
-    raise(s"corrupt lineage value: $what (byte $at). The value was not written by a dl_* function, or was damaged.")
+  /** The bytes are not a lineage value; the keyword is one of FORMAT.md, `at` the byte offset. */
+  def corrupt(keyword: String, what: String, at: Int): Nothing =
+    raise(s"corrupt lineage value: $keyword: $what (byte $at). It was not written by a dl_* function, or was damaged.")
 
   def negativeId(id: Long): Nothing =
     raise(s"row id $id is negative. Row ids are integers in 0 .. 2^63-1.")
@@ -27,12 +27,12 @@ final class ByteReader(val bytes: Array[Byte], start: Int) {
   def remaining: Int = bytes.length - at
 
   def need(count: Long, what: String): Unit =
-    if (count < 0 || count > remaining) LineageErrors.corrupt(s"$what needs $count bytes, $remaining are left", at)
+    if (count < 0 || count > remaining) LineageErrors.corrupt("truncated", s"$what needs $count bytes, $remaining are left", at)
 
   def skip(count: Int): Unit = at += count
 
   def byte(what: String): Int = {
-    if (at >= bytes.length) LineageErrors.corrupt(s"ends inside $what", at)
+    if (at >= bytes.length) LineageErrors.corrupt("truncated", s"it ends inside $what", at)
     val value = bytes(at) & 0xff
     at += 1
     value
@@ -47,16 +47,16 @@ final class ByteReader(val bytes: Array[Byte], start: Int) {
     var value = 0L
     var shift = 0
     while (true) {
-      if (at >= bytes.length) LineageErrors.corrupt(s"ends inside $what", at)
+      if (at >= bytes.length) LineageErrors.corrupt("truncated", s"it ends inside $what", at)
       val b = bytes(at)
       at += 1
       value |= (b & 0x7fL) << shift
       if (b >= 0) {
-        if (b == 0 && shift > 0) LineageErrors.corrupt(s"$what is a varint longer than it need be", at - 1)
+        if (b == 0 && shift > 0) LineageErrors.corrupt("varint", s"$what is written longer than need be", at - 1)
         return value
       }
       shift += 7
-      if (shift == 63) LineageErrors.corrupt(s"$what is a varint of more than 63 bits", at - 1)
+      if (shift == 63) LineageErrors.corrupt("varint", s"$what has more than 63 bits", at - 1)
     }
     value
   }
@@ -79,7 +79,7 @@ final class ByteReader(val bytes: Array[Byte], start: Int) {
 
   /** Nothing may follow a value. */
   def expectEnd(): Unit =
-    if (remaining != 0) LineageErrors.corrupt(s"$remaining bytes follow its end", at)
+    if (remaining != 0) LineageErrors.corrupt("trailing", s"$remaining bytes follow its end", at)
 }
 
 /** A growing byte array, little-endian. */

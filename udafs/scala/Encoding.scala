@@ -22,7 +22,7 @@ object Encoding {
 
   def encode(ids: IdSource, setting: Int): Array[Byte] = setting match {
     case Set => SetCodec.encode(ids, checked(SetCodec.sizeOf(ids)))
-    case Bdd => LineageErrors.tooLarge("the bdd encoding is not written yet")
+    case Bdd => BddCodec.encode(ids, Int.MaxValue - 16)
     case _ => shortest(ids)
   }
 
@@ -30,25 +30,29 @@ object Encoding {
 
   /** {id}; a single id is never shorter as a BDD or a bitmap. */
   def single(id: Long, setting: Int): Array[Byte] =
-    SetCodec.single(id)
+    if (setting == Bdd) encode(new SortedIds(Array(id), 1), setting) else SetCodec.single(id)
 
   private def shortest(ids: IdSource): Array[Byte] = {
     val setSize = SetCodec.sizeOf(ids)
     val plan = if (setSize > RoaringCodec.SmallestSize) RoaringCodec.plan(ids) else null
     val roaringSize = if (plan == null) Long.MaxValue else plan.size
-    if (setSize <= roaringSize) SetCodec.encode(ids, checked(setSize))
+    // Its tag is between the two: on a tie it gives way to the sorted ids, and wins over Roaring.
+    val bdd = BddCodec.encode(ids, math.min(setSize - 1, roaringSize))
+    if (bdd != null) bdd
+    else if (setSize <= roaringSize) SetCodec.encode(ids, checked(setSize))
     else {
       checked(roaringSize)
       RoaringCodec.encode(ids, plan)
     }
   }
 
-  /** Whether bytes written by `SetCodec` or `RoaringCodec` surely are what `encode` gives for the same set. */
+  /**
+   * Whether bytes that `SetCodec` wrote surely are what `encode` gives for the same set. Short ones are: with an id of b bits,
+   * a BDD takes b + 4 bytes or, for all of 0 .. 2^b - 1, b + 3, and Roaring never less than `SmallestSize`.
+   */
   def isFinal(bytes: Array[Byte], setting: Int): Boolean =
-    bytes(0) == SetCodec.Tag && (setting == Set || setting == Auto && bytes.length <= ShortestOther)
-
-  /** No other encoding of a set with an id is shorter than this, whatever the set; see `RoaringCodec.SmallestSize`. */
-  private val ShortestOther = 3
+    bytes(0) == SetCodec.Tag && (setting == Set ||
+      setting == Auto && bytes.length <= RoaringCodec.SmallestSize && bytes.length <= SetCodec.bitLength(bytes) + 3)
 
   private def checked(size: Long): Int = {
     if (size > Int.MaxValue - 16) LineageErrors.tooLarge(s"a lineage value of $size bytes is beyond the 2 GiB of a BINARY")

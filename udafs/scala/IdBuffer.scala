@@ -57,6 +57,11 @@ final class IdBuffer extends IdSink with IdSource {
     }
   }
 
+  override def addWord(base: Long, word: Long): Unit = {
+    val words = if (blocks == null) null else blocks.find(base >>> 16)
+    if (words == null) super.addWord(base, word) else words(base.toInt >>> 6 & 1023) |= word
+  }
+
   override def addBitmap(key: Long, bits: Array[Long]): Unit = {
     val words = blockFor(key)
     var i = 0

@@ -32,16 +32,20 @@ abstract class IdSink {
     }
   }
 
+  /** Adds base + i for each bit i of `word`; `base` is a multiple of 64. */
+  def addWord(base: Long, word: Long): Unit = {
+    var left = word
+    while (left != 0) {
+      add(base | java.lang.Long.numberOfTrailingZeros(left))
+      left &= left - 1
+    }
+  }
+
   /** Adds the ids whose bits are set in 1024 words; `key` is their common `id >>> 16`. */
   def addBitmap(key: Long, words: Array[Long]): Unit = {
     var i = 0
     while (i < words.length) {
-      var word = words(i)
-      val base = key << 16 | i.toLong << 6
-      while (word != 0) {
-        add(base | java.lang.Long.numberOfTrailingZeros(word))
-        word &= word - 1
-      }
+      addWord(key << 16 | i.toLong << 6, words(i))
       i += 1
     }
   }
@@ -63,4 +67,21 @@ final class ArraySink(size: Int) extends IdSink {
     ids(n) = id
     n += 1
   }
+}
+
+/** Only counts. */
+final class CountIds extends IdSink {
+  var count = 0L
+  override def add(id: Long): Unit = count += 1
+  override def addWord(base: Long, word: Long): Unit = count += java.lang.Long.bitCount(word)
+  override def addRun(from: Long, last: Long): Unit = count += last - from + 1
+}
+
+/** Only looks for one id. */
+final class FindId(wanted: Long) extends IdSink {
+  var found = false
+  override def add(id: Long): Unit = if (id == wanted) found = true
+  override def addRun(from: Long, last: Long): Unit = if (from <= wanted && wanted <= last) found = true
+  override def addWord(base: Long, word: Long): Unit =
+    if (base == (wanted & ~63L) && (word >>> wanted & 1) == 1) found = true
 }

@@ -7,19 +7,29 @@ import org.apache.spark.unsafe.types.UTF8String
 object LineageValues {
   private val Names = Array("set", "bdd", "roaring").map(UTF8String.fromString)
   // The largest long[] that UnsafeArrayData holds.
+  private val MaxDecoded = Int.MaxValue.toLong
   private val MaxArray = (Int.MaxValue - 64) / 8
 
   def tag(bytes: Array[Byte]): Int = {
-    if (bytes.length == 0) LineageErrors.corrupt("no byte at all", 0)
-    if (bytes(0) < 0 || bytes(0) > 2) LineageErrors.corrupt(s"unknown encoding tag ${bytes(0) & 0xff}", 0)
+    if (bytes.length == 0) LineageErrors.corrupt("empty", "no byte at all", 0)
+    if (bytes(0) < 0 || bytes(0) > 2) LineageErrors.corrupt("tag", s"unknown encoding ${bytes(0) & 0xff}", 0)
     bytes(0)
   }
 
+  private def body(bytes: Array[Byte]) = new ByteReader(bytes, 1)
+
   /** Adds every id of `bytes` to `sink`. */
   def decode(bytes: Array[Byte], sink: IdSink): Unit = tag(bytes) match {
-    case SetCodec.Tag => SetCodec.decode(new ByteReader(bytes, 1), sink)
-    case RoaringCodec.Tag => RoaringCodec.decode(new ByteReader(bytes, 1), sink)
-    case other => LineageErrors.corrupt(s"unknown encoding tag $other", 0)
+    case SetCodec.Tag => SetCodec.decode(body(bytes), sink)
+    case BddCodec.Tag => checked(BddTable.read(body(bytes)), MaxDecoded).decode(sink)
+    case _ => RoaringCodec.decode(body(bytes), sink)
+  }
+
+  private def checked(table: BddTable, most: Long): BddTable = {
+    val count = table.count
+    if (count < 0 || count > most)
+      LineageErrors.tooLarge(s"a lineage value of ${java.lang.Long.toUnsignedString(count)} ids is too large to be listed")
+    table
   }
 
   def single(id: Long, setting: Int): Array[Byte] = {
@@ -28,9 +38,9 @@ object LineageValues {
   }
 
   def size(bytes: Array[Byte]): Long = tag(bytes) match {
-    case SetCodec.Tag => SetCodec.readCount(new ByteReader(bytes, 1))
-    case RoaringCodec.Tag => RoaringCodec.count(new ByteReader(bytes, 1))
-    case other => LineageErrors.corrupt(s"unknown encoding tag $other", 0)
+    case SetCodec.Tag => SetCodec.count(body(bytes))
+    case BddCodec.Tag => checked(BddTable.read(body(bytes)), Long.MaxValue).count
+    case _ => RoaringCodec.count(body(bytes))
   }
 
   def encoding(bytes: Array[Byte]): UTF8String = Names(tag(bytes))
@@ -38,7 +48,7 @@ object LineageValues {
   /** Ids in ascending order. */
   def idArray(bytes: Array[Byte]): Array[Long] = {
     val count = size(bytes)
-    if (count > MaxArray) LineageErrors.tooLarge(s"a lineage value of $count ids does not fit into one array")
+    if (count > MaxArray) LineageErrors.tooLarge(s"a lineage value of $count ids is too large for one array")
     val sink = new ArraySink(count.toInt)
     decode(bytes, sink)
     sink.ids
@@ -47,13 +57,25 @@ object LineageValues {
   def ids(bytes: Array[Byte]): UnsafeArrayData = UnsafeArrayData.fromPrimitiveArray(idArray(bytes))
 
   def contains(bytes: Array[Byte], id: Long): Boolean = tag(bytes) match {
-    case SetCodec.Tag => SetCodec.contains(new ByteReader(bytes, 1), id)
-    case _ => idArray(bytes).contains(id)
+    case SetCodec.Tag => SetCodec.contains(body(bytes), id)
+    case BddCodec.Tag => BddTable.read(body(bytes)).contains(id)
+    case _ => RoaringCodec.contains(body(bytes), id)
   }
 
-  def intersects(a: Array[Byte], b: Array[Byte]): Boolean = {
-    val left = idArray(a)
-    val right = idArray(b)
+  def intersects(a: Array[Byte], b: Array[Byte]): Boolean = (tag(a), tag(b)) match {
+    case (BddCodec.Tag, BddCodec.Tag) => BddTable.read(body(a)).intersects(BddTable.read(body(b)))
+    case (BddCodec.Tag, _) => intersects(BddTable.read(body(a)), idArray(b))
+    case (_, BddCodec.Tag) => intersects(BddTable.read(body(b)), idArray(a))
+    case _ => intersects(idArray(a), idArray(b))
+  }
+
+  private def intersects(table: BddTable, ids: Array[Long]): Boolean = {
+    var i = 0
+    while (i < ids.length && !table.contains(ids(i))) i += 1
+    i < ids.length
+  }
+
+  private def intersects(left: Array[Long], right: Array[Long]): Boolean = {
     var i = 0
     var j = 0
     while (i < left.length && j < right.length) {

@@ -142,5 +142,5 @@ object Registry {
 
   def inject(extensions: SparkSessionExtensions): Unit =
     for (function <- functions)
-      extensions.injectFunction((function.identifier, function.info, function.builder))
+      extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
 }

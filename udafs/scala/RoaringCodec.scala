@@ -217,27 +217,20 @@ object RoaringCodec {
     def finish(): Array[Byte] = sink.toArray
   }
 
-  /** What a reader does with each container; the four callbacks cover every shape. */
+  /** Gives the ids to `sink` in ascending order. */
   def decode(reader: ByteReader, sink: IdSink): Unit = new Reader(reader, sink).read()
 
   /** Number of ids, the whole value checked. */
   def count(reader: ByteReader): Long = {
-    val counter = new Counter
+    val counter = new CountIds
     decode(reader, counter)
     counter.count
   }
 
-  private final class Counter extends IdSink {
-    var count = 0L
-    override def add(id: Long): Unit = count += 1
-    override def addRun(from: Long, last: Long): Unit = count += last - from + 1
-    override def addBitmap(key: Long, words: Array[Long]): Unit = {
-      var i = 0
-      while (i < words.length) {
-        count += java.lang.Long.bitCount(words(i))
-        i += 1
-      }
-    }
+  def contains(reader: ByteReader, wanted: Long): Boolean = {
+    val finder = new FindId(wanted)
+    decode(reader, finder)
+    finder.found
   }
 
   private final class Reader(in: ByteReader, sink: IdSink) {
@@ -247,13 +240,13 @@ object RoaringCodec {
       in.need(8, "the number of bitmaps")
       var left = in.u64()
       // The shortest 32-bit bitmap takes 8 bytes behind its high half.
-      if (left < 0 || left > in.remaining / 12) LineageErrors.corrupt(s"$left bitmaps announced", in.position - 8)
+      if (left < 0 || left > in.remaining / 12) LineageErrors.corrupt("truncated", s"$left bitmaps announced", in.position - 8)
       var previous = -1L
       while (left > 0) {
         in.need(4, "the high half of a bitmap")
         val high = in.u32()
-        if (high <= previous) LineageErrors.corrupt("high halves do not ascend", in.position - 4)
-        if (high > Int.MaxValue) LineageErrors.corrupt("an id beyond 2^63-1", in.position - 4)
+        if (high <= previous) LineageErrors.corrupt("roaring", "high halves do not ascend", in.position - 4)
+        if (high > Int.MaxValue) LineageErrors.corrupt("range", "an id beyond 2^63-1", in.position - 4)
         bitmap(high)
         previous = high
         left -= 1
@@ -266,7 +259,7 @@ object RoaringCodec {
       in.need(4, "a bitmap's cookie")
       val cookie = in.u32()
       val runs = (cookie & 0xffff) == CookieRuns
-      if (!runs && cookie != CookieNoRuns) LineageErrors.corrupt(s"unknown Roaring cookie $cookie", start)
+      if (!runs && cookie != CookieNoRuns) LineageErrors.corrupt("roaring", s"unknown Roaring cookie $cookie", start)
       val n = if (runs) (cookie >>> 16).toInt + 1 else containerCount()
       val flags = in.position
       if (runs) {
@@ -281,9 +274,9 @@ object RoaringCodec {
       var i = 0
       while (i < n) {
         val key = u16(headers + 4 * i)
-        if (key <= previous) LineageErrors.corrupt("container keys do not ascend", headers + 4 * i)
+        if (key <= previous) LineageErrors.corrupt("roaring", "container keys do not ascend", headers + 4 * i)
         if (hasOffsets && u32(headers + 4 * n + 4 * i) != in.position - start)
-          LineageErrors.corrupt("a container offset points elsewhere", headers + 4 * n + 4 * i)
+          LineageErrors.corrupt("roaring", "a container offset points elsewhere", headers + 4 * n + 4 * i)
         val cardinality = u16(headers + 4 * i + 2) + 1
         val isRun = runs && (in.bytes(flags + i / 8) >> (i % 8) & 1) == 1
         container(high << 16 | key, cardinality, isRun)
@@ -295,7 +288,7 @@ object RoaringCodec {
     private def containerCount(): Int = {
       in.need(4, "the number of containers")
       val n = in.u32()
-      if (n > 65536) LineageErrors.corrupt(s"$n containers announced", in.position - 4)
+      if (n > 65536) LineageErrors.corrupt("roaring", s"$n containers announced", in.position - 4)
       n.toInt
     }
 
@@ -314,7 +307,7 @@ object RoaringCodec {
       var i = 0
       while (i < cardinality) {
         val low = in.u16()
-        if (low <= previous) LineageErrors.corrupt("an array container does not ascend", in.position - 2)
+        if (low <= previous) LineageErrors.corrupt("roaring", "an array container does not ascend", in.position - 2)
         sink.add(key << 16 | low)
         previous = low
         i += 1
@@ -330,13 +323,13 @@ object RoaringCodec {
       while (left > 0) {
         val from = in.u16()
         val last = from + in.u16()
-        if (from <= previous || last > 0xffff) LineageErrors.corrupt("runs overlap or overflow", in.position - 4)
+        if (from <= previous || last > 0xffff) LineageErrors.corrupt("roaring", "runs overlap or overflow", in.position - 4)
         sink.addRun(key << 16 | from, key << 16 | last)
         total += last - from + 1
         previous = last
         left -= 1
       }
-      if (total != cardinality) LineageErrors.corrupt("a run container has another cardinality", in.position)
+      if (total != cardinality) LineageErrors.corrupt("roaring", "a run container has another cardinality", in.position)
     }
 
     private def bitmapContainer(key: Long, cardinality: Int): Unit = {
@@ -348,7 +341,7 @@ object RoaringCodec {
         total += java.lang.Long.bitCount(words(i))
         i += 1
       }
-      if (total != cardinality) LineageErrors.corrupt("a bitmap container has another cardinality", in.position)
+      if (total != cardinality) LineageErrors.corrupt("roaring", "a bitmap container has another cardinality", in.position)
       sink.addBitmap(key, words)
     }
   }

@@ -30,7 +30,7 @@ object SetCodec {
   def readCount(reader: ByteReader): Int = {
     val at = reader.position
     val count = reader.varint("the number of ids")
-    if (count > reader.remaining) LineageErrors.corrupt(s"$count ids announced, ${reader.remaining} bytes follow", at)
+    if (count > reader.remaining) LineageErrors.corrupt("truncated", s"$count ids announced, ${reader.remaining} bytes follow", at)
     count.toInt
   }
 
@@ -47,18 +47,33 @@ object SetCodec {
 
   def nextId(reader: ByteReader, previous: Long): Long = {
     val id = previous + 1 + reader.varint("an id")
-    if (id < 0) LineageErrors.corrupt("an id beyond 2^63-1", reader.position)
+    if (id < 0) LineageErrors.corrupt("range", "an id beyond 2^63-1", reader.position)
     id
   }
 
+  /** The whole value is read, so that a damaged one is noticed. */
   def contains(reader: ByteReader, wanted: Long): Boolean = {
+    val finder = new FindId(wanted)
+    decode(reader, finder)
+    finder.found
+  }
+
+  def count(reader: ByteReader): Long = {
+    val counter = new CountIds
+    decode(reader, counter)
+    counter.count
+  }
+
+  /** Bit length of the largest id of a whole value, 0 when there is none. */
+  def bitLength(bytes: Array[Byte]): Int = {
+    val reader = new ByteReader(bytes, 1)
     var left = readCount(reader)
     var id = -1L
-    while (left > 0 && id < wanted) {
+    while (left > 0) {
       id = nextId(reader, id)
       left -= 1
     }
-    id == wanted
+    64 - java.lang.Long.numberOfLeadingZeros(math.max(id, 0))
   }
 
   private final class Sizer extends IdConsumer {

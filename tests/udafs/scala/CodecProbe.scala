@@ -1,0 +1,112 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.SplittableRandom
+
+import scala.io.StdIn
+
+import org.apache.spark.SparkRuntimeException
+
+/** Lets a test talk to the codecs without Spark: one command a line in, one line out; bytes as hex, ids packed as int64. */
+object CodecProbe {
+  private var buffer = new IdBuffer
+
+  def main(arguments: Array[String]): Unit =
+    Iterator.continually(StdIn.readLine()).takeWhile(_ != null).foreach { line =>
+      println(try answer(line.split(" ", -1).toList) catch { case e: SparkRuntimeException => "ERROR " + e.getMessage })
+    }
+
+  private def answer(command: List[String]): String = command match {
+    case List("new") => buffer = new IdBuffer; "ok"
+    case "add" :: packed => ids(packed.mkString).foreach(buffer.add); "ok"
+    case List("merge", bytes) => LineageValues.decode(unhex(bytes), buffer); "ok"
+    case List("result", setting) => buffer.settle(); hex(encode(buffer, setting))
+    case List("decode", bytes) => hex(pack(LineageValues.idArray(unhex(bytes))))
+    case List("size", bytes) => LineageValues.size(unhex(bytes)).toString
+    case List("contains", bytes, id) => LineageValues.contains(unhex(bytes), id.toLong).toString
+    case List("intersects", a, b) => LineageValues.intersects(unhex(a), unhex(b)).toString
+    case List("fuzz", seed, rounds, file) => fuzz(seed.toLong, rounds.toInt, file)
+  }
+
+  private def encode(ids: IdSource, setting: String): Array[Byte] =
+    if (setting == "roaring") RoaringCodec.encode(ids, RoaringCodec.plan(ids)) else Encoding.encode(ids, Encoding.parse(setting))
+
+  private def hex(bytes: Array[Byte]): String = java.util.HexFormat.of.formatHex(bytes)
+  private def unhex(text: String): Array[Byte] = java.util.HexFormat.of.parseHex(text)
+
+  private def ids(packed: String): Array[Long] = {
+    val longs = ByteBuffer.wrap(unhex(packed)).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer
+    val array = new Array[Long](longs.remaining)
+    longs.get(array)
+    array
+  }
+
+  private def pack(ids: Array[Long]): Array[Byte] = {
+    val bytes = ByteBuffer.allocate(8 * ids.length).order(ByteOrder.LITTLE_ENDIAN)
+    bytes.asLongBuffer.put(ids)
+    bytes.array
+  }
+
+  /**
+   * Mutates the values in `file` (one hex text a line). Each result is refused with an error of ours, or is a value:
+   * then every question agrees with its ids, and writing them again reads as the same ids.
+   */
+  private def fuzz(seed: Long, rounds: Int, file: String): String = {
+    val random = new SplittableRandom(seed)
+    val seeds = java.nio.file.Files.readAllLines(java.nio.file.Path.of(file)).toArray(Array.empty[String]).map(unhex)
+    var refused = 0
+    var read = 0
+    var slowest = 0L
+    for (_ <- 0 until rounds) {
+      val bytes = mutate(seeds(random.nextInt(seeds.length)).clone, random, seeds)
+      val start = System.nanoTime
+      try {
+        check(bytes, random)
+        read += 1
+      } catch {
+        case e: SparkRuntimeException if e.getMessage.contains("lineage value") => refused += 1
+        case e: Throwable => throw new AssertionError(s"on ${hex(bytes)}", e)
+      }
+      slowest = math.max(slowest, System.nanoTime - start)
+    }
+    s"$refused refused, $read read, slowest ${slowest / 1000000} ms"
+  }
+
+  private def mutate(from: Array[Byte], random: SplittableRandom, seeds: Array[Array[Byte]]): Array[Byte] = {
+    var bytes = from
+    for (_ <- 0 to random.nextInt(3)) {
+      def at = random.nextInt(bytes.length)
+      if (bytes.length == 0) bytes = Array(random.nextInt(4).toByte)
+      else random.nextInt(7) match {
+        case 0 => bytes(at) = random.nextInt(256).toByte
+        case 1 => bytes(at) = (bytes(at) ^ 1 << random.nextInt(8)).toByte
+        case 2 => bytes = bytes.take(at)
+        case 3 => val i = at; bytes = bytes.take(i) ++ Array.fill(1 + random.nextInt(3))(random.nextInt(256).toByte) ++ bytes.drop(i)
+        case 4 => val i = at; bytes = bytes.take(i) ++ bytes.drop(i + 1 + random.nextInt(3))
+        case 5 => bytes(at) = Seq(0, 1, 2, 0x7f, 0x80, 0xff)(random.nextInt(6)).toByte
+        case 6 =>
+          val other = seeds(random.nextInt(seeds.length))
+          if (other.length > 0) bytes = bytes.take(at) ++ other.drop(random.nextInt(other.length))
+      }
+    }
+    bytes
+  }
+
+  private def check(bytes: Array[Byte], random: SplittableRandom): Unit = {
+    val size = LineageValues.size(bytes)
+    val probe = random.nextLong() & Long.MaxValue
+    val there = LineageValues.contains(bytes, probe)
+    assert(!LineageValues.intersects(bytes, SetCodec.single(probe)) == !there)
+    if (size < (1 << 20)) {
+      val ids = LineageValues.idArray(bytes)
+      assert(ids.length == size)
+      for (i <- 1 until ids.length) assert(ids(i - 1) < ids(i))
+      assert(ids.isEmpty || ids(0) >= 0)
+      assert(java.util.Arrays.binarySearch(ids, probe) >= 0 == there)
+      if (ids.nonEmpty) assert(LineageValues.contains(bytes, ids(random.nextInt(ids.length))))
+      val again = Encoding.encode(new SortedIds(ids, ids.length), random.nextInt(3))
+      assert(java.util.Arrays.equals(LineageValues.idArray(again), ids))
+      if (again(0) == bytes(0) && bytes(0) < 2) assert(java.util.Arrays.equals(again, bytes), "accepted what is not canonical")
+    }
+  }
+}
