@@ -32,6 +32,7 @@ def plain(rows: list[Row], width: int) -> list[tuple[object, ...]]:
     return [tuple(row)[:width] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tpch_queries.names())
 def test_the_rival_answers_the_same(sessions: Sessions, name: str) -> None:
     expected = sessions.plain.sql(tpch_queries.query(name))
@@ -41,6 +42,7 @@ def test_the_rival_answers_the_same(sessions: Sessions, name: str) -> None:
     assert Counter(plain(found.collect(), width)) == Counter(plain(expected.collect(), width))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tpch_queries.names())
 def test_the_rival_collects_the_lineage(sessions: Sessions, name: str) -> None:
     by_hand = sessions.numbered.sql(rival(name))
