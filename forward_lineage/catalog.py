@@ -137,20 +137,31 @@ class Catalog:
                 positions need a manifest (`ForwardLineage.register` writes one).
 
         """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise LineageError(f"there is no folder {folder}")
         catalog = cls()
-        for entry in sorted(folder.iterdir()):
-            if entry.name.startswith((".", "_")):
-                continue
-            if entry.is_dir() or entry.suffix == ".parquet":
-                files = _parquet_files(entry)
-                if files:
-                    catalog.add(parquet_table(entry.name.removesuffix(".parquet"), entry, files))
-        if not len(catalog):
-            raise LineageError(f"no Parquet file in {folder}")
+        for name, path in parquet_tables(Path(folder)).items():
+            catalog.add(parquet_table(name, path, _parquet_files(path)))
         return catalog
+
+
+def parquet_tables(folder: Path) -> dict[str, Path]:
+    """Return the Parquet files in a folder, and its subfolders that hold some, by table name.
+
+    Raises:
+        LineageError: there is no such folder, or it holds no Parquet file.
+
+    """
+    if not folder.is_dir():
+        raise LineageError(f"there is no folder {folder}")
+    tables = {
+        entry.name.removesuffix(".parquet"): entry
+        for entry in sorted(folder.iterdir())
+        if not entry.name.startswith((".", "_"))
+        and (entry.is_dir() or entry.suffix == ".parquet")
+        and _parquet_files(entry)
+    }
+    if not tables:
+        raise LineageError(f"no Parquet file in {folder}")
+    return tables
 
 
 def key_table(name: str, columns: Sequence[str], key: str, *, relation: str | None = None) -> BaseTable:

@@ -1,8 +1,8 @@
 """The fidelity guard: the tree that was rewritten must mean to Spark what the user's own text means.
 
-sqlglot reads Spark SQL well, not perfectly, and says nothing where it does not. So the unrewritten tree is printed back, and Spark
-plans both texts: if the optimised plans differ, the query is refused and the difference is shown. It costs about as
-much as planning the query twice, and nothing for a text that has passed before.
+sqlglot reads Spark SQL well, not perfectly, and says nothing where it does not. So the unrewritten tree is printed
+back, and Spark plans both texts: if the optimised plans differ, the query is refused and the difference is shown. It
+costs about as much as planning the query twice, and nothing for a text that has passed before.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
         raise _unfaithful(f"Spark does not read it back: {error.what}", reprinted) from None
     if canonical(wanted) == canonical(found):
         return
-    # Seeds of rand() and the time of day differ from one planning to the next: what a second planning of the same text changes
-    # cannot tell the two apart.
+    # Seeds of rand() and the time of day differ from one planning to the next: what a second planning of the same
+    # text changes cannot tell the two apart.
     again = plan_text(user_sql)
     difference = _first_difference(canonical(wanted), canonical(again), canonical(found))
     if difference is not None:

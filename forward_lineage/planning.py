@@ -28,6 +28,7 @@ class Planner:
         no_arguments = gateway.new_array(gateway.jvm.java.lang.Object, 0)
         plan_text = self._session.sharedState().jarClassLoader().loadClass(_CLASS)
         self._plan_text: Any = plan_text.getConstructor(no_types).newInstance(no_arguments)
+        self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
     def plan(self, sql: str) -> str:
         """Return the optimised plan as text, with the rows of inline tables and the places of files.
@@ -37,7 +38,9 @@ class Planner:
 
         """
         with spark_errors(sql):
-            return str(self._plan_text.of(self._session, sql))
+            plan, schema = self._plan_text.of(self._session, sql)
+        self._schemas[sql] = schema
+        return str(plan)
 
     def schema(self, sql: str) -> StructType:
         """Return the columns that a query would have.
@@ -46,5 +49,9 @@ class Planner:
             LineageError: Spark's own complaint about the text.
 
         """
-        with spark_errors(sql):
-            return StructType.fromJson(json.loads(str(self._plan_text.schema(self._session, sql))))
+        schema = self._schemas.get(sql)
+        self._schemas.clear()  # the tables may change before the next question
+        if schema is None:
+            with spark_errors(sql):
+                schema = self._plan_text.schema(self._session, sql)
+        return StructType.fromJson(json.loads(schema))

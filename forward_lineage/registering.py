@@ -17,8 +17,10 @@ from forward_lineage.row_ids.checks import check_unchanged, view_text
 from forward_lineage.row_ids.data_files import local_path
 from forward_lineage.row_ids.manifest import DROPPED, Manifest
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.spark_tables import columns_of, fingerprint, full_name, open_relation, open_table
 from forward_lineage.spark_errors import spark_errors
-from forward_lineage.spark_names import quoted, split_name
+from forward_lineage.spark_names import quoted, quoted_name, split_name
+from rewrites.base_table import BaseTable
 from udafs.errors import LineageError
 
 
@@ -49,10 +51,14 @@ class Registrar:
         trusted: bool,
     ) -> Manifest:
         """See `ForwardLineage.register`."""
-        _refuse_contradictions(name, key, path, order_by, row_id, source, file_format)
+        _refuse_contradictions(
+            name, key=key, path=path, order_by=order_by, row_id=row_id, source=source, file_format=file_format
+        )
         copied = order_by is not None or source is not None or (path is not None and file_format.lower() != "parquet")
         if copied:
-            given = copies.open_source(self.spark, name, source, path, file_format, options)
+            given = copies.open_source(
+                self.spark, name, source=source, path=path, file_format=file_format, options=options
+            )
             return self._copy(name, given, _listed(order_by))
         place = None if path is None else local_path(str(path)).resolve()
         if row_id is not None:
@@ -66,11 +72,10 @@ class Registrar:
     def refresh(self, manifest: Manifest) -> Manifest:
         """See `ForwardLineage.refresh`."""
         name = manifest.name
-        path = manifest.source.get("path")
+        place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
         if manifest.provider == "position":
-            return self._by_position(name, Path(path) if manifest.identity is None else None, refreshing=True)
+            return self._by_position(name, place, refreshing=True)
         if manifest.provider == "key":
-            place = Path(path) if path else None
             fresh = keys.from_key(self.spark, name, manifest.key[0], path=place, trusted=manifest.trusted)
         elif manifest.provider == "column":
             fresh = keys.from_expression(self.spark, name, manifest.key[0], trusted=manifest.trusted)
@@ -80,6 +85,31 @@ class Registrar:
             check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
             return manifest
         return self._settle(name, fresh)
+
+    def adopt(self, table: BaseTable) -> Manifest:
+        """See `ForwardLineage.use`."""
+        frame = open_relation(self.spark, table.relation)
+        kinds = {column.lower(): (column, kind) for column, kind in columns_of(frame)}
+        missing = [column for column in table.columns if column.lower() not in kinds]
+        if missing:
+            raise LineageError(f"table {table.name} has no column {missing[0]}, which the catalog names")
+        view = None
+        if table.relation != quoted_name(table.name):
+            view = f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"
+        manifest = Manifest(
+            name=table.name,
+            provider="column",
+            columns=tuple(kinds[column.lower()] for column in table.columns),
+            relation=table.relation,
+            row_id=table.row_id,
+            view=view,
+            source={"relation": table.relation},
+            trusted=True,
+        )
+        self._make_view(manifest)
+        opened = open_table(self.spark, table.name)
+        named = None if view is not None else full_name(self.spark, table.name)
+        return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
     def drop(self, manifest: Manifest) -> None:
         """Forget a table: a last version that says so."""
@@ -146,7 +176,13 @@ class Registrar:
         last = self.registrations.latest(name)
         with self.registrations.new_data_folder(name) as folder:
             manifest = dictionary.from_columns(
-                self.spark, name, key, folder, last, self.registrations.next_id(name), trusted=trusted
+                self.spark,
+                name,
+                key,
+                folder,
+                last=last,
+                next_id=self.registrations.next_id(name),
+                trusted=trusted,
             )
             written = self.registrations.write(lambda _: manifest, name)
             if written.source["data"] != str(folder):  # the dictionary that is there already says the same
@@ -162,6 +198,7 @@ class Registrar:
 
 def _refuse_contradictions(
     name: str,
+    *,
     key: str | Sequence[str] | None,
     path: str | Path | None,
     order_by: str | Sequence[str] | None,

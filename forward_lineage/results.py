@@ -20,8 +20,8 @@ def described(sql: str, semantics: str, tables: Sequence[Manifest], home: Path) 
     """Say what the ids in a `DL` column mean, as JSON-able data.
 
     Returns:
-        ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``), ``home`` and, for each traced table, its
-        ``name``, ``version`` and ``provider``.
+        ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``), ``home`` and, for each traced table,
+        its ``name``, ``version`` and ``provider``.
 
     """
     return {
@@ -34,7 +34,7 @@ def described(sql: str, semantics: str, tables: Sequence[Manifest], home: Path) 
 
 
 def meaning_of(frame: DataFrame) -> dict[str, Any] | None:
-    """Return what the ids of a DataFrame's `DL` column mean; None when it has no such column or did not come from us."""
+    """Return what the ids of a DataFrame's `DL` column mean; None when it did not come from us."""
     if not frame.columns or frame.columns[-1] != LINEAGE_COLUMN:
         return None
     found = frame.schema.fields[-1].metadata.get(METADATA_KEY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.spark_errors import spark_errors
+from forward_lineage.spark_names import quoted
 from udafs.attach import attach
 from udafs.errors import LineageError
 
@@ -27,8 +28,8 @@ from udafs.errors import LineageError
 class ForwardLineage:
     """Rows with their lineage, for a Spark session that is already running.
 
-    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home` before;
-    making a second one for the same session does no harm.
+    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`
+    before; making a second one for the same session does no harm.
 
     Args:
         spark: the session.
@@ -77,7 +78,8 @@ class ForwardLineage:
 
         Args:
             name: what queries call the table.
-            key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list, which a
+            key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
+            which a
                 materialised dictionary then gives ids.
             path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files.
             order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
@@ -107,6 +109,38 @@ class ForwardLineage:
             trusted=trusted,
         )
         return self._know(manifest)
+
+    def use(self, catalog: Catalog) -> None:
+        """Trace the tables of a catalog in this session, on trust and without writing anything under `home`.
+
+        Raises:
+            LineageError: Spark cannot read one of the tables, or its columns are not the catalog's.
+
+        """
+        for table in catalog:
+            self._know(self._registrar.adopt(table))
+
+    def rows(self, table: str, ids: Iterable[int]) -> DataFrame:
+        """Return the rows of a registered table that have these ids.
+
+        Args:
+            table: its name.
+            ids: row ids; those that no row has are passed over.
+
+        Returns:
+            the table's columns after a column ``row_id``, in the order of the ids.
+
+        Raises:
+            LineageError: the table is not registered, or is not what was registered any more.
+
+        """
+        manifest = self._registered(table)
+        check_unchanged(self.spark, manifest)
+        base = self.registrations.base_table(manifest)
+        columns = ", ".join(quoted(column) for column in base.columns)
+        every = self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.relation}")
+        wanted = sorted(set(ids))
+        return every.where(every["row_id"].isin(wanted)).orderBy("row_id")
 
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.

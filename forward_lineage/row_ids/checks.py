@@ -26,7 +26,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     """Compare a registered table with its manifest.
 
     Raises:
-        LineageError: the name means another table now, or a file has changed, is missing or is new; the message names the
+        LineageError: the name means another table now, or a file has changed, is missing or is new; the message names
+        the
             table, the file and `lineage.refresh`.
 
     """
@@ -78,8 +79,8 @@ def check_files(manifest: Manifest, found: list[DataFile]) -> None:
 def still_the_same(then: DataFile, now: DataFile) -> bool:
     """Tell whether a file was left alone: same size and time, and the same file or at least the same footer.
 
-    Copying a data folder with its times keeps sizes and times and changes inodes, and so does swapping two files: then the
-    footer decides.
+    Copying a data folder with its times keeps sizes and times and changes inodes, and so does swapping two files:
+    then the footer decides.
     """
     if then.same_place_and_time(now):
         return True
@@ -89,7 +90,7 @@ def still_the_same(then: DataFile, now: DataFile) -> bool:
 
 
 def _check_source_of_copy(manifest: Manifest) -> None:
-    """A copy is good for as long as the files it was made from are what they were; of other sources nothing is known."""
+    """A copy is good for as long as the files it was made from stay; of other sources nothing is known."""
     for then in manifest.source.get("files", ()):
         file = DataFile(**then)
         now = stat_files([file.path])
@@ -110,8 +111,9 @@ def _how(then: DataFile, now: DataFile) -> str:
 
 
 def _broken(manifest: Manifest, path: str, how: str) -> LineageError:
+    since = f"since version {manifest.version} was registered"
     return LineageError(
-        f"the ids of table {manifest.name} no longer hold: {path} {how} since version {manifest.version} was registered",
+        f"the ids of table {manifest.name} no longer hold: {path} {how} {since}",
         instead=f'Call lineage.refresh("{manifest.name}").',
     )
 

@@ -1,7 +1,8 @@
 """Ids by materialisation: a Parquet copy whose rows stay where they are, in an order that the user chooses.
 
-The paper gives ids in chronological order, because neighbours in time are neighbours in lineage [Zhang 2007, §4.1]; clustered ids
-make small sets. The copy also serves sources whose rows have no position of their own: CSV, JSON, JDBC, views.
+The paper gives ids in chronological order, because neighbours in time are neighbours in lineage [Zhang 2007, §4.1];
+clustered ids make small sets. The copy also serves sources whose rows have no position of their own: CSV, JSON, JDBC,
+views.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Source:
 def open_source(
     spark: SparkSession,
     name: str,
+    *,
     source: DataFrame | str | None,
     path: str | Path | None,
     file_format: str,
@@ -79,7 +81,7 @@ def open_source(
 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
-    """Tell whether a copy that exists is one of these rows in this order: the same files, untouched, read the same way."""
+    """Tell whether a copy that exists has these rows in this order: the same files, untouched, read the same way."""
     if manifest.provider != "copy" or manifest.order_by != tuple(order_by) or not source.files:
         return False
     wanted = source.described()

@@ -1,7 +1,7 @@
 """Ids for any unique key (several columns, strings, dates): a materialised dictionary from key values to ids.
 
-The dictionary is a Parquet copy of the key columns, sorted; the id of a key is its position there. A query over the table looks the
-id up by a join. Keys that are new at a refresh are appended, so that every key keeps its id for ever.
+The dictionary is a Parquet copy of the key columns, sorted; the id of a key is its position there. A query over the
+table looks the id up by a join. Keys that are new at a refresh are appended, so that every key keeps its id for ever.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def from_columns(
     name: str,
     key: Sequence[str],
     folder: Path,
+    *,
     last: Manifest | None,
     next_id: int,
-    *,
     trusted: bool = False,
 ) -> Manifest:
     """Register a table or view by unique columns.
@@ -107,7 +107,7 @@ def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> N
         F.sum(F.when(F.col("n") > 1, F.col("n") - 1)).alias("repeats"),
         F.to_json(F.min(F.when(F.col("n") > 1, F.col("key")))).alias("repeated"),
     ).first()
-    assert found is not None  # noqa: S101 - an aggregate without groups has one row
+    assert found is not None
     what = f"key {', '.join(names)} of {name}"
     if found.nulls:
         raise LineageError(f"{what} is NULL in {found.nulls} rows", instead="A key has no NULLs; use other columns.")

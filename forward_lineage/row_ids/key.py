@@ -137,7 +137,7 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         F.sum(F.when(F.col("id").isNotNull() & (F.col("n") > 1), F.col("n") - 1)).alias("repeats"),
         F.min(F.when(F.col("n") > 1, F.col("id"))).alias("repeated"),
     ).first()
-    assert found is not None  # noqa: S101 - an aggregate without groups has one row
+    assert found is not None
     if found.nulls:
         raise LineageError(f"{what} is NULL in {_rows(found.nulls)}", instead=_OTHER_IDS)
     if found.negatives:

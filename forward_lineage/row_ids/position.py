@@ -46,7 +46,7 @@ def from_files(spark: SparkSession, name: str, path: str | Path, last: Manifest 
     place = local_path(str(path)).resolve()
     relation = data_source("parquet", place)
     source = {"path": str(place), "format": "parquet"}
-    return _manifest(spark, name, relation, place, source, last, view=f"SELECT * FROM {relation}")
+    return _manifest(spark, name, relation, place, source=source, last=last, view=f"SELECT * FROM {relation}")
 
 
 def from_catalog_table(spark: SparkSession, name: str, last: Manifest | None = None) -> Manifest:
@@ -66,7 +66,7 @@ def from_catalog_table(spark: SparkSession, name: str, last: Manifest | None = N
             instead="Give key= (unique columns), path= (its Parquet files) or order_by= (a materialised copy).",
         )
     source = {"path": str(place), "table": name}
-    return _manifest(spark, name, identity, place, source, last, identity=identity)
+    return _manifest(spark, name, identity, place, source=source, last=last, identity=identity)
 
 
 def merged(
@@ -106,9 +106,9 @@ def _manifest(
     name: str,
     relation: str,
     place: Path,
+    *,
     source: dict[str, Any],
     last: Manifest | None,
-    *,
     view: str | None = None,
     identity: str | None = None,
 ) -> Manifest:

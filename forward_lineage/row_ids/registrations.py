@@ -3,8 +3,9 @@
     HOME/tables/<table>/<version>.json    immutable; the highest version counts
     HOME/tables/<table>/data-<random>/    Parquet files of a materialised copy or dictionary
 
-A version is written to a temporary file and then linked under its number, which fails if the number is taken. So a crash
-leaves no half manifest, and of two sessions that register at once each gets a version of its own: nothing is overwritten.
+A version is written to a temporary file and then linked under its number, which fails if the number is taken. So a
+crash leaves no half manifest, and of two sessions that register at once each gets a version of its own: nothing is
+overwritten.
 """
 
 from __future__ import annotations

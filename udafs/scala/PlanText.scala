@@ -15,29 +15,30 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  */
 final class PlanText {
 
-  def of(session: SparkSession, sql: String): String =
-    of(session, session.sessionState.sqlParser.parsePlan(sql))
+  /** The plan as text, and the columns as JSON. */
+  def of(session: SparkSession, sql: String): Array[String] = {
+    val analyzed = analyze(session, session.sessionState.sqlParser.parsePlan(sql))
+    Array(of(session, analyzed), analyzed.analyzed.schema.json)
+  }
 
-  /** The same for a statement that was parsed, and its parameters bound, elsewhere. */
-  def of(session: SparkSession, plan: LogicalPlan): String = {
+  /** The columns alone. */
+  def schema(session: SparkSession, sql: String): String =
+    analyze(session, session.sessionState.sqlParser.parsePlan(sql)).analyzed.schema.json
+
+  private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {
     val execution = session.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
     execution.assertAnalyzed()
+    execution
+  }
+
+  private def of(session: SparkSession, execution: QueryExecution): String =
     execution.analyzed match {
       // The query inside a command is optimised only when the command is carried out.
       case command: Command =>
         val queries = (command.children ++ command.innerChildren).collect { case query: LogicalPlan => query }
-        (command.simpleString(Int.MaxValue) +: queries.map(of(session, _))).mkString("\n")
+        (command.simpleString(Int.MaxValue) +: queries.map(query => of(session, analyze(session, query)))).mkString("\n")
       case _ => text(execution)
     }
-  }
-
-  /** The columns of a query as JSON, without running it. */
-  def schema(session: SparkSession, sql: String): String = {
-    val execution =
-      session.sessionState.executePlan(session.sessionState.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
-    execution.assertAnalyzed()
-    execution.analyzed.schema.json
-  }
 
   private def text(execution: QueryExecution): String = {
     val plan = execution.optimizedPlan

@@ -1,0 +1,33 @@
+"""The command line: `forward-lineage …`. One file a command; errors are one line on stderr."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forward_lineage.cli.demo import demo
+from forward_lineage.cli.kernel import kernel
+from forward_lineage.cli.rewrite import rewrite
+from forward_lineage.cli.run import run
+from udafs.errors import LineageError
+
+
+class _OneLineErrors(click.Group):
+    """A `LineageError` ends the command with one line on stderr and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LineageError as error:
+            raise click.ClickException(" ".join(str(error).split())) from None
+
+
+@click.group(cls=_OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="forward_lineage", message="forward-lineage %(version)s")
+def main() -> None:
+    """Spark SQL whose every result row says which base rows it was made of."""
+
+
+for _command in (demo, rewrite, run, kernel):
+    main.add_command(_command)

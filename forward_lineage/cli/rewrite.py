@@ -1,0 +1,32 @@
+"""`forward-lineage rewrite`: the SQL that would run; no Spark is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from forward_lineage.cli.inputs import (
+    catalog_option,
+    home_option,
+    read_catalog,
+    read_sql,
+    semantics_option,
+    sql_argument,
+)
+from forward_lineage.frontend import layout, rewrite_sql
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+
+
+@click.command()
+@sql_argument
+@catalog_option
+@home_option
+@semantics_option
+def rewrite(file: str, catalog_path: Path | None, home: Path | None, semantics: str) -> None:
+    """Print the SQL that also computes DL, the lineage of every row.
+
+    FILE holds one Spark SQL statement; - reads standard input.
+    """
+    catalog = read_catalog(catalog_path) if catalog_path else Registrations(home_folder(home)).catalog()
+    click.echo(layout(rewrite_sql(read_sql(file), catalog, semantics)))

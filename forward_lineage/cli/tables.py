@@ -1,0 +1,73 @@
+"""Rows and their lineage as a table on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from forward_lineage.results import LINEAGE_COLUMN
+
+
+def lineage_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], most_ids: int, more: bool = False, title: str | None = None
+) -> Table:
+    """Lay rows out; lineage, the last column, as row ids by table.
+
+    Args:
+        columns: names of the columns.
+        rows: their values; in `DL` a struct of arrays of ids.
+        most_ids: how many ids of a set to show.
+        more: whether there are more rows than these.
+        title: what stands above.
+
+    """
+    table = Table(
+        box=None, header_style="bold", title=title, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    for place, column in enumerate(columns):
+        if place == len(columns) - 1 and column == LINEAGE_COLUMN:
+            table.add_column(column, style="cyan", overflow="fold")
+        else:
+            numeric = bool(rows) and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
+            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        last = len(columns) - 1
+        table.add_row(
+            *[
+                lineage_text(value.asDict(), most_ids)
+                if place == last and columns[place] == LINEAGE_COLUMN
+                else show(value)
+                for place, value in enumerate(row)
+            ]
+        )
+    if more:
+        table.caption = f"the first {len(rows)} rows; --limit shows more"
+        table.caption_justify = "left"
+    return table
+
+
+def lineage_text(lineage: dict[str, list[int]], most_ids: int) -> Text:
+    """Write lineage as one line a table: its name, how many rows when they are not all shown, their ids."""
+    return Text("\n").join(Text(f"{table} {_ids(ids, most_ids)}") for table, ids in lineage.items())
+
+
+def show(value: Any) -> str:
+    """Write a value as Spark's shell does."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes | bytearray):
+        return "0x" + bytes(value).hex()
+    return str(value)
+
+
+def _ids(ids: Sequence[int], most: int) -> str:
+    if not ids:
+        return "–"
+    shown = ", ".join(map(str, ids[:most]))
+    return f"{{{shown}}}" if len(ids) <= most else f"{{{shown}, …}} {len(ids):,} rows"
