@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -16,10 +18,19 @@ class BaseTable:
             e.g. ``sales`` or ``parquet.`/data/x```.
         row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT:
             non-negative, unique, never NULL. [Zhang 2007, §3, the global function id(t)]
-
     """
 
     name: str
     columns: tuple[str, ...]
     relation: str
     row_id: str
+
+
+class Tables(Protocol):
+    """The registered tables."""
+
+    def find(self, parts: Sequence[str]) -> BaseTable | None:
+        """Return the table that a query calls by this name of one to three parts; None when there is none."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all tables, for messages."""

@@ -39,7 +39,6 @@ class Block:
             added once a result row instead of once an input row.
         groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a group, windows).
         after_from: what a rule wants to add to FROM once all of the user's relations are known.
-
     """
 
     def __init__(self, select: exp.Select, env: Environment) -> None:
@@ -61,7 +60,6 @@ class Block:
 
         Raises:
             LineageError: there is a clause that no rule knows.
-
         """
         for clause, value in self.select.args.items():
             if value and clause not in self._claimed:

@@ -5,13 +5,15 @@ A query goes in; the same query, each of whose rows also carries its lineage, co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewrites.base_table import Tables
 from rewrites.block import Block
-from rewrites.environment import Environment, Semantics, Tables, TracedQuery
+from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.granules import resolve
 from rewrites.refusals import refuse
 from rewrites.rules import (
     aggregation,
@@ -45,11 +47,12 @@ class RewrittenQuery:
     Attributes:
         tree: the query.
         tables: the traced base tables, in the order of the fields of `DL`; when empty there is no such column.
-
+        granules: base table → what its ids stand for, where LINEAGE ON asked for values instead of rows.
     """
 
     tree: exp.Query
     tables: tuple[str, ...]
+    granules: Mapping[str, Granules]
 
 
 def rewrite(
@@ -58,6 +61,7 @@ def rewrite(
     parse: Callable[[str], exp.Expr],
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
+    lineage_on: Sequence[exp.Expr] | None = None,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -67,13 +71,16 @@ def rewrite(
         parse: reads the catalog's fragments of SQL.
         semantics: data or control lineage.
         chosen: names of the only tables to trace; None: every table.
+        lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such clause.
 
     Raises:
         LineageError: an unknown name, or a construct that is not traced.
-
     """
     only = None if chosen is None else frozenset(table.lower() for table in chosen)
-    env = Environment(tables, semantics, rewrite_query, parse, only)
+    granules = {} if lineage_on is None else resolve(lineage_on, query, tables)
+    if lineage_on is not None:
+        only = frozenset(granules)
+    env = Environment(tables, semantics, rewrite_query, parse, only, granules)
     with_clause, query, env = _bound(query, env, Scope())
     if isinstance(query, exp.Select) and not _distinct_apart(query):
         block = _run_rules(query, env)
@@ -88,7 +95,7 @@ def rewrite(
         result = _with_lineage_column(inner, env)
         traced = tuple(inner.hidden)
     result.set("with_", with_clause)
-    return RewrittenQuery(result, traced)
+    return RewrittenQuery(result, traced, {each.table.name: each for each in granules.values()})
 
 
 def rewrite_query(query: exp.Query, env: Environment) -> TracedQuery:

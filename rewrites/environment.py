@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol
 
 from sqlglot import exp
 
-from rewrites.base_table import BaseTable
+from rewrites.base_table import BaseTable, Tables
+from rewrites.granules import Granules
 from rewrites.scope import Columns, Scope
 from rewrites.terms import Kind
 
@@ -24,16 +24,6 @@ class Semantics(Enum):
     CONTROL = "control"
 
 
-class Tables(Protocol):
-    """The registered tables."""
-
-    def find(self, parts: Sequence[str]) -> BaseTable | None:
-        """Return the table that a query calls by this name of one to three parts; None when there is none."""
-
-    def names(self) -> Sequence[str]:
-        """Return the names of all tables, for messages."""
-
-
 @dataclass(frozen=True)
 class TracedQuery:
     """A rewritten query.
@@ -43,7 +33,6 @@ class TracedQuery:
         columns: names of the user's columns.
         hidden: base table → how its lineage is carried.
         correlated: whether it mentions columns of an enclosing query.
-
     """
 
     tree: exp.Query
@@ -72,13 +61,13 @@ class Environment:
         tables: registered tables.
         semantics: data or control lineage.
         chosen: the only tables to trace, lower case; None: all.
+        granules: table in lower case → the granularity that LINEAGE ON asks for.
         tracing: False inside a subquery whose rows are only looked at: it is made to run, but carries no lineage.
         ctes: CTE name in lower case → the rewritten CTE.
         outer: the block around this query; None at the top.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
-
     """
 
     tables: Tables
@@ -86,6 +75,7 @@ class Environment:
     rewrite: Callable[[exp.Query, Environment], TracedQuery]
     parse: Callable[[str], exp.Expr]
     chosen: Collection[str] | None = None
+    granules: Mapping[str, Granules] = field(default_factory=dict)
     tracing: bool = True
     ctes: Mapping[str, TracedQuery] = field(default_factory=dict)
     outer: Scope | None = None

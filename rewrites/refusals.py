@@ -25,7 +25,6 @@ def refuse(node: exp.Expr, what: str, instead: str | None = None) -> NoReturn:
 
     Raises:
         LineageError: always.
-
     """
     raise LineageError(what, at=position_of(node), instead=instead)
 

@@ -27,7 +27,6 @@ class Relation:
         traced: whether its hidden columns count as lineage of the block's rows.
         nullable: whether an outer join may replace its row by NULLs.
         parts: the full name under which an unaliased table may be used to qualify columns.
-
     """
 
     alias: str
@@ -79,7 +78,6 @@ class Scope:
 
         Raises:
             LineageError: no relation here or further out can have such a column.
-
         """
         crossed: list[Scope] = []
         scope: Scope | None = self

@@ -32,7 +32,6 @@ class Term:
         value: SQL expression in the scope of the row.
         kind: whether it is an id or a set.
         nullable: a set that may be NULL, meaning empty (an id always may).
-
     """
 
     value: exp.Expr

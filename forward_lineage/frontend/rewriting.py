@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import sqlglot
@@ -13,6 +13,7 @@ from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from forward_lineage.frontend.statement import parse
 from rewrites.driver import rewrite
 from rewrites.environment import Semantics
+from rewrites.rules.base_tables import read_from
 from udafs.errors import LineageError
 
 
@@ -25,13 +26,27 @@ class RewrittenStatement:
         user_sql: the user's text without a LINEAGE ON clause.
         reprinted: the tree of that text printed back unchanged; it must mean what `user_sql` means.
         tables: the traced tables, in the order of the fields of `DL`; when empty there is no `DL`.
-
+        granules: table → how LINEAGE ON names its rows, for the tables that the clause mentions.
     """
 
     sql: str
     user_sql: str
     reprinted: str
     tables: tuple[str, ...]
+    granules: Mapping[str, Granularity]
+
+
+@dataclass(frozen=True)
+class Granularity:
+    """What the ids of one table stand for under LINEAGE ON.
+
+    Attributes:
+        expressions: the expressions of the clause over this table, as SQL.
+        dictionary: Spark SQL for the relation (value_1, …, value_k, __id) that decodes the ids.
+    """
+
+    expressions: tuple[str, ...]
+    dictionary: str
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -44,7 +59,6 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
 
     Raises:
         LineageError: malformed SQL, an unknown name, or a construct that is not traced.
-
     """
     return rewrite_statement(sql, catalog, semantics).sql
 
@@ -62,14 +76,20 @@ def rewrite_statement(
 
     Raises:
         LineageError: malformed SQL, an unknown name, or a construct that is not traced.
-
     """
     statement = parse(sql)
     if not isinstance(statement.tree, exp.Query):
         raise LineageError(f"{type(statement.tree).__name__.upper()} is not traced", instead="Trace a query: SELECT …")
     reprinted = print_sql(statement.tree)
-    result = rewrite(statement.tree, catalog, _read, _semantics(semantics), traced)
-    return RewrittenStatement(print_sql(result.tree), statement.text, reprinted, result.tables)
+    result = rewrite(statement.tree, catalog, _read, _semantics(semantics), traced, statement.lineage_on)
+    granules = {
+        table: Granularity(
+            tuple(print_sql(expression) for expression in each.expressions),
+            print_sql(each.dictionary(read_from(each.table, _read))),
+        )
+        for table, each in result.granules.items()
+    }
+    return RewrittenStatement(print_sql(result.tree), statement.text, reprinted, result.tables, granules)
 
 
 def _read(fragment: str) -> exp.Expr:

@@ -2,10 +2,13 @@
 
 R  →  (SELECT *, id(t) AS __dl_R FROM R) AS R
 Ensures:  every user column under its own name, one hidden BIGINT column.
+LINEAGE ON: the id is that of the row's granule.
 Untraced: only the place where the rows are read is put in (`lineitem` → parquet.`…/lineitem.parquet`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -23,7 +26,6 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
 
     Raises:
         LineageError: the table is read in a way that its ids do not describe (time travel, an unrepeatable sample).
-
     """
     _refuse_other_readings(node)
     alias = node.args.get("alias") or exp.TableAlias(this=name(table.name.split(".")[-1]))
@@ -31,14 +33,13 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
     columns = tuple(renamed) or table.columns
     parts = () if node.alias else tuple(part.name for part in node.parts)
     traced = block.env.traces(table)
-    source = _source(table, block)
+    source = read_from(table, block.env.parse)
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
     if traced:
         if renamed:
             alias.append("columns", name(hidden_column(table.name)))
-        row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
-        node.replace(exp.Subquery(this=exp.select(exp.Star(), row_id).from_(source), alias=alias))
+        node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
         return Relation(alias.name, columns, {table.name: Kind.ID}, parts=parts)
     if not _same_name(source, node):
         source.set("alias", alias)
@@ -46,11 +47,21 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
     return Relation(alias.name, columns, parts=parts)
 
 
-def _source(table: BaseTable, block: Block) -> exp.Table:
-    source = block.env.parse(f"SELECT 1 FROM {table.relation}").find(exp.Table)
+def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
+    granules = block.env.granules.get(table.name.lower())
+    if granules is not None:
+        return granules.rows(source)
+    row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
+    return exp.select(exp.Star(), row_id).from_(source)
+
+
+def read_from(table: BaseTable, parse: Callable[[str], exp.Expr]) -> exp.Table:
+    """Return the tree of the place where a base table's rows are read."""
+    source = parse(f"SELECT 1 FROM {table.relation}").find(exp.Table)
     if source is None:
         raise ValueError(f"the catalog's relation for {table.name} is no table: {table.relation}")
-    return source.pop()
+    source.pop()
+    return source
 
 
 def _same_name(source: exp.Table, node: exp.Table) -> bool:
@@ -66,7 +77,9 @@ def _refuse_other_readings(node: exp.Table) -> None:
                 "Read the registered table as it is.",
             )
     sample = node.args.get("sample")
-    by_chance = sample is not None and (sample.args.get("percent") or not sample.args.get("size"))
+    if sample is None:
+        return
+    by_chance = sample.args.get("percent") or not sample.args.get("size")
     if by_chance and not sample.args.get("seed") and not sample.args.get("bucket_numerator"):
         refuse(
             node,

@@ -29,7 +29,6 @@ def group_equal_rows(
         hidden: its hidden columns.
         alias: a fresh alias for it.
         extra: further columns of `rows` that are neither the user's nor part of what makes rows equal.
-
     """
     excepted = [column(alias, each) for each in (*map(hidden_column, hidden), *extra)]
     star = exp.Star(except_=excepted) if excepted else exp.Star()

@@ -8,6 +8,8 @@ Ensures:  `block.scope` knows every relation, `block.rows` their lineage.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sqlglot import exp
 
 from rewrites.block import Block
@@ -31,6 +33,8 @@ def apply(block: Block) -> None:
     for view in block.select.args.get("laterals") or []:
         block.scope.relations.append(lateral_views.relation(view, block))
     block.rows = merge(*(relation.lineage() for relation in block.scope.relations))
+    for add in block.after_from:
+        add()
 
 
 def _join(join: exp.Join, block: Block) -> None:
@@ -122,7 +126,7 @@ def _named(node: exp.Table, block: Block) -> None:
         _join(join, block)
 
 
-def _refuse_unknown_table(node: exp.Table, block: Block) -> None:
+def _refuse_unknown_table(node: exp.Table, block: Block) -> NoReturn:
     called = ".".join(part.name for part in node.parts)
     known = [*block.env.tables.names(), *block.env.ctes]
     refuse(
@@ -156,7 +160,7 @@ def _renamed(node: exp.Expr, columns: Columns, hidden: list[str]) -> Columns:
     """Return the columns under an alias, and let a list of column aliases also name the hidden ones."""
     alias = node.args.get("alias")
     listed = alias.args.get("columns") if alias is not None else None
-    if not listed:
+    if alias is None or not listed:
         return columns
     new_names = tuple(identifier.name for identifier in listed)
     for table in hidden:

@@ -2,7 +2,7 @@
 
 Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its value joins
 the lineage of a result row, not of every input row.
-Correlated:   FROM …, LATERAL (SELECT dlunion(…) … the subquery …): one row for every row of the block, so none is lost or repeated.
+Correlated:   (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row of the block.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlglot import exp
 from rewrites.block import Block
 from rewrites.environment import Names, TracedQuery
 from rewrites.scope import Relation
-from rewrites.terms import Kind, Lineage, Term, call, hidden_column, merge, name, named
+from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, hidden_column, name, named
 
 _MAKES_OTHER_ROWS = ("having", "limit", "offset", "qualify", "distinct")
 
@@ -67,22 +67,40 @@ def constant(query: TracedQuery, names: Names) -> Lineage:
     fields: list[exp.Expr] = []
     for projection in one_row.expressions:
         fields += [exp.Literal.string(projection.alias), projection.this]
-    one_row.set("expressions", [exp.alias_(call("named_struct", *fields), "dl")])
+    one_row.set("expressions", [named(call("named_struct", *fields), "dl")])
     return {
         table: [Term(exp.Dot(this=exp.Subquery(this=one_row.copy()), expression=name(hidden_column(table))), Kind.SET)]
         for table in tables
     }
 
 
-def lateral(one_row: exp.Select, hidden: list[str], block: Block) -> Lineage:
-    """Join a correlated one-row query to every row of the block and return its terms."""
+def correlated(one_row: exp.Select, block: Block) -> Lineage:
+    """Return the lineage of a correlated one-row query (its projections are hidden columns) as terms of a row of the block.
+
+    A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes the join key;
+    LATERAL would be joined before, over every combination of FROM. A window function cannot hold a scalar subquery: there LATERAL it is.
+    """
+    if any(isinstance(node, exp.Window) for node in block.own_nodes()):
+        return _lateral(one_row, block)
+    terms: Lineage = {}
+    for projection in one_row.expressions:
+        alone = one_row.copy()
+        alone.set("expressions", [projection.copy()])
+        terms[_table_of(projection)] = [Term(exp.Subquery(this=alone), Kind.SET, nullable=True)]
+    return terms
+
+
+def _table_of(projection: exp.Expr) -> str:
+    return projection.alias.removeprefix(HIDDEN_PREFIX)
+
+
+def _lateral(one_row: exp.Select, block: Block) -> Lineage:
     alias = block.env.names.fresh("s")
     joined = exp.Lateral(this=exp.Subquery(this=one_row), view=False, alias=exp.TableAlias(this=name(alias)))
     if block.select.args.get("from_") is None:
         block.select.set("from_", exp.From(this=joined))
     else:
         block.select.append("joins", exp.Join(this=joined, kind="CROSS"))
-    relation = Relation(alias, (), dict.fromkeys(hidden, Kind.SET))
+    relation = Relation(alias, (), {_table_of(projection): Kind.SET for projection in one_row.expressions})
     block.scope.relations.append(relation)
-    block.rows = merge(block.rows, relation.lineage())
     return relation.lineage()

@@ -49,7 +49,6 @@ def refuse_lineage_column(block: Block) -> None:
 
     Raises:
         LineageError: it has, or its ORDER BY mentions one.
-
     """
     remedy = f"Rename it: … AS something_else; the lineage column is called {LINEAGE_COLUMN}."
     for projection in block.select.expressions:

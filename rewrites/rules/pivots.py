@@ -17,7 +17,7 @@ from rewrites.scope import Relation
 from rewrites.terms import Kind, call, name
 
 
-def apply(node: exp.Table | exp.Subquery, block: Block) -> Relation:
+def apply(node: exp.Expr, block: Block) -> Relation:
     """Rewrite a source of FROM that has a PIVOT or UNPIVOT."""
     pivot = node.args["pivots"][0]
     if len(node.args["pivots"]) > 1:

@@ -14,7 +14,7 @@ from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
 from rewrites.scope import Relation
-from rewrites.terms import call, column, hidden_column, named
+from rewrites.terms import call, column, hidden_column, merge, named
 
 
 def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
@@ -35,7 +35,7 @@ def _matched_rows(join: exp.Join, left: list[Relation], right: Relation, block: 
         for table in right.hidden
     ]
     matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right))
-    hoisting.lateral(matched, list(right.hidden), block)
+    block.rows = merge(block.rows, hoisting.correlated(matched, block))
 
 
 def _condition(join: exp.Join, left: list[Relation], right: Relation) -> exp.Expr:

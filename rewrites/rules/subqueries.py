@@ -106,7 +106,7 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
                 "Move it to WHERE.",
             )
         one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
-        hoisting.lateral(one_row, list(traced.hidden), block)
+        block.rows = merge(block.rows, hoisting.correlated(one_row, block))
         return
     added = hoisting.constant(traced, block.env.names)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:

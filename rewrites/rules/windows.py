@@ -88,13 +88,12 @@ def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Li
 def _partition_only(window: exp.Window, block: Block) -> exp.Window:
     partition = window.args.get("partition_by")
     if window.args.get("alias"):
-        partition = _named(window, block).args.get("partition_by")
+        partition = _definition(window, block).args.get("partition_by")
     return exp.Window(this=exp.Null(), partition_by=[key.copy() for key in partition or []])
 
 
-def _named(window: exp.Window, block: Block) -> exp.Window:
+def _definition(window: exp.Window, block: Block) -> exp.Expr:
     wanted = window.args["alias"].name.lower()
-    for definition in block.select.args.get("windows") or []:
-        if definition.this.name.lower() == wanted:
-            return definition
-    refuse(window, f"There is no window {window.args['alias'].name}", "Define it in the WINDOW clause.")
+    definitions: list[exp.Expr] = block.select.args.get("windows") or []
+    found = next((each for each in definitions if each.this.name.lower() == wanted), None)
+    return found or refuse(window, f"There is no window {wanted}", "Define it in the WINDOW clause.")
