@@ -5,7 +5,7 @@ A query goes in; the same query, each of whose rows also carries its lineage, co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from sqlglot import exp
 from rewrites.base_table import Tables
 from rewrites.block import Block
 from rewrites.environment import Environment, Semantics, TracedQuery
-from rewrites.granules import resolve
+from rewrites.granules import Granules, resolve
 from rewrites.refusals import refuse
 from rewrites.rules import (
     aggregation,
