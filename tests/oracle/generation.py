@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -18,13 +19,13 @@ _SETTINGS = settings(
 )
 
 
-def cases_of(seed_number: int) -> list[Case]:
+def cases_of(seed_number: int, *, granules: bool = False) -> list[Case]:
     """The cases of one seed, always the same; the trivial first one is left out."""
     found: list[Case] = []
 
     @seed(seed_number)
     @settings(_SETTINGS, phases=[Phase.generate])
-    @given(cases())
+    @given(cases(granules=granules))
     def collect(case: Case) -> None:
         found.append(case)
 
@@ -32,30 +33,28 @@ def cases_of(seed_number: int) -> list[Case]:
     return found[1:]
 
 
-def many_cases(count: int, first_seed: int) -> Iterator[tuple[int, Case]]:
+def many_cases(count: int, first_seed: int, *, granules: bool = False) -> Iterator[tuple[int, Case]]:
     """(seed, case) pairs, `count` of them."""
     seed_number = first_seed
     while count > 0:
-        for case in cases_of(seed_number)[:count]:
+        for case in cases_of(seed_number, granules=granules)[:count]:
             count -= 1
             yield seed_number, case
         seed_number += 1
 
 
-def shrunk(seed_number: int, fails: Callable[[Case], bool], wanted: Case) -> Case:
-    """The smallest case found that still fails, starting from `wanted`, which must come from the seed."""
-    last: list[Case] = []
+def shrunk(seed_number: int, fails: Callable[[Case], bool], wanted: Case, *, granules: bool = False) -> Case:
+    """The smallest failing case found from the seed of `wanted`, which is one of its failing cases."""
+    last = [wanted]
 
     @seed(seed_number)
     @settings(_SETTINGS, phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False)
-    @given(cases())
+    @given(cases(granules=granules))
     def judge(case: Case) -> None:
-        if (last or case == wanted) and fails(case):
+        if fails(case):
             last.append(case)
             raise AssertionError("this case fails")
 
-    try:
+    with suppress(AssertionError, ExceptionGroup):  # a group if `fails` changes its mind, as one with a time limit does
         judge()
-    except AssertionError:
-        return last[-1]
-    return wanted
+    return last[-1]

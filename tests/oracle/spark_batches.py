@@ -6,18 +6,21 @@ One query alone costs Spark about 100 ms, nearly all of it planning and scheduli
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
-from tests.oracle.algebra import Database, Value
+from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import create_view
 
 BATCH = 12
+FAILURES = (PySparkException, Py4JJavaError)
 
 # Tiny data: planning is all the cost, and code generation most of that.
 FAST_FOR_TINY_DATA = {
@@ -26,70 +29,100 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
+
+Cells = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What Spark made of a query: its rows (JSON objects' values, in order), or the error."""
+    """What Spark made of a query: rows as (values, ids by table), or the error and its condition."""
 
-    rows: tuple[tuple[object, ...], ...] = ()
+    rows: tuple[tuple[Cells, tuple[tuple[str, int], ...]], ...] = ()
     error: str | None = None
     condition: str | None = None
 
 
-def create_tables(spark: SparkSession, names: dict[str, str], database: Database) -> None:
-    """The base tables of a case as temporary views under its own names."""
-    for table, name in names.items():
-        spark.sql(create_view(name, database[table]))
+@contextmanager
+def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session with settings under which tiny queries take the least time."""
+    session = spark.newSession()
+    for key, value in FAST_FOR_TINY_DATA.items():
+        session.conf.set(key, value)
+    yield session
 
 
-def run_all(spark: SparkSession, queries: Sequence[str], batch: int = BATCH) -> list[Answer]:
-    """The answer to each query; one that fails does not harm the others.
+def create_tables(spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database) -> None:
+    """The base tables that a statement mentions, as temporary views under the case's own names."""
+    for table in sorted(tables_in(statement) & database.keys()):
+        spark.sql(create_view(names[table], database[table]))
 
-    Queries that Spark does not accept are found one by one first, since one of them would make a whole batch fail.
-    """
+
+def tables_in(node: Node) -> set[str]:
+    """Names of base tables and CTEs that occur in a tree."""
+    found = {node.name} if isinstance(node, Table) else set()
+    return found.union(*(tables_in(child) for child in node.children()))
+
+
+def schema(spark: SparkSession, query: str) -> StructType | Answer:
+    """The columns of a query, or Spark's complaint."""
+    try:
+        return spark.sql(query).schema
+    except FAILURES as error:
+        return failure(error)
+
+
+def schemas(spark: SparkSession, queries: Sequence[str]) -> list[StructType | Answer]:
+    """`schema` of each query."""
     with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda query: _analysis_error(spark, query), queries))
-        valid = [i for i, answer in enumerate(answers) if answer is None]
-        parts = [valid[i : i + batch] for i in range(0, len(valid), batch)]
-        for part, found in zip(parts, pool.map(lambda p: _run_batch(spark, [queries[i] for i in p]), parts), strict=True):
-            for i, answer in zip(part, found, strict=True):
+        return list(pool.map(lambda query: schema(spark, query), queries))
+
+
+def run_all(
+    spark: SparkSession, queries: Sequence[str], known: Sequence[StructType | Answer], batch: int = BATCH
+) -> list[Answer]:
+    """The answer to each query, whose schema is known; one that fails does not harm the others."""
+    answers = [found if isinstance(found, Answer) else Answer() for found in known]
+    branches = {i: branch(i, queries[i], found) for i, found in enumerate(known) if isinstance(found, StructType)}
+    numbers = list(branches)
+    parts = [numbers[i : i + batch] for i in range(0, len(numbers), batch)]
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(lambda part: _run_batch(spark, {i: branches[i] for i in part}), parts):
+            for i, answer in found.items():
                 answers[i] = answer
-    return [answer or Answer() for answer in answers]
+    return answers
 
 
-def _analysis_error(spark: SparkSession, query: str) -> Answer | None:
-    try:
-        spark.sql(query)
-    except PySparkException as error:
-        return _failure(error)
-    return None
-
-
-def _failure(error: PySparkException) -> Answer:
-    return Answer((), str(error).split("JVM stacktrace")[0], error.getCondition())
-
-
-def _run_batch(spark: SparkSession, queries: Sequence[str]) -> list[Answer]:
-    branches = " UNION ALL ".join(
-        f"SELECT {i} AS query, to_json(struct(*), map('ignoreNullFields', 'false')) AS row FROM ({query})"
-        for i, query in enumerate(queries)
+def branch(number: int, query: str, columns: StructType) -> str:
+    """The query's rows as (number, JSON of the user's columns, JSON of the ids in DL)."""
+    lineage = columns["DL"].dataType if columns.names[-1:] == ["DL"] else StructType()
+    assert isinstance(lineage, StructType)
+    ids = ", ".join(f"dl_ids(DL.`{name}`) AS `{name}`" for name in lineage.names)
+    user, ids = ("* EXCEPT (DL)", f"to_json(struct({ids}))") if ids else ("*", "'{}'")
+    return (
+        f"SELECT {number} AS query, to_json(struct({user}), map('ignoreNullFields', 'false')) AS row, "
+        f"{ids} AS ids FROM ({query})"
     )
+
+
+def _run_batch(spark: SparkSession, branches: Mapping[int, str]) -> dict[int, Answer]:
     try:
-        collected = spark.sql(branches).collect()
-    except PySparkException as error:
-        if len(queries) == 1:
-            return [_failure(error)]
-        middle = len(queries) // 2
-        return [*_run_batch(spark, queries[:middle]), *_run_batch(spark, queries[middle:])]
-    rows: list[list[tuple[object, ...]]] = [[] for _ in queries]
-    for number, text in collected:
-        rows[number].append(tuple(value for _, value in json.loads(text, object_pairs_hook=list)))
-    return [Answer(tuple(each)) for each in rows]
+        collected = spark.sql(" UNION ALL ".join(branches.values())).collect()
+    except FAILURES as error:
+        if len(branches) == 1:
+            return dict.fromkeys(branches, failure(error))
+        numbers = list(branches)
+        halves = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+        return {i: a for half in halves for i, a in _run_batch(spark, {i: branches[i] for i in half}).items()}
+    rows: dict[int, list[tuple[Cells, tuple[tuple[str, int], ...]]]] = {number: [] for number in branches}
+    for number, row, ids in collected:
+        values = tuple(value for _, value in json.loads(row, object_pairs_hook=list))
+        lineage = tuple((table, one) for table, each in json.loads(ids).items() for one in each)
+        rows[number].append((values, lineage))
+    return {number: Answer(tuple(each)) for number, each in rows.items()}
 
 
-def same_rows(answer: Answer, expected: Sequence[tuple[Value, ...]]) -> bool:
-    """Equal as multisets."""
-    return Counter(answer.rows) == Counter(expected)
+def failure(error: PySparkException | Py4JJavaError) -> Answer:
+    if isinstance(error, Py4JJavaError):  # an exception inside Spark's optimizer
+        return Answer((), str(error.java_exception), error.java_exception.getClass().getName())
+    return Answer((), str(error).split("JVM stacktrace")[0], error.getCondition())

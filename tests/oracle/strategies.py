@@ -85,16 +85,16 @@ def databases() -> st.SearchStrategy[Database]:
 
 
 @st.composite
-def statements(draw: st.DrawFn, size: int = 5) -> Statement:
-    """A query of at most about `size` SELECT blocks, sometimes with a LINEAGE ON list."""
-    writer = QueryWriter(draw, draw(st.integers(1, size)))
+def statements(draw: st.DrawFn, size: int = 5, *, granules: bool = False) -> Statement:
+    """A query of at most about `size` SELECT blocks, with a LINEAGE ON list when `granules`."""
+    writer = QueryWriter(draw, draw(st.sampled_from([1, 2, 2, 3, 3, size])))
     query, _ = writer.query((), None)
-    return Statement(query, writer.lineage_on() if writer.chance(8) else None)
+    return Statement(query, writer.lineage_on() if granules else None)
 
 
-def cases() -> st.SearchStrategy[tuple[Database, Statement]]:
-    """A database and a statement over it."""
-    return st.tuples(databases(), statements())
+def cases(*, granules: bool = False) -> st.SearchStrategy[tuple[Database, Statement]]:
+    """A database and a statement over it, with LINEAGE ON when `granules`."""
+    return st.tuples(databases(), statements(granules=granules))
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class QueryWriter:
             views.append(view)
             scope = (*scope, column)
         site = Site(tuple(references((scope, *outer), level=0)), (scope, *outer), outer_atoms((scope, *outer)))
-        where = self.predicate(site, 2) if self.chance(2) or outer else None
+        where = self.predicate(site, 2) if self.chance(3) or outer else None
         select = Select((), source, tuple(views), where)
         if self.chance(3) and scope:
             return self._grouped(select, site, scope, want)
@@ -230,7 +230,8 @@ class QueryWriter:
             site = replace(site, outer=())  # Spark allows no outer column beneath a DISTINCT
         windowed = bool(scope) and self.chance(6)
         qualify = None
-        if windowed and self.chance(3):
+        # Spark takes QUALIFY's names from the select list first, and fails where they are grouped, merged or ambiguous.
+        if windowed and not grouped and not any(column.hidden for column in scope) and self.chance(3):
             qualify = Op(self.pick(COMPARISONS), self._over("int", site), self.literal("int"))
         kinds = want or [self.pick(["int", "int", "str", "bool", "dbl"]) for _ in range(self.number(1, 3))]
         items, columns = [], []
@@ -238,7 +239,6 @@ class QueryWriter:
             over = windowed and kind in ("int", "dbl") and self.chance(2)
             expr = self._over(kind, site) if over else self.expr(kind, site, 2)
             bare = isinstance(expr, Col) and self.chance(2)
-            # HAVING and QUALIFY could take an alias for a column of the source.
             alias = self.fresh("k") if qualify else None if bare else self._alias(grouped)
             items.append(Item(expr, alias))
             columns.append(Column(alias or (expr.name if isinstance(expr, Col) else None), None, kind))
@@ -265,10 +265,12 @@ class QueryWriter:
         atoms += [self._aggregate(site) for _ in range(self.number(1, 3))]
         usable = {position_of(scope, expr) for expr, _ in keys if isinstance(expr, Col) and not group.kind}
         masked = tuple(c if i in usable else replace(c, kind="") for i, c in enumerate(scope))
-        inner = Site(tuple(atoms), (masked, *site.scopes[1:]), site.outer)
-        having = self.predicate(inner, 1) if self.chance(3) else None
+        # In the HAVING of a ROLLUP, CUBE or GROUPING SETS Spark resolves neither a subquery nor a new grouping().
+        inner = Site(tuple(atoms), (masked, *site.scopes[1:]), site.outer, subqueries=not group.kind)
+        filtered = replace(inner, atoms=tuple(atom for atom in atoms if not isinstance(atom[0], Grouping)))
+        having = self.predicate(filtered, 1) if self.chance(3) else None
         # Spark allows neither outer columns nor correlated scalar subqueries in the select list of a grouped block.
-        inner = replace(inner, scopes=(), outer=())
+        inner = replace(inner, scopes=(), outer=(), subqueries=True)
         select = replace(select, group=group if group.plain or group.kind else None, having=having)
         if want is None:
             want = [kind for _, kind in keys] + [kind for _, kind in self.some(atoms[len(keys) :], 1, 2)]
@@ -459,7 +461,8 @@ class QueryWriter:
     def literal(self, kind: str) -> Expr:
         if kind == "dbl":
             return Func("double", (Lit(self.pick([1, 2])),))
-        return Lit(self.pick(VALUES[kind]), kind)
+        values = [value for value in VALUES[kind] if value is not None]
+        return Lit(None if self.chance(12) else self.pick(values), kind)
 
     def expr(self, kind: str, site: Site, depth: int) -> Expr:
         atoms = site.of(kind)
