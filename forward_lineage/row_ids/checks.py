@@ -15,6 +15,7 @@ from forward_lineage.row_ids.spark_tables import (
     full_name,
     input_files,
     last_part,
+    open_relation,
     open_table,
 )
 from udafs.errors import LineageError
@@ -37,7 +38,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_source_of_copy(manifest)
         return
     _check_name(spark, manifest)
-    frame = open_table(spark, manifest.name)
+    # Of registered files the manifest describes the relation, not the view that gives it its name.
+    frame = open_table(spark, manifest.name) if manifest.view is None else open_relation(spark, manifest.relation)
     if manifest.columns != columns_of(frame):
         raise _other_table(manifest, _column_change(manifest.columns, columns_of(frame)))
     if manifest.source.get("fingerprint") != fingerprint(frame):
