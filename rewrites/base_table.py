@@ -26,11 +26,26 @@ class BaseTable:
     row_id: str
 
 
-class Tables(Protocol):
-    """The registered tables."""
+@dataclass(frozen=True)
+class View:
+    """A name for a query: its text is rewritten where the name is used.
 
-    def find(self, parts: Sequence[str]) -> BaseTable | None:
-        """Return the table that a query calls by this name of one to three parts; None when there is none."""
+    Attributes:
+        name: the name that queries use.
+        columns: the view's columns in order; they may differ from the names that its text gives.
+        sql: the text of the query.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    sql: str
+
+
+class Tables(Protocol):
+    """The registered tables, and the views over them."""
+
+    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
+        """Return what a query calls by this name of one to three parts; None when there is nothing."""
 
     def names(self) -> Sequence[str]:
         """Return the names of all tables, for messages."""

@@ -1,4 +1,4 @@
-"""One SELECT block while its rules run: what it reads, what its rows are made of, and which of its clauses a rule has answered for."""
+"""One SELECT block while its rules run: what it reads, what its rows are made of, which clauses are answered for."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ class Block:
         env: what the block can see.
         scope: its relations.
         rows: lineage of a row of FROM … WHERE ….
-        constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole query,
+        constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
+            query,
             added once a result row instead of once an input row.
-        groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a group, windows).
+        groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a
+            group, windows).
         after_from: what a rule wants to add to FROM once all of the user's relations are known.
     """
 

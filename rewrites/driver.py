@@ -1,6 +1,7 @@
 """The order of the rules, and the recursion over a query.   [Zhang 2007, §3.3]
 
-A query goes in; the same query, each of whose rows also carries its lineage, comes out. Whatever no rule answers for is refused.
+A query goes in; the same query, each of whose rows also carries its lineage, comes out. Whatever no rule answers for
+is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from rewrites.terms import Kind, Lineage, Term, hidden_column, lineage_struct, n
 
 BLOCK_RULES: tuple[Callable[[Block], None], ...] = (
     from_clause.apply,  # first: everything else asks which relations there are and what a row is made of
-    names.apply,  # before subqueries: their correlation is judged against resolved relations, and bad names get their own error
+    names.apply,  # before subqueries: a bad name gets its own error, and only resolved names show correlation
     subqueries.apply,  # before aggregation: a predicate's rows belong to the rows that are grouped
     stars.apply,  # after subqueries, which may join one more relation with hidden columns
     aggregation.apply,  # before windows: a window function sees groups, not rows
@@ -71,13 +72,14 @@ def rewrite(
         parse: reads the catalog's fragments of SQL.
         semantics: data or control lineage.
         chosen: names of the only tables to trace; None: every table.
-        lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such clause.
+        lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
+            clause.
 
     Raises:
         LineageError: an unknown name, or a construct that is not traced.
     """
     only = None if chosen is None else frozenset(table.lower() for table in chosen)
-    granules = {} if lineage_on is None else resolve(lineage_on, query, tables)
+    granules = {} if lineage_on is None else resolve(lineage_on, query, tables, parse)
     if lineage_on is not None:
         only = frozenset(granules)
     env = Environment(tables, semantics, rewrite_query, parse, only, granules)
@@ -152,7 +154,7 @@ def _run_rules(select: exp.Select, env: Environment) -> Block:
 
 
 def _of_result(block: Block) -> Lineage:
-    """Return the lineage of a result row; a DISTINCT that stays in its block groups here, where the lineage is complete."""
+    """Return the lineage of a result row; a DISTINCT that stays in its block groups here, where all terms are known."""
     lineage = block.lineage()
     if not block.select.args.get("distinct") or not lineage:
         return lineage

@@ -1,20 +1,23 @@
 """LINEAGE ON: lineage as sets of values instead of sets of rows.   [Zhang 2007, §4.3, variable granularity]
 
 id(t)  →  id(L(t)), L the expressions of the clause over one table.
-A granule is one distinct value of L. Granules have dense ids in value order, from a dictionary that is joined back null-safely, so that
+A granule is one distinct value of L. Granules have dense ids in value order, from a dictionary that is joined back
+null-safely, so that
 neighbouring values cluster and every id can be decoded; the paper hashes, which can do neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.base_table import BaseTable, Tables
+from rewrites.base_table import BaseTable, Tables, View
 from rewrites.refusals import nearest, refuse
 from rewrites.terms import call, column, hidden_column, name, named
+
+Parse = Callable[[str], exp.Expr]
 
 _ROW, _GRANULE, _ID = "__row", "__granule", "__id"
 
@@ -32,7 +35,7 @@ class Granules:
     expressions: tuple[exp.Expr, ...]
 
     def dictionary(self, source: exp.Table) -> exp.Select:
-        """Return the query (value_1, …, value_k, __id): every distinct value of the expressions, numbered from 0 in value order.
+        """Return the query (value_1, …, value_k, __id): every distinct value, numbered from 0 in value order.
 
         Args:
             source: where the table's rows are read; becomes part of the query.
@@ -70,13 +73,14 @@ def _qualified(expression: exp.Expr) -> exp.Expr:
     )
 
 
-def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables) -> dict[str, Granules]:
+def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse: Parse) -> dict[str, Granules]:
     """Find the tables that a LINEAGE ON clause means.
 
     Args:
         clause: its expressions, as parsed.
         query: the statement, not rewritten yet.
         tables: the registered tables.
+        parse: reads the text of a view.
 
     Returns:
         Lower-case table name → granules; no entry: the table is not traced.
@@ -84,7 +88,7 @@ def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables) -> dic
     Raises:
         LineageError: an unknown or ambiguous name, an expression over no table or over several.
     """
-    used = _used_tables(query, tables)
+    used = _used_tables(query, tables, parse)
     found: dict[str, list[exp.Expr]] = {}
     by_name: dict[str, BaseTable] = {}
     for expression in clause:
@@ -94,7 +98,7 @@ def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables) -> dic
     return {table: Granules(by_name[table], tuple(expressions)) for table, expressions in found.items()}
 
 
-def _used_tables(query: exp.Query, tables: Tables) -> dict[str, list[BaseTable]]:
+def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> dict[str, list[BaseTable]]:
     """Return name or alias, lower case → the registered tables that the statement reads under it, anywhere."""
     ctes = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     used: dict[str, list[BaseTable]] = {}
@@ -103,12 +107,18 @@ def _used_tables(query: exp.Query, tables: Tables) -> dict[str, list[BaseTable]]
         if len(parts) == 1 and parts[0].lower() in ctes:
             continue
         table = tables.find(parts)
-        if table is None:
-            continue
-        for called in {table.name.lower(), parts[-1].lower(), node.alias_or_name.lower()}:
-            if table not in used.setdefault(called, []):
-                used[called].append(table)
+        if isinstance(table, View):
+            for called, inside in _used_tables(parse(table.sql), tables, parse).items():
+                _note(used, called, inside)
+        elif table is not None:
+            for called in {table.name.lower(), parts[-1].lower(), node.alias_or_name.lower()}:
+                _note(used, called, [table])
     return used
+
+
+def _note(used: dict[str, list[BaseTable]], called: str, tables: list[BaseTable]) -> None:
+    known = used.setdefault(called, [])
+    known += [table for table in tables if table not in known]
 
 
 def _table_of(expression: exp.Expr, used: dict[str, list[BaseTable]]) -> BaseTable:

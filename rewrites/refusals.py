@@ -11,7 +11,7 @@ from udafs.errors import LineageError, Position
 
 
 def position_of(node: exp.Expr) -> Position | None:
-    """Return where a node starts in the text it was parsed from: its own place, else that of its first part that has one."""
+    """Return where a node starts in the text it was parsed from: its own place, else that of its first part."""
     places = [part.meta for part in node.walk() if "line" in part.meta]
     if not places:
         return None

@@ -12,7 +12,7 @@ from rewrites.spark_functions import BARE_CONSTANTS, UNIT_FIRST
 from rewrites.terms import Kind, Lineage, Term, column, hidden_column
 
 Columns = tuple[str | None, ...] | None
-"""Names of the user's columns in order; None for a name that only Spark knows; None altogether when not even their number is known."""
+"""Names of the user's columns in order; None for a name only Spark knows, or for all when their number is unknown."""
 
 
 @dataclass

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from forward_lineage.frontend.statement import parse
-from rewrites.driver import rewrite
+from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
+from rewrites.refusals import position_of
 from rewrites.rules.base_tables import read_from
+from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import LineageError
+
+_CHANGES_ROWS = ("UPDATE", "DELETE", "MERGE", "TRUNCATE")
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,11 @@ def rewrite_statement(
         LineageError: malformed SQL, an unknown name, or a construct that is not traced.
     """
     statement = parse(sql)
-    if not isinstance(statement.tree, exp.Query):
-        raise LineageError(f"{type(statement.tree).__name__.upper()} is not traced", instead="Trace a query: SELECT …")
     reprinted = print_sql(statement.tree)
-    result = rewrite(statement.tree, catalog, _read, _semantics(semantics), traced, statement.lineage_on)
+    query = query_of(statement.tree)
+    kept = query.parent
+    result = rewrite(query, catalog, _read, _semantics(semantics), traced, statement.lineage_on)
+    tree = result.tree if kept is None else _around(kept, result)
     granules = {
         table: Granularity(
             tuple(print_sql(expression) for expression in each.expressions),
@@ -89,11 +95,45 @@ def rewrite_statement(
         )
         for table, each in result.granules.items()
     }
-    return RewrittenStatement(print_sql(result.tree), statement.text, reprinted, result.tables, granules)
+    return RewrittenStatement(print_sql(tree), statement.text, reprinted, result.tables, granules)
+
+
+def _around(command: exp.Expr, result: RewrittenQuery) -> exp.Expr:
+    """Put the rewritten query back into its CREATE … AS or INSERT; a list of column names also names the lineage."""
+    command.set("expression", result.tree)
+    if isinstance(command.this, exp.Schema) and result.tables:
+        command.this.append("expressions", exp.to_identifier(LINEAGE_COLUMN))
+    return command
 
 
 def _read(fragment: str) -> exp.Expr:
-    return sqlglot.parse_one(fragment, dialect=FaithfulSpark)
+    try:
+        return sqlglot.parse_one(fragment, dialect=FaithfulSpark)
+    except ParseError as error:
+        raise LineageError(f"malformed SQL: {error.errors[0].get('description')}") from None
+
+
+def query_of(tree: exp.Expr) -> exp.Query:
+    """Return the query of a statement: the statement itself, or what CREATE TABLE, CREATE VIEW or INSERT makes rows of.
+
+    Raises:
+        LineageError: the statement has no query, or changes base rows.
+    """
+    inner = tree.args.get("expression") if isinstance(tree, exp.Create | exp.Insert) else tree
+    if isinstance(inner, exp.Query):
+        if inner is not tree and tree.args.get("with_"):  # WITH … INSERT: the query's own WITH, written in front
+            inner.set("with_", tree.args["with_"].pop())
+        return inner
+    verb = (tree.name if isinstance(tree, exp.Command) else tree.key).upper()
+    if verb in _CHANGES_ROWS:
+        raise LineageError(
+            f"{verb} changes base rows and returns none, so there is nothing to trace",
+            at=position_of(tree),
+            instead="Run it with spark.sql(…), then lineage.refresh(…); lineage.affected(…) shows what it spoils.",
+        )
+    raise LineageError(
+        f"{verb} is no query", at=position_of(tree), instead="Trace SELECT …, CREATE … AS SELECT or INSERT … SELECT."
+    )
 
 
 def _semantics(wanted: str) -> Semantics:

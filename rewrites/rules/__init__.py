@@ -1,1 +1,1 @@
-"""One rule an operator. A rule of a SELECT block takes the `Block` and edits it; their order and its reasons stand in `rewrites.driver`."""
+"""One rule an operator. A rule of a SELECT block edits the `Block`; order and reasons stand in `rewrites.driver`."""

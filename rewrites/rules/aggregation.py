@@ -1,7 +1,8 @@
 """Union the lineage of every row of a group.   [Zhang 2007, §3.3, aggregation]
 
 γ_{G; f}(V)  →  γ_{G; f, dlunion(__dl_t) for each t}(V')
-Holds for rollup, cube and grouping sets as well: there Spark repeats each row once a grouping set, with its hidden columns.
+Holds for rollup, cube and grouping sets as well: there Spark repeats each row once a grouping set, with its hidden
+columns.
 Nulls:   a global group over no rows has the empty lineage, not NULL.
 Ensures: user columns unchanged; one lineage value per group and table.
 """

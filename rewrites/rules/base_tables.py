@@ -18,7 +18,7 @@ from rewrites.refusals import refuse
 from rewrites.scope import Relation
 from rewrites.terms import Kind, hidden_column, name, named
 
-_HANDLED = {"this", "db", "catalog", "alias", "sample", "joins"}
+_HANDLED = {"this", "db", "catalog", "alias", "sample"}
 
 
 def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:

@@ -12,10 +12,11 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from rewrites.base_table import View
 from rewrites.block import Block
 from rewrites.environment import Environment, TracedQuery
 from rewrites.refusals import nearest, refuse
-from rewrites.rules import base_tables, lateral_views, pivots, semi_joins
+from rewrites.rules import base_tables, lateral_views, pivots, semi_joins, views
 from rewrites.scope import Columns, Relation
 from rewrites.terms import hidden_column, merge, name
 
@@ -117,13 +118,11 @@ def _named(node: exp.Table, block: Block) -> None:
     if bound is not None:
         relation = _reference(node, bound, env.tracing)
     else:
-        table = env.tables.find(parts)
-        if table is None:
-            _refuse_unknown_table(node, block)
-        relation = base_tables.trace(node, table, block)
+        table = env.tables.find(parts) or _refuse_unknown_table(node, block)
+        relation = (
+            views.expand(node, table, block) if isinstance(table, View) else base_tables.trace(node, table, block)
+        )
     block.scope.relations.append(relation)
-    for join in node.args.get("joins") or []:
-        _join(join, block)
 
 
 def _refuse_unknown_table(node: exp.Table, block: Block) -> NoReturn:

@@ -1,8 +1,10 @@
-"""Bring the lineage of a subquery's rows into the block around it.   [Zhang 2007, §3.4, Q8 → Q9; correlated: left open there]
+"""Bring the lineage of a subquery's rows into the block around it.   [Zhang 2007, §3.4, Q8 → Q9]
 
-Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its value joins
+Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its
+value joins
 the lineage of a result row, not of every input row.
-Correlated:   (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row of the block.
+Correlated:   (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row
+of the block.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def all_rows(query: TracedQuery, alias: str) -> exp.Select:
 
 
 def _flattened(query: TracedQuery) -> exp.Select | None:
-    """A plain block needs no derived table: aggregate its hidden columns where they stand (Spark decorrelates that more easily)."""
+    """A plain block needs no derived table: aggregate its hidden columns where they stand; Spark decorrelates that best."""
     tree = query.tree
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _MAKES_OTHER_ROWS):
         return None
@@ -75,10 +77,12 @@ def constant(query: TracedQuery, names: Names) -> Lineage:
 
 
 def correlated(one_row: exp.Select, block: Block) -> Lineage:
-    """Return the lineage of a correlated one-row query (its projections are hidden columns) as terms of a row of the block.
+    """Return the lineage of a correlated one-row query, whose projections are hidden columns, as terms of the block's rows.
 
-    A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes the join key;
-    LATERAL would be joined before, over every combination of FROM. A window function cannot hold a scalar subquery: there LATERAL it is.
+    A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes
+    the join key;
+    LATERAL would be joined before, over every combination of FROM. A window function cannot hold a scalar subquery:
+    there LATERAL it is.
     """
     if any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)

@@ -1,4 +1,4 @@
-"""Resolve every column reference of the block: unknown names are refused here, references to enclosing blocks are noticed here.
+"""Resolve every column reference of the block: refuse unknown names, notice references to enclosing blocks.
 
 Requires: FROM is rewritten (all relations known).
 Ensures:  the scope knows whether the block is correlated; qualifiers are the relation's alias only.

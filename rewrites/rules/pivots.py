@@ -1,7 +1,8 @@
 """PIVOT: a row is made of its whole group. UNPIVOT: of the row it was cut from.
 
 V PIVOT (f(x) FOR y IN (…))  →  (SELECT *, dlunion(__dl_t) OVER (PARTITION BY G) AS __dl_t FROM V') PIVOT (…)
-    G: the columns that PIVOT groups by without saying so, i.e. all that it does not mention. The union is the same for all rows of
+    G: the columns that PIVOT groups by without saying so, i.e. all that it does not mention. The union is the same
+        for all rows of
     a group, so that it may be one more grouping column.
 V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
 """

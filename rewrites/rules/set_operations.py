@@ -66,7 +66,7 @@ def _common(left: Mapping[str, Kind], right: Mapping[str, Kind]) -> dict[str, Ki
 
 
 def align(query: exp.Query, has: Mapping[str, Kind], wanted: Mapping[str, Kind]) -> None:
-    """Make the hidden columns of `query` those of `wanted`, in that order and kind, in every SELECT that yields its rows."""
+    """Make the hidden columns of `query` those of `wanted`, in order and kind, in every SELECT that yields its rows."""
     if dict(has) == dict(wanted) and list(has) == list(wanted):
         return
     if isinstance(query, exp.Subquery):

@@ -1,7 +1,8 @@
 """Keep hidden columns out of every star: `*`, `t.*`, `struct(*)`, `count(DISTINCT t.*)`.
 
 SELECT *  →  SELECT * EXCEPT (a.__dl_t, b.__dl_u)
-Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean. `count(*)` counts rows and stays.
+Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean. `count(*)`
+counts rows and stays.
 """
 
 from __future__ import annotations

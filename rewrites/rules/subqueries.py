@@ -76,7 +76,7 @@ def _uses(block: Block) -> Iterator[_Use]:
 
 
 def _own_queries(root: exp.Expr, source: exp.Expr | None) -> Iterator[exp.Query]:
-    """Yield the subqueries of `root`'s expressions, not those inside them; `source` is what a join reads: not an expression."""
+    """Yield the subqueries of `root`'s expressions, not those inside them; `source`, what a join reads, is none."""
     stack = [root]
     while stack:
         node = stack.pop()

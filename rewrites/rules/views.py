@@ -1,0 +1,40 @@
+"""A view is its query.   [Zhang 2007, §3.3: V1 … Vm are base tables or intermediate views]
+
+v  →  (Q') AS v (columns of v …), Q the text of the view
+Scope: the text sees neither the CTEs nor the columns of the query that uses the view.
+Raises: LineageError when the text of a view cannot be rewritten; the place is that of the view's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewrites.base_table import View
+from rewrites.block import Block
+from rewrites.refusals import refuse
+from rewrites.scope import Relation
+from rewrites.terms import hidden_column, name
+from udafs.errors import LineageError
+
+
+def expand(node: exp.Table, view: View, block: Block) -> Relation:
+    """Replace the name of a view by its rewritten query."""
+    env = replace(block.env, ctes={}, outer=None)
+    try:
+        query = env.parse(view.sql)
+        if not isinstance(query, exp.Query):
+            refuse(node, f"The text of view {view.name} is no query")
+        traced = env.rewrite(query, env)
+    except LineageError as error:
+        refuse(node, f"View {view.name}: {error.what}", error.instead)
+    alias = node.args.get("alias") or exp.TableAlias(this=name(view.name.split(".")[-1]))
+    listed = [identifier.name for identifier in alias.args.get("columns") or []]
+    columns = tuple(listed) or view.columns
+    alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
+    parts = () if node.alias else tuple(part.name for part in node.parts)
+    if node.args.get("sample"):
+        refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
+    node.replace(exp.Subquery(this=traced.tree, alias=alias))
+    return Relation(alias.name, columns, traced.hidden, parts=parts)
