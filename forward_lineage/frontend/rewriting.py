@@ -11,7 +11,9 @@ from sqlglot.errors import ParseError
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
+from forward_lineage.frontend.parameters import name_positional, restore_positional
 from forward_lineage.frontend.statement import parse
+from rewrites.base_table import Tables
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.refusals import position_of
@@ -69,7 +71,7 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
 
 
 def rewrite_statement(
-    sql: str, catalog: Catalog, semantics: str = "data", traced: Collection[str] | None = None
+    sql: str, catalog: Tables, semantics: str = "data", traced: Collection[str] | None = None
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -83,7 +85,8 @@ def rewrite_statement(
         LineageError: malformed SQL, an unknown name, or a construct that is not traced.
     """
     statement = parse(sql)
-    reprinted = print_sql(statement.tree)
+    name_positional(statement.tree)
+    original = print_sql(statement.tree)
     query = query_of(statement.tree)
     kept = query.parent
     result = rewrite(query, catalog, _read, _semantics(semantics), traced, statement.lineage_on)
@@ -95,7 +98,9 @@ def rewrite_statement(
         )
         for table, each in result.granules.items()
     }
-    return RewrittenStatement(print_sql(tree), statement.text, reprinted, result.tables, granules)
+    rewritten = restore_positional(print_sql(tree), original)
+    reprinted = restore_positional(original, original)
+    return RewrittenStatement(rewritten, statement.text, reprinted, result.tables, granules)
 
 
 def _around(command: exp.Expr, result: RewrittenQuery) -> exp.Expr:
