@@ -15,7 +15,7 @@ from rewrites.base_table import Tables
 from rewrites.block import Block
 from rewrites.environment import Environment, Semantics, TracedQuery
 from rewrites.granules import Granules, resolve
-from rewrites.refusals import refuse
+from rewrites.refusals import refuse, refuse_others
 from rewrites.rules import (
     aggregation,
     ctes,
@@ -60,6 +60,7 @@ def rewrite(
     query: exp.Query,
     tables: Tables,
     parse: Callable[[str], exp.Expr],
+    *,
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
@@ -121,6 +122,8 @@ def _bound(query: exp.Query, env: Environment, scope: Scope) -> tuple[exp.Expr |
 def _rewrite_bound(query: exp.Query, env: Environment) -> TracedQuery:
     if isinstance(query, exp.Subquery):
         return _parenthesised(query, env)
+    if isinstance(query, exp.Values):
+        query = exp.Select(expressions=[exp.Star()]).from_(query)
     if isinstance(query, exp.SetOperation):
         return set_operations.rewrite(query, env)
     if not isinstance(query, exp.Select):
@@ -136,8 +139,8 @@ def _rewrite_bound(query: exp.Query, env: Environment) -> TracedQuery:
 
 
 def _parenthesised(query: exp.Subquery, env: Environment) -> TracedQuery:
-    inner = query.this
-    traced = env.rewrite(inner, env)
+    refuse_others(query, ("this", "order", "limit", "offset", "sort", "cluster", "distribute"), "A parenthesised query")
+    traced = env.rewrite(query.this, env)
     query.set("this", traced.tree)
     return replace(traced, tree=query)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -27,6 +28,18 @@ def refuse(node: exp.Expr, what: str, instead: str | None = None) -> NoReturn:
         LineageError: always.
     """
     raise LineageError(what, at=position_of(node), instead=instead)
+
+
+def refuse_others(node: exp.Expr, handled: Collection[str], called: str) -> None:
+    """Refuse a node that has a part nobody answers for.
+
+    Raises:
+        LineageError: an argument of `node` is set that `handled` does not name.
+    """
+    for part, value in node.args.items():
+        if value and part not in handled:
+            place = value if isinstance(value, exp.Expr) else node
+            refuse(place, f"{called} with {part.strip('_').upper()} is not traced", "Write the query without it.")
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -89,7 +89,9 @@ def rewrite_statement(
     original = print_sql(statement.tree)
     query = query_of(statement.tree)
     kept = query.parent
-    result = rewrite(query, catalog, _read, _semantics(semantics), traced, statement.lineage_on)
+    result = rewrite(
+        query, catalog, _read, semantics=_semantics(semantics), chosen=traced, lineage_on=statement.lineage_on
+    )
     tree = result.tree if kept is None else _around(kept, result)
     granules = {
         table: Granularity(
@@ -125,6 +127,8 @@ def query_of(tree: exp.Expr) -> exp.Query:
         LineageError: the statement has no query, or changes base rows.
     """
     inner = tree.args.get("expression") if isinstance(tree, exp.Create | exp.Insert) else tree
+    if isinstance(inner, exp.Values):
+        return exp.Select(expressions=[exp.Star()]).from_(inner)
     if isinstance(inner, exp.Query):
         if inner is not tree and tree.args.get("with_"):  # WITH … INSERT: the query's own WITH, written in front
             inner.set("with_", tree.args["with_"].pop())

@@ -15,12 +15,15 @@ from sqlglot import exp
 from rewrites.base_table import View
 from rewrites.block import Block
 from rewrites.environment import Environment, TracedQuery
-from rewrites.refusals import nearest, refuse
+from rewrites.refusals import nearest, refuse, refuse_others
 from rewrites.rules import base_tables, lateral_views, pivots, semi_joins, views
 from rewrites.scope import Columns, Relation
 from rewrites.terms import hidden_column, merge, name
 
 _TABLE_FUNCTION_COLUMNS = {"range": ("id",), "explode": ("col",), "explode_outer": ("col",)}
+
+
+_PARTS = ("this", "expressions", "alias", "view", "outer", "ordinality")
 
 
 def apply(block: Block) -> None:
@@ -54,6 +57,7 @@ def _join(join: exp.Join, block: Block) -> None:
 
 
 def _refuse_unknown_join(join: exp.Join) -> None:
+    refuse_others(join, ("this", "side", "kind", "method", "on", "using"), "JOIN")
     if join.method not in ("", "NATURAL"):
         refuse(join, f"{join.method} JOIN is not traced", "Use a join with ON or USING.")
     if join.kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
@@ -94,7 +98,10 @@ def _source(node: exp.Expr, block: Block) -> None:
     relations = block.scope.relations
     if node.args.get("pivots"):
         relations.append(pivots.apply(node, block))
-    elif isinstance(node, exp.Table):
+        return
+    if not isinstance(node, exp.Table):  # `base_tables` looks into tables itself
+        refuse_others(node, _PARTS, "A relation in FROM")
+    if isinstance(node, exp.Table):
         _named(node, block)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
         _parenthesised_join(node, block)
@@ -191,6 +198,7 @@ def _lateral(node: exp.Lateral, block: Block) -> None:
 
 def _table_function(node: exp.Table, block: Block) -> Relation:
     """`range(10)`: rows that come from no table."""
+    refuse_others(node, ("this", "alias"), "A table function")
     function = node.this.name.lower()
     alias = node.args.get("alias")
     listed = tuple(identifier.name for identifier in (alias.args.get("columns") or [])) if alias else ()

@@ -33,7 +33,7 @@ def all_rows(query: TracedQuery, alias: str) -> exp.Select:
 
 
 def _flattened(query: TracedQuery) -> exp.Select | None:
-    """A plain block needs no derived table: aggregate its hidden columns where they stand; Spark decorrelates that best."""
+    """A plain block needs no derived table: its hidden columns are aggregated where they stand."""
     tree = query.tree
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _MAKES_OTHER_ROWS):
         return None
@@ -77,7 +77,7 @@ def constant(query: TracedQuery, names: Names) -> Lineage:
 
 
 def correlated(one_row: exp.Select, block: Block) -> Lineage:
-    """Return the lineage of a correlated one-row query, whose projections are hidden columns, as terms of the block's rows.
+    """Return the lineage of a correlated one-row query, its projections being hidden columns, as terms of a row.
 
     A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes
     the join key;

@@ -72,7 +72,7 @@ def _over(rows: Lineage, window: exp.Window) -> Lineage:
 
 
 def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Lineage:
-    """The value is that of one other row or, past the end of the partition, the default: lag then gives NULL, no row."""
+    """The value is that of one other row or, past the end of the partition, the default: lag gives NULL, no row."""
     found: Lineage = {}
     offset = [argument.copy() for argument in function.expressions[1:2]]
     for table, terms in rows.items():
