@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,7 +62,7 @@ def run(
         frame = lineage.sql(sql, semantics)
         if as_json:
             for row in decoded(frame).limit(limit).toJSON().collect():
-                click.echo(json.dumps(json.loads(row), ensure_ascii=False))
+                click.echo(row)
         else:
             shown, more = first_rows(frame, limit)
             Console().print(lineage_table(frame.columns, shown, ids, more))

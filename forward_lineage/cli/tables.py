@@ -11,6 +11,8 @@ from rich.text import Text
 
 from forward_lineage.results import LINEAGE_COLUMN
 
+_ONE_LINE = 48
+
 
 def lineage_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], most_ids: int, more: bool = False, title: str | None = None
@@ -51,8 +53,10 @@ def lineage_table(
 
 
 def lineage_text(lineage: dict[str, list[int]], most_ids: int) -> Text:
-    """Write lineage as one line a table: its name, how many rows when they are not all shown, their ids."""
-    return Text("\n").join(Text(f"{table} {_ids(ids, most_ids)}") for table, ids in lineage.items())
+    """Write lineage as the ids of each table, and how many there are when not all are shown; short ones in a line."""
+    parts = [f"{table} {_ids(ids, most_ids)}" for table, ids in lineage.items()]
+    line = "  ".join(parts)
+    return Text(line if len(line) <= _ONE_LINE else "\n".join(parts))
 
 
 def show(value: Any) -> str:

@@ -1,0 +1,117 @@
+"""A live session: the paper's queries, what comes back, what its ids mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.demo import Q1, Q4, register_store_example
+from forward_lineage.results import meaning_of
+from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+
+
+def test_table_6_of_the_paper(store: ForwardLineage) -> None:
+    assert rows_with_lineage(store.sql(Q1)) == [
+        (("Target", "binder"), {"store": [1], "item": [1], "sales": [1]}),
+        (("Target", "binder"), {"store": [2], "item": [1], "sales": [4]}),
+        (("Target", "pencil"), {"store": [1], "item": [2], "sales": [2]}),
+        (("Target", "pencil"), {"store": [2], "item": [2], "sales": [5]}),
+    ]
+
+
+def test_an_aggregate_over_an_aggregate(store: ForwardLineage) -> None:
+    assert rows_with_lineage(store.sql(Q4)) == [
+        (("Macy's", 5400), {"item": [3, 4], "store": [3, 4], "sales": [7, 8, 9, 10]}),
+        (("Target", 6800), {"item": [1, 2], "store": [1, 2], "sales": [1, 2, 4, 5]}),
+    ]
+
+
+def test_user_columns_keep_name_type_order(store: ForwardLineage) -> None:
+    sql = "SELECT sum(price) AS Total, s_id, CAST(1 AS DECIMAL(5,2)) d FROM sales GROUP BY s_id ORDER BY s_id"
+    frame, plain = store.sql(sql), store.spark.sql(sql)
+    assert [(f.name, f.dataType) for f in frame.schema.fields[:-1]] == [
+        (f.name, f.dataType) for f in plain.schema.fields
+    ]
+    assert frame.schema.fields[-1].name == "DL"
+    assert frame.schema.fields[-1].dataType == T.StructType([T.StructField("sales", T.BinaryType(), False)])
+    assert [tuple(row)[:-1] for row in frame.collect()] == [tuple(row) for row in plain.collect()]
+
+
+def test_dl_knows_what_its_ids_mean(store: ForwardLineage) -> None:
+    sql = "SELECT s_name FROM store"
+    assert meaning_of(store.sql(sql, semantics="control")) == {
+        "sql": sql,
+        "semantics": "control",
+        "granularity": "rows",
+        "home": str(store.home),
+        "tables": [{"name": "store", "version": 1, "provider": "key"}],
+    }
+    assert meaning_of(store.spark.sql(sql)) is None
+
+
+def test_a_query_without_tables_has_no_lineage_column(store: ForwardLineage) -> None:
+    assert store.sql("SELECT 1 AS one").columns == ["one"]
+
+
+def test_attaching_twice_does_no_harm(store: ForwardLineage) -> None:
+    again = ForwardLineage(store.spark, store.home)
+    assert rows_with_lineage(again.sql(Q1)) == rows_with_lineage(store.sql(Q1))
+
+
+def test_rewritten_sql_runs_by_itself(store: ForwardLineage) -> None:
+    assert store.spark.sql(store.rewrite(Q1)).count() == 4
+
+
+def test_home_is_the_environment_variable_or_a_folder_here(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORWARD_LINEAGE_HOME", str(tmp_path / "elsewhere"))
+    assert ForwardLineage(spark).home == tmp_path / "elsewhere"
+    monkeypatch.delenv("FORWARD_LINEAGE_HOME")
+    monkeypatch.chdir(tmp_path)
+    assert ForwardLineage(spark).home == tmp_path / "lineage_home"
+    assert not (tmp_path / "lineage_home").exists(), "nothing is written before something is registered"
+
+
+class TestAffected:
+    def test_only_rows_made_from_suspects_come_back(self, store: ForwardLineage) -> None:
+        assert rows_with_lineage(store.affected(Q4, "sales", where="t_id = 4")) == [(("Target", 6800), {"sales": [4]})]
+
+    def test_suspects_are_named_by_any_condition(self, store: ForwardLineage) -> None:
+        found = rows_with_lineage(store.affected(Q4, "sales", where="price BETWEEN 30 AND 50 AND num > 1000"))
+        assert found == [(("Macy's", 5400), {"sales": [7, 9]})]
+
+    def test_nothing_affected(self, store: ForwardLineage) -> None:
+        assert rows_with_lineage(store.affected(Q1, "sales", where="t_id = 11")) == []
+
+    def test_a_wrong_condition(self, store: ForwardLineage) -> None:
+        with pytest.raises(LineageError, match="t_id"):
+            store.affected(Q4, "sales", where="t_ids = 4")
+
+    def test_a_query_that_does_not_read_the_table(self, store: ForwardLineage) -> None:
+        with pytest.raises(LineageError, match="^the query does not read item$"):
+            store.affected("SELECT s_name FROM store", "item", where="i_id = 4")
+
+
+class TestRows:
+    def test_base_rows_by_id(self, store: ForwardLineage) -> None:
+        frame = store.rows("item", [4, 2, 2, 99])
+        assert frame.columns == ["row_id", "i_id", "i_name", "category"]
+        assert [tuple(row) for row in frame.collect()] == [(2, 2, "pencil", "stationery"), (4, 4, "pants", "clothing")]
+
+    def test_of_a_table_that_is_not_registered(self, store: ForwardLineage) -> None:
+        with pytest.raises(LineageError, match="^table itme is not registered. Call lineage.register"):
+            store.rows("itme", [1])
+
+
+def test_two_sessions_do_not_share_views(store: ForwardLineage) -> None:
+    other = ForwardLineage(store.spark.newSession(), store.home)
+    with pytest.raises(LineageError, match="Spark knows no table or view store"):
+        other.sql("SELECT * FROM store")
+    register_store_example(other.spark, other)
+    assert rows_with_lineage(other.sql(Q1)) == rows_with_lineage(store.sql(Q1))
+    drop_views(other.spark)
