@@ -84,6 +84,13 @@ class NondeterministicError(Exception):
     """SQL allows several answers: a LIMIT, ROWS frame or row number that cuts through ties."""
 
 
+class UnknownInError(NondeterministicError):
+    """IN (subquery) that is unknown, where unknown and false differ.
+
+    Spark returns NULL or false there, as the plan has it (an existence join knows no NULL); nothing can be compared.
+    """
+
+
 class Evaluator:
     """Evaluates expressions; `run` evaluates a subquery in the environment of its outer row."""
 
@@ -134,8 +141,26 @@ class Evaluator:
             case InQuery(operands, query, negated):
                 wanted = tuple(self.value(operand, env) for operand in operands)
                 found = self._among(wanted, [row.values for row in self._run(query, env).rows])
+                if found is None:
+                    raise UnknownInError("[NOT] IN (subquery) is unknown outside of a predicate")
                 return negate(found) if negated else found
         raise TypeError(expr)
+
+    def holds(self, predicate: Expr, env: Env) -> bool:
+        """Whether a predicate is true, for WHERE, HAVING, QUALIFY and ON: unknown is as good as false."""
+        match predicate:
+            case Op("AND", left, right):
+                return self.holds(left, env) and self.holds(right, env)
+            case Op("OR", left, right):
+                return self.holds(left, env) or self.holds(right, env)
+            case Not(InQuery(operands, query, negated)):
+                return self.holds(InQuery(operands, query, not negated), env)
+            case InQuery():
+                try:
+                    return self.value(predicate, env) is True
+                except UnknownInError:
+                    return False
+        return self.value(predicate, env) is True
 
     def aggregate(self, agg: Agg, rows: Sequence[Env]) -> Value:
         """An aggregate over the rows that pass its FILTER."""

@@ -29,7 +29,7 @@ Decisions where the rule table leaves room:
     also as the argument of an aggregate, where the group's union includes the subquery's rows for each row of the group. EXISTS and IN in a
     select list add nothing under data.
  4. lag and lead are aggregates over a frame of one row: they add the row they read. NULLs they skip or defaults they take add nothing.
- 5. QUALIFY is a filter over a subquery that computes its windows: their frames count, though the value is not selected.
+ 5. QUALIFY is a predicate, as WHERE is: the frames (and partitions) of the windows in it count under control only.
  6. A window's frame is made of the rows that reach the window (after WHERE, GROUP BY, HAVING), with the lineage they have there. A FILTER on a
     window aggregate does not shrink the frame.
  7. A subquery in ON adds to the pair it was evaluated for; an unmatched row of an outer join gets the rows of the subquery evaluated on the row
@@ -184,8 +184,10 @@ class Interpreter:
         if select.group is not None or any(has_aggregate(e) for e in [*items, *filter(None, [select.having])]):
             units = self._grouped(select.group or GroupBy(), source.columns, units, env)
         units = self._filter(select.having, units)
-        units = self._windows.annotate(units, windows_in([*items, *filter(None, [select.qualify])]))
-        units = self._filter(select.qualify, units)
+        units = self._windows.annotate(units, windows_in(items))
+        if select.qualify is not None:
+            units = self._windows.annotate(units, windows_in([select.qualify]), predicate=True)
+            units = self._filter(select.qualify, units)
         columns = tuple(column for item in select.items for column in output_columns(item, source.columns))
         rows = [
             (Row(self._output(select, source.columns, unit), self._output_lineage(items, unit)), unit.env)
@@ -201,7 +203,7 @@ class Interpreter:
         return [
             unit.adding(self.subquery_lineage(predicate, unit.env, selected=False))
             for unit in units
-            if self._evaluate.value(predicate, unit.env) is True
+            if self._evaluate.holds(predicate, unit.env)
         ]
 
     def _output(self, select: Select, scope: Scope, unit: Unit) -> Values:
@@ -362,7 +364,7 @@ class Interpreter:
             verdict = conjunction(verdict, infix("=", a, b))
         if join.on is not None:
             here = env.inside((*left[0], *right[0]), (*left[1].values, *right[1].values))
-            verdict = conjunction(verdict, self._evaluate.value(join.on, here))
+            return verdict is True and self._evaluate.holds(join.on, here)
         return verdict is True
 
     def _existence(

@@ -31,8 +31,11 @@ class WindowFunctions:
         self._evaluate = evaluate
         self._control = control
 
-    def annotate(self, units: list[Unit], windows: Sequence[Over]) -> list[Unit]:
-        """The units with the values of the windows at hand, and the lineage of their frames added."""
+    def annotate(self, units: list[Unit], windows: Sequence[Over], *, predicate: bool = False) -> list[Unit]:
+        """The units with the values of the windows at hand, and the lineage of their frames added.
+
+        In a predicate (QUALIFY) the frames count under control only.
+        """
         added: list[Lineage] = [frozenset()] * len(units)
         values: list[dict[Over, Value]] = [{} for _ in units]
         for over in windows:
@@ -40,7 +43,10 @@ class WindowFunctions:
                 values[i][over], lineage = self._window(over, units, unit)
                 added[i] |= lineage
         return [
-            replace(unit.adding(lineage), env=replace(unit.env, windows=computed))
+            replace(
+                unit if predicate and not self._control else unit.adding(lineage),
+                env=replace(unit.env, windows={**unit.env.windows, **computed}),
+            )
             for unit, lineage, computed in zip(units, added, values, strict=True)
         ]
 
