@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 
 LINEAGE_COLUMN = "DL"
 HIDDEN_PREFIX = "__dl_"
@@ -55,8 +56,8 @@ def call(function: str, *arguments: exp.Expr) -> exp.Expr:
 
 def name(identifier: str) -> exp.Identifier:
     """Return an identifier, quoted unless it is a plain word that nobody can misread."""
-    plain = identifier.replace("_", "a").isalnum() and identifier.isascii() and not identifier[0].isdigit()
-    return exp.to_identifier(identifier, quoted=not plain)
+    word = identifier.replace("_", "a").isalnum() and identifier.isascii() and not identifier[0].isdigit()
+    return exp.to_identifier(identifier, quoted=not word or identifier.upper() in Spark.Tokenizer.KEYWORDS)
 
 
 def named(value: exp.Expr, alias: str) -> exp.Alias:

@@ -28,7 +28,7 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
         LineageError: the table is read in a way that its ids do not describe (time travel, an unrepeatable sample).
     """
     _refuse_other_readings(node)
-    alias = node.args.get("alias") or exp.TableAlias(this=name(table.name.split(".")[-1]))
+    alias = node.args.get("alias") or exp.TableAlias(this=name(node.parts[-1].name))
     renamed = [identifier.name for identifier in alias.args.get("columns") or []]
     columns = tuple(renamed) or table.columns
     parts = () if node.alias else tuple(part.name for part in node.parts)
@@ -52,7 +52,12 @@ def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
     if granules is not None:
         return granules.rows(source)
     row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
-    return exp.select(exp.Star(), row_id).from_(source)
+    if table.identified is None:
+        return exp.select(exp.Star(), row_id).from_(source)
+    if source.args.get("sample"):
+        refuse(source, f"A sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
+    joined = block.env.parse(f"SELECT 1 FROM {table.identified}").args["from_"].this.pop()
+    return exp.select(*[exp.column(name(known)) for known in table.columns], row_id).from_(joined)
 
 
 def read_from(table: BaseTable, parse: Callable[[str], exp.Expr]) -> exp.Table:
@@ -76,11 +81,20 @@ def _refuse_other_readings(node: exp.Table) -> None:
                 f"{node.name} is read with {argument.upper()}, which its row ids do not describe",
                 "Read the registered table as it is.",
             )
+    refuse_unrepeatable(node)
+
+
+def refuse_unrepeatable(node: exp.Table) -> None:
+    """Refuse a sample that is drawn anew at every run.
+
+    Raises:
+        LineageError: a TABLESAMPLE by chance without a seed.
+    """
     sample = node.args.get("sample")
     if sample is None:
         return
     by_chance = sample.args.get("percent") or not sample.args.get("size")
-    if by_chance and not sample.args.get("seed") and not sample.args.get("bucket_numerator"):
+    if by_chance and not sample.args.get("seed"):
         refuse(
             node,
             "This TABLESAMPLE takes other rows at every run, and lineage must describe the rows that were returned",

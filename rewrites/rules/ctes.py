@@ -26,7 +26,7 @@ def bind(query: exp.Query, env: Environment, scope: Scope) -> Environment:
         refuse(with_clause, "WITH RECURSIVE is not traced", "Unroll the recursion, or run it without lineage.")
     for cte in with_clause.expressions:
         traced = env.rewrite(cte.this, env)
-        cte.this.replace(traced.tree)
+        cte.set("this", traced.tree)
         scope.correlated = scope.correlated or traced.correlated
         listed = cte.args["alias"].args.get("columns")
         if listed:

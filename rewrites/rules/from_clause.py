@@ -45,15 +45,15 @@ def _join(join: exp.Join, block: Block) -> None:
     before = list(block.scope.relations)
     _refuse_unknown_join(join)
     _source(join.this, block)
-    added = [relation for relation in block.scope.relations if relation not in before]
+    added = block.scope.relations[len(before) :]
+    if join.method == "NATURAL":
+        _spell_out_natural(join, before, added)
     if join.kind in ("SEMI", "ANTI"):
         semi_joins.apply(join, added, block)
     if join.side in ("LEFT", "FULL") and join.kind not in ("SEMI", "ANTI"):
         _make_nullable(added)
     if join.side in ("RIGHT", "FULL"):
         _make_nullable(before)
-    if join.method == "NATURAL":
-        _spell_out_natural(join, before, added)
 
 
 def _refuse_unknown_join(join: exp.Join) -> None:
@@ -70,9 +70,9 @@ def _make_nullable(relations: list[Relation]) -> None:
 
 
 def _spell_out_natural(join: exp.Join, left: list[Relation], right: list[Relation]) -> None:
-    """NATURAL JOIN would also join on a hidden column that both sides have: name the user's common columns instead."""
+    """Name the user's common columns where NATURAL JOIN would also join on a hidden one, or where a rule must know them."""
     shared = {table for one in left for table in one.hidden} & {table for one in right for table in one.hidden}
-    if not shared:
+    if not shared and join.kind != "SEMI":
         return
     left_columns, right_columns = _all_columns(left, join), _all_columns(right, join)
     common = [column for column in left_columns if column.lower() in {other.lower() for other in right_columns}]
@@ -144,15 +144,17 @@ def _refuse_unknown_table(node: exp.Table, block: Block) -> NoReturn:
 
 def _reference(node: exp.Table, cte: TracedQuery, traced: bool) -> Relation:
     """A CTE by name: its hidden columns come along."""
+    refuse_others(node, ("this", "alias", "sample"), "A CTE in FROM")
+    base_tables.refuse_unrepeatable(node)
     columns = _renamed(node, cte.columns, list(cte.hidden))
     return Relation(node.alias_or_name, columns, cte.hidden, traced=traced)
 
 
 def _derived_table(node: exp.Subquery | exp.Lateral, block: Block, env: Environment | None = None) -> Relation:
     """`(SELECT …) AS q`; without an alias it gets one, so that its hidden columns can be called by name."""
-    inner = node.this.this if isinstance(node, exp.Lateral) else node.this
-    query = block.env.rewrite(inner, env or block.env)
-    inner.replace(query.tree)
+    holder = node.this if isinstance(node, exp.Lateral) else node
+    query = block.env.rewrite(holder.this, env or block.env)
+    holder.set("this", query.tree)
     block.scope.correlated = block.scope.correlated or (env is None and query.correlated)
     alias = node.args.get("alias") or exp.TableAlias()
     if not node.alias:

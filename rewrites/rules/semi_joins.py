@@ -7,6 +7,8 @@ control:  semi: + the right rows that matched it, i.e. those that EXISTS (SELECT
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from rewrites.block import Block
@@ -14,41 +16,38 @@ from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
 from rewrites.scope import Relation
-from rewrites.terms import call, column, hidden_column, merge, named
+from rewrites.terms import as_one, column, hidden_column, merge, named, over_rows
 
 
 def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
     """Keep the right side out of the rows; under control semantics add the rows that matched."""
-    left = [relation for relation in block.scope.relations if relation not in right]
-    if block.env.semantics is Semantics.CONTROL and join.kind == "SEMI" and any(one.hidden for one in right):
-        if len(right) > 1 or join.method == "NATURAL":
-            refuse(join, "This SEMI JOIN is not traced under control semantics", "Spell it as WHERE EXISTS (SELECT …).")
-        block.after_from.append(lambda: _matched_rows(join, left, right[0], block))
+    left = [relation for relation in block.scope.relations if relation.in_star and relation not in right]
+    control = block.env.semantics is Semantics.CONTROL and block.env.tracing
+    if control and join.kind == "SEMI" and any(one.hidden for one in right):
+        block.after_from.append(lambda: _matched_rows(join, left, right, block))
     for relation in right:
         relation.in_star = False
         relation.traced = False
 
 
-def _matched_rows(join: exp.Join, left: list[Relation], right: Relation, block: Block) -> None:
-    unions = [
-        named(call("dlunion", column(right.alias, hidden_column(table))), hidden_column(table))
-        for table in right.hidden
-    ]
+def _matched_rows(join: exp.Join, left: list[Relation], right: list[Relation], block: Block) -> None:
+    matching = merge(*(replace(relation, traced=True).lineage() for relation in right))
+    unions = [named(as_one(over_rows(terms)).value, hidden_column(table)) for table, terms in matching.items()]
     matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right))
     block.rows = merge(block.rows, hoisting.correlated(matched, block))
 
 
-def _condition(join: exp.Join, left: list[Relation], right: Relation) -> exp.Expr:
+def _condition(join: exp.Join, left: list[Relation], right: list[Relation]) -> exp.Expr:
     using = join.args.get("using") or []
     if not using:
         on = join.args.get("on")
         return on.copy() if on is not None else exp.true()
-    equalities: list[exp.Expr] = []
-    for identifier in using:
-        owners = [relation for relation in left if relation.in_star and relation.has(identifier.name)]
-        if len(owners) != 1:
-            refuse(join, f"{identifier.name} stands in several relations on the left of this SEMI JOIN", "Use ON.")
-        equalities.append(
-            exp.EQ(this=column(owners[0].alias, identifier.name), expression=column(right.alias, identifier.name))
-        )
+    equalities = [exp.EQ(this=_owner(key.name, left, join), expression=_owner(key.name, right, join)) for key in using]
     return exp.and_(*equalities)
+
+
+def _owner(key: str, relations: list[Relation], join: exp.Join) -> exp.Column:
+    owners = [relation for relation in relations if relation.has(key)]
+    if len(owners) != 1:
+        refuse(join, f"{key} stands in several relations on one side of this SEMI JOIN", "Use ON.")
+    return column(owners[0].alias, key)

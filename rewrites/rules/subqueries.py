@@ -57,10 +57,12 @@ def apply(block: Block) -> None:
     block.claim("where", "having")
     for use in list(_uses(block)):
         inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
+        holder, place = inner.parent, inner.arg_key
         inside = block.env.inside(block.scope)
         original = inner.copy()
         runs = block.env.rewrite(inner, inside.untraced())
-        inner.replace(runs.tree)
+        if holder is not None and place is not None:  # always so: a subquery stands in an expression
+            holder.set(place, runs.tree)
         if block.env.tracing and _contributes(use, block):
             _collect(use, original, block)
 
