@@ -70,7 +70,7 @@ def _make_nullable(relations: list[Relation]) -> None:
 
 
 def _spell_out_natural(join: exp.Join, left: list[Relation], right: list[Relation]) -> None:
-    """Name the user's common columns where NATURAL JOIN would also join on a hidden one, or where a rule must know them."""
+    """Name the common columns where NATURAL JOIN would also join on a hidden one, or where a rule must know them."""
     shared = {table for one in left for table in one.hidden} & {table for one in right for table in one.hidden}
     if not shared and join.kind != "SEMI":
         return
