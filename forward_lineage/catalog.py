@@ -122,10 +122,7 @@ class Catalog:
 
     def to_json(self, path: str | Path) -> None:
         """Write every table with its columns, relation and row id; `from_json` reads it back."""
-        entries = {
-            table.name: {"columns": list(table.columns), "relation": table.relation, "row_id": table.row_id}
-            for table in self
-        }
+        entries = {table.name: _to_entry(table) for table in self}
         Path(path).write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -244,4 +241,12 @@ def _from_entry(name: str, entry: object, folder: Path) -> BaseTable:
             return key_table(name, columns, str(entry["key"]))
         case ["relation", "row_id"] if columns:
             return BaseTable(name, tuple(columns), str(entry["relation"]), str(entry["row_id"]))
+        case ["identified", "relation", "row_id"] if columns:
+            relation, row_id, identified = (str(entry[part]) for part in ("relation", "row_id", "identified"))
+            return BaseTable(name, tuple(columns), relation, row_id, identified)
     raise LineageError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)
+
+
+def _to_entry(table: BaseTable) -> dict[str, Any]:
+    entry: dict[str, Any] = {"columns": list(table.columns), "relation": table.relation, "row_id": table.row_id}
+    return entry if table.identified is None else {**entry, "identified": table.identified}

@@ -27,7 +27,7 @@ def decoded(frame: DataFrame, meaning: Mapping[str, Any] | None) -> DataFrame:
         meaning: what the metadata of its `DL` column says.
 
     Returns:
-        the same rows; each field of `DL` is an array of values in ascending order: plain values where LINEAGE ON has one
+        the same rows; each field of `DL` is an array of values in ascending order: plain ones where LINEAGE ON has one
         expression over the table, structs with one field an expression where it has several.
 
     Raises:

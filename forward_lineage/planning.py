@@ -10,6 +10,8 @@ from pyspark.sql.types import StructType
 
 from forward_lineage.spark_errors import spark_errors
 
+Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
+
 _CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
 
 
@@ -22,6 +24,7 @@ class Planner:
     """
 
     def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
         self._session: Any = spark._jsparkSession
         gateway: Any = spark.sparkContext._gateway
         no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
@@ -30,20 +33,27 @@ class Planner:
         self._plan_text: Any = plan_text.getConstructor(no_types).newInstance(no_arguments)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
-    def plan(self, sql: str) -> str:
+    def plan(self, sql: str, args: Arguments = None) -> str:
         """Return the optimised plan as text, with the rows of inline tables and the places of files.
+
+        Args:
+            sql: one statement.
+            args: values of its parameters; then it must be a query, not a command.
 
         Raises:
             LineageError: Spark's own complaint about the text.
 
         """
         with spark_errors(sql):
-            plan, schema = self._plan_text.of(self._session, sql)
+            what: Any = sql
+            if args:
+                what = self._spark.sql(sql, args=args)._jdf.queryExecution().analyzed()
+            plan, schema = self._plan_text.of(self._session, what)
         self._schemas[sql] = schema
         return str(plan)
 
-    def schema(self, sql: str) -> StructType:
-        """Return the columns that a query would have.
+    def schema(self, sql: str, args: Arguments = None) -> StructType:
+        """Return the columns that a query would have; none for a command.
 
         Raises:
             LineageError: Spark's own complaint about the text.
@@ -51,6 +61,9 @@ class Planner:
         """
         schema = self._schemas.get(sql)
         self._schemas.clear()  # the tables may change before the next question
+        if schema is None and args:
+            with spark_errors(sql):
+                return self._spark.sql(sql, args=args).schema
         if schema is None:
             with spark_errors(sql):
                 schema = self._plan_text.schema(self._session, sql)

@@ -107,8 +107,8 @@ class Registrar:
             trusted=True,
         )
         self._make_view(manifest)
-        opened = open_table(self.spark, table.name)
         named = None if view is not None else full_name(self.spark, table.name)
+        opened = frame if view is not None else open_table(self.spark, table.name)
         return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
     def drop(self, manifest: Manifest) -> None:

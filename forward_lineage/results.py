@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from forward_lineage.frontend.rewriting import Granularity
 from forward_lineage.row_ids.manifest import Manifest
 from udafs.errors import LineageError
 
@@ -16,21 +17,36 @@ LINEAGE_COLUMN = "DL"
 METADATA_KEY = "forward_lineage"
 
 
-def described(sql: str, semantics: str, tables: Sequence[Manifest], home: Path) -> dict[str, Any]:
+def described(sql: str, semantics: str, tables: Sequence[Mapping[str, Any]], home: Path) -> dict[str, Any]:
     """Say what the ids in a `DL` column mean, as JSON-able data.
 
     Returns:
-        ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``), ``home`` and, for each traced table,
-        its ``name``, ``version`` and ``provider``.
+        ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
+        ``home``, and ``tables``: what `table_meaning` says of each.
 
     """
+    granularity = "granules" if any("granules" in table for table in tables) else "rows"
     return {
         "sql": sql,
         "semantics": semantics,
-        "granularity": "rows",
+        "granularity": granularity,
         "home": str(home),
-        "tables": [{"name": table.name, "version": table.version, "provider": table.provider} for table in tables],
+        "tables": [dict(table) for table in tables],
     }
+
+
+def table_meaning(table: Manifest, granules: Granularity | None = None) -> dict[str, Any]:
+    """Say what the ids of one table mean.
+
+    Returns:
+        ``name``, ``version`` and ``provider`` of its manifest; under LINEAGE ON also ``granules``: the ``expressions``
+        whose values the ids stand for and the ``dictionary``, SQL of the relation (value_1, …, __id).
+
+    """
+    meaning: dict[str, Any] = {"name": table.name, "version": table.version, "provider": table.provider}
+    if granules is not None:
+        meaning["granules"] = {"expressions": list(granules.expressions), "dictionary": granules.dictionary}
+    return meaning
 
 
 def meaning_of(frame: DataFrame) -> dict[str, Any] | None:

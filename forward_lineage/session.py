@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.fidelity import check_fidelity
 from forward_lineage.frontend import RewrittenStatement, rewrite_statement
 from forward_lineage.frontend.statement import parse
-from forward_lineage.planning import Planner
+from forward_lineage.planning import Arguments, Planner
 from forward_lineage.registering import Registrar
-from forward_lineage.results import described, with_meaning
+from forward_lineage.results import described, meaning_of, table_meaning, with_meaning
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.spark_errors import spark_errors
 from forward_lineage.spark_names import quoted
+from forward_lineage.views import SessionTables
 from udafs.attach import attach
 from udafs.errors import LineageError
 
@@ -138,7 +140,7 @@ class ForwardLineage:
         check_unchanged(self.spark, manifest)
         base = self.registrations.base_table(manifest)
         columns = ", ".join(quoted(column) for column in base.columns)
-        every = self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.relation}")
+        every = self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.identified or base.relation}")
         wanted = sorted(set(ids))
         return every.where(every["row_id"].isin(wanted)).orderBy("row_id")
 
@@ -158,12 +160,13 @@ class ForwardLineage:
         self._registrar.drop(self._registered(name))
         del self._manifests[name.lower()]
 
-    def sql(self, sql: str, semantics: str = "data") -> DataFrame:
-        """Run a query and add `DL`, the lineage of every row, as the last column.
+    def sql(self, sql: str, semantics: str = "data", args: Arguments = None) -> DataFrame:
+        """Run a statement and add `DL`, the lineage of every row, as the last column.
 
         Args:
-            sql: one Spark SQL statement, LINEAGE ON at its end if need be.
+            sql: one Spark SQL statement, LINEAGE ON at its end if need be: a query, CREATE … AS or INSERT … SELECT.
             semantics: ``"data"`` or ``"control"``.
+            args: values of the parameters of a query, as `spark.sql` takes them.
 
         Returns:
             the user's columns, unchanged, then `DL`: a struct with one lineage value for each traced table.
@@ -172,17 +175,42 @@ class ForwardLineage:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
         """
-        statement = self._rewritten(sql, semantics)
-        return self._run(statement, sql, semantics)
+        statement = self._rewritten(sql, semantics, args=args)
+        return self._run(statement, sql, semantics, args)
 
-    def rewrite(self, sql: str, semantics: str = "data") -> str:
+    def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
         """Return the Spark SQL that `sql` would run.
 
         Raises:
             LineageError: as for `sql`.
 
         """
-        return self._rewritten(sql, semantics).sql
+        return self._rewritten(sql, semantics, args=args).sql
+
+    def granules(self, frame: DataFrame, table: str) -> DataFrame:
+        """Return what the ids of a result stand for that was traced with LINEAGE ON.
+
+        Args:
+            frame: a result of `sql`.
+            table: a table that the clause mentions.
+
+        Returns:
+            a column ``id``, and one column for each expression of the clause over this table.
+
+        Raises:
+            LineageError: the result was not traced so.
+
+        """
+        meaning = meaning_of(frame) or {"tables": []}
+        found = [one for one in meaning["tables"] if one["name"].lower() == table.lower() and "granules" in one]
+        if not found:
+            raise LineageError(
+                f"this result has no LINEAGE ON over {table}",
+                instead="Its ids are row ids: lineage.rows(…) reads them.",
+            )
+        granules = found[0]["granules"]
+        named = [f"value_{n} AS {quoted(text)}" for n, text in enumerate(granules["expressions"], 1)]
+        return self.spark.sql(f"SELECT __id AS id, {', '.join(named)} FROM {granules['dictionary']}")
 
     def affected(self, sql: str, table: str, where: str, semantics: str = "data") -> DataFrame:
         """Return the result rows that were made from suspected base rows, computed once and not stored.
@@ -227,39 +255,60 @@ class ForwardLineage:
         return manifest
 
     def _rewritten(
-        self, sql: str, semantics: str, catalog: Catalog | None = None, traced: Sequence[str] | None = None
+        self,
+        sql: str,
+        semantics: str,
+        *,
+        catalog: Catalog | None = None,
+        traced: Sequence[str] | None = None,
+        args: Arguments = None,
     ) -> RewrittenStatement:
+        tables = SessionTables(self.spark, catalog or self.catalog)
         try:
-            statement = rewrite_statement(sql, catalog or self.catalog, semantics, traced)
+            statement = rewrite_statement(sql, tables, semantics, traced)
         except LineageError as ours:
-            self._let_spark_complain(sql)
+            self._let_spark_complain(sql, args)
             raise ours from None
-        self._check_fidelity(statement)
         for table in statement.tables:
             check_unchanged(self.spark, self._manifests[table.lower()])
+        self._check_fidelity(statement, args)
         return statement
 
-    def _let_spark_complain(self, sql: str) -> None:
-        """Of two complaints about bad SQL, Spark's own is the better one; but it does not know about registering."""
+    def _let_spark_complain(self, sql: str, args: Arguments) -> None:
+        """Spark's own complaint about a bad query is the better one; but it does not know about registering."""
+        if not sql.strip():
+            return
         try:
-            text = parse(sql).text
+            statement = parse(sql)
         except LineageError:
             text = sql
+        else:
+            if not isinstance(statement.tree, exp.Query | exp.Create | exp.Insert):
+                return
+            text = statement.text
         try:
-            self._planner.plan(text)
+            self._planner.plan(text, args)
         except LineageError as sparks:
             if "cannot be found" not in sparks.what:
                 raise
 
-    def _check_fidelity(self, statement: RewrittenStatement) -> None:
+    def _check_fidelity(self, statement: RewrittenStatement, args: Arguments = None) -> None:
         texts = (statement.user_sql, statement.reprinted)
         if texts not in self._faithful:
-            check_fidelity(self._planner.plan, *texts)
+            check_fidelity(lambda sql: self._planner.plan(sql, args), *texts)
             self._faithful.add(texts)
 
-    def _run(self, statement: RewrittenStatement, sql: str, semantics: str) -> DataFrame:
-        wanted = self._planner.schema(statement.user_sql)
+    def _run(self, statement: RewrittenStatement, sql: str, semantics: str, args: Arguments = None) -> DataFrame:
+        wanted = self._planner.schema(statement.user_sql, args)
+        if args and not wanted.fields:
+            raise LineageError("parameters in a command are not traced", instead="Write the values into the SQL.")
         with spark_errors(statement.sql):
-            frame = self.spark.sql(statement.sql)
-        tables = [self._manifests[table.lower()] for table in statement.tables]
-        return with_meaning(frame, wanted, described(sql, semantics, tables, self.home))
+            frame = self.spark.sql(statement.sql, args=args) if args else self.spark.sql(statement.sql)
+        if not wanted.fields:  # CREATE … AS and INSERT return no rows
+            return frame
+        return with_meaning(frame, wanted, described(sql, semantics, self._meanings(statement), self.home))
+
+    def _meanings(self, statement: RewrittenStatement) -> list[dict[str, Any]]:
+        return [
+            table_meaning(self._manifests[table.lower()], statement.granules.get(table)) for table in statement.tables
+        ]

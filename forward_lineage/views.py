@@ -64,4 +64,6 @@ def _refuse_other_database(spark: SparkSession, view: object, called: str) -> No
     here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
     if namespace and namespace != here:
         where = ".".join(namespace)
-        raise LineageError(f"view {called} was made in {where}, and is read in {'.'.join(here)}", instead=f"USE {where} first.")
+        raise LineageError(
+            f"view {called} was made in {where}, and is read in {'.'.join(here)}", instead=f"USE {where} first."
+        )

@@ -72,12 +72,14 @@ def from_columns(
     kept = _linked(last, folder) if last is not None and before is not None else []
     added, next_id = with_offsets(read_footers(list_files(folder / "new")), next_id)
     identity = full_name(spark, name)
+    table = identity or quoted_name(name)
     return Manifest(
         name=name,
         provider="dictionary",
         columns=columns,
-        relation=_joined(name, identity or quoted_name(name), columns, names, folder),
+        relation=table,
         row_id=_ID,
+        identified=_joined(name, table, columns, names, folder),
         key=tuple(names),
         source={
             "table": name,

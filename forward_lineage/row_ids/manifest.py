@@ -14,7 +14,7 @@ from udafs.errors import LineageError
 
 FORMAT = 1  # of the file; a reader refuses a later one
 DROPPED = "dropped"  # the last version of a table that is not registered any more
-THIS_MANIFEST = "{manifest}"  # in a relation or row id: stands for the path of the manifest itself, as a SQL string
+THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Manifest:
         columns: the user's columns in order, each with its Spark type.
         relation: see `BaseTable`.
         row_id: see `BaseTable`.
+        identified: see `BaseTable`.
         view: SQL of the temporary view that gives the name to queries, when registering made one.
         key: the key columns, or the expression that is the row id.
         order_by: the order of a materialised copy.
@@ -48,6 +49,7 @@ class Manifest:
     columns: tuple[tuple[str, str], ...]
     relation: str
     row_id: str
+    identified: str | None = None
     version: int = 0
     view: str | None = None
     key: tuple[str, ...] = ()
@@ -70,8 +72,9 @@ class Manifest:
         return BaseTable(
             self.name,
             tuple(name for name, _ in self.columns),
-            self.relation.replace(THIS_MANIFEST, itself),
+            self.relation,
             self.row_id.replace(THIS_MANIFEST, itself),
+            self.identified and self.identified.replace(THIS_MANIFEST, itself),
         )
 
     def says_the_same(self, other: Manifest) -> bool:

@@ -89,11 +89,11 @@ class TestAffected:
         assert rows_with_lineage(store.affected(Q1, "sales", where="t_id = 11")) == []
 
     def test_a_wrong_condition(self, store: ForwardLineage) -> None:
-        with pytest.raises(LineageError, match="t_id"):
+        with pytest.raises(LineageError, match=r"t_id"):
             store.affected(Q4, "sales", where="t_ids = 4")
 
     def test_a_query_that_does_not_read_the_table(self, store: ForwardLineage) -> None:
-        with pytest.raises(LineageError, match="^the query does not read item$"):
+        with pytest.raises(LineageError, match=r"^the query does not read item$"):
             store.affected("SELECT s_name FROM store", "item", where="i_id = 4")
 
 
@@ -104,13 +104,13 @@ class TestRows:
         assert [tuple(row) for row in frame.collect()] == [(2, 2, "pencil", "stationery"), (4, 4, "pants", "clothing")]
 
     def test_of_a_table_that_is_not_registered(self, store: ForwardLineage) -> None:
-        with pytest.raises(LineageError, match="^table itme is not registered. Call lineage.register"):
+        with pytest.raises(LineageError, match=r"^table itme is not registered. Call lineage.register"):
             store.rows("itme", [1])
 
 
 def test_two_sessions_do_not_share_views(store: ForwardLineage) -> None:
     other = ForwardLineage(store.spark.newSession(), store.home)
-    with pytest.raises(LineageError, match="Spark knows no table or view store"):
+    with pytest.raises(LineageError, match=r"Spark knows no table or view store"):
         other.sql("SELECT * FROM store")
     register_store_example(other.spark, other)
     assert rows_with_lineage(other.sql(Q1)) == rows_with_lineage(store.sql(Q1))

@@ -21,6 +21,12 @@ final class PlanText {
     Array(of(session, analyzed), analyzed.analyzed.schema.json)
   }
 
+  /** The same for a query whose parameters are bound. */
+  def of(session: SparkSession, bound: LogicalPlan): Array[String] = {
+    val analyzed = analyze(session, bound)
+    Array(of(session, analyzed), analyzed.analyzed.schema.json)
+  }
+
   /** The columns alone. */
   def schema(session: SparkSession, sql: String): String =
     analyze(session, session.sessionState.sqlParser.parsePlan(sql)).analyzed.schema.json

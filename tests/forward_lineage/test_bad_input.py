@@ -1,0 +1,157 @@
+"""One clear line for each kind of bad input, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from forward_lineage import ForwardLineage, LineageError
+
+QUERIES = [
+    pytest.param(
+        "SELECT s_name\nFORM store WHERE",
+        "Syntax error at or near 'store' (line 2, column 6)",
+        id="malformed",
+    ),
+    pytest.param(
+        "SELECT s_name FROM store WHERE (city = 'Albany'",
+        "Syntax error at or near end of input (line 1, column 48)",
+        id="unbalanced",
+    ),
+    pytest.param(
+        "SELECT s_name,\n  s_nam FROM store",
+        "A column, variable, or function parameter with name `s_nam` cannot be resolved. "
+        "Did you mean one of the following? [`s_name`, `s_id`, `city`, `state`] (line 2, column 3)",
+        id="unknown column",
+    ),
+    pytest.param(
+        "SELECT * FROM salez",
+        "salez is not a registered table (line 1, column 15). "
+        "Did you mean sales? Or register it: lineage.register('salez', …).",
+        id="unknown table",
+    ),
+    pytest.param(
+        "SELECT * FROM staff",
+        "staff is not a registered table (line 1, column 15). "
+        "Known here: item, sales, store. Or register it: lineage.register('staff', …).",
+        id="unregistered table",
+    ),
+    pytest.param(
+        "SELECT s_name AS dl FROM store",
+        "The result already has a column DL (line 1, column 8). "
+        "Rename it: … AS something_else; the lineage column is called DL.",
+        id="a column already called DL",
+    ),
+    pytest.param(
+        "SELECT nosuch(s_name) FROM store",
+        "Cannot resolve routine `nosuch` on search path "
+        "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`] (line 1, column 8)",
+        id="unknown function",
+    ),
+    pytest.param(
+        "SELECT s_name, count(*) FROM store",
+        "The query does not include a GROUP BY clause. "
+        "Add GROUP BY or turn it into the window functions using OVER clauses (line 1, column 1)",
+        id="no GROUP BY",
+    ),
+    pytest.param(
+        "DELETE FROM store WHERE s_id = 1",
+        "DELETE changes base rows and returns none, so there is nothing to trace. "
+        "Run it with spark.sql(…), then lineage.refresh(…); lineage.affected(…) shows what it spoils.",
+        id="not a query",
+    ),
+    pytest.param("   ", "there is no SQL here. Give one statement, for example SELECT * FROM sales.", id="empty"),
+]
+
+
+@pytest.mark.parametrize(("sql", "message"), QUERIES)
+def test_queries(store: ForwardLineage, sql: str, message: str) -> None:
+    store.spark.sql("CREATE OR REPLACE TEMPORARY VIEW plain AS SELECT 1 AS one")
+    with pytest.raises(LineageError) as refused:
+        store.sql(sql)
+    assert str(refused.value) == message
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__, "no JVM stack trace behind it"
+
+
+def test_an_unknown_semantics(store: ForwardLineage) -> None:
+    with pytest.raises(LineageError, match=r"^There is no semantics 'why'. Use 'data' or 'control'.$"):
+        store.sql("SELECT 1", semantics="why")
+
+
+KEYS = [
+    pytest.param("(1), (NULL), (NULL)", "key k of t is NULL in 2 rows", id="NULL"),
+    pytest.param("(1), (-3), (-7)", "key k of t is negative in 2 rows, e.g. -7", id="negative"),
+    pytest.param("(1), (5), (5), (5)", "key k of t is not unique: 2 rows repeat a value, e.g. 5", id="duplicate"),
+]
+OTHER_KEY = ". Use another key, several columns (key=[…]), or path= for ids by position."
+
+
+@pytest.mark.parametrize(("values", "message"), KEYS)
+def test_keys(lineage: ForwardLineage, values: str, message: str) -> None:
+    lineage.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW t AS SELECT * FROM VALUES {values} AS t(k)")
+    with pytest.raises(LineageError) as refused:
+        lineage.register("t", key="k")
+    assert str(refused.value) == message + OTHER_KEY
+    assert lineage.register("t", key="k", trusted=True).trusted, "unless the user says so"
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            "'a'",
+            'key k of t is STRING, not an integer. Use key=["k"]: a dictionary then gives every value of it an id.',
+        ),
+        (
+            "1.0D",
+            'key k of t is DOUBLE, not an integer. Use key=["k"]: a dictionary then gives every value of it an id.',
+        ),
+        (
+            "DATE '2024-02-29'",
+            'key k of t is DATE, not an integer. Use key=["k"]: a dictionary then gives every value of it an id.',
+        ),
+    ],
+)
+def test_keys_that_are_no_integers(lineage: ForwardLineage, column: str, message: str) -> None:
+    lineage.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW t AS SELECT {column} AS k")
+    with pytest.raises(LineageError) as refused:
+        lineage.register("t", key="k")
+    assert str(refused.value) == message
+
+
+def test_a_key_that_is_no_column(store: ForwardLineage) -> None:
+    with pytest.raises(LineageError, match=r"^table sales has no column tid. It has t_id.$"):
+        store.register("sales", key="tid")
+
+
+def test_a_table_that_spark_does_not_know(lineage: ForwardLineage) -> None:
+    with pytest.raises(LineageError) as refused:
+        lineage.register("nowhere", key="id")
+    assert str(refused.value) == (
+        "Spark knows no table or view nowhere. "
+        'Create it first, or name its files: lineage.register("nowhere", path="…").'
+    )
+
+
+@pytest.mark.parametrize("name", ["", "a.b.c.d", "two words", "a.", "`a"])
+def test_what_is_no_table_name(lineage: ForwardLineage, name: str) -> None:
+    with pytest.raises(LineageError, match=r"is not a table name. Use one to three parts with dots between"):
+        lineage.register(name, key="id")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"key": "a", "order_by": "b"}, "key= and order_by= both say what identifies a row. Give one of them."),
+        ({"path": "x", "source": "y"}, "path= and source= both say where the rows come from. Give one of them."),
+        (
+            {"source": "store", "key": "s_id"},
+            "key= does not go with rows that have to be copied. "
+            "Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
+        ),
+    ],
+)
+def test_contradictions(store: ForwardLineage, given: dict[str, str], message: str) -> None:
+    with pytest.raises(LineageError) as refused:
+        store.register("t", **given)  # type: ignore[arg-type]
+    assert str(refused.value) == message
