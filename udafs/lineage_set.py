@@ -37,18 +37,18 @@ class LineageSet:
     billions of ids that have a small BDD therefore never become arrays.
     """
 
-    __slots__ = ("_ids", "_size", "_table")
+    __slots__ = ("_counted", "_ids", "_table")
 
     _ids: Ids | None
     _table: NodeTable | None
-    _size: int
+    _counted: int | None
 
     def __init__(self, ids: Iterable[int] | npt.NDArray[np.integer] = ()) -> None:
         """See `from_ids`."""
         self._ids = _sorted_ids(ids)
         self._ids.setflags(write=False)
         self._table = None
-        self._size = self._ids.size
+        self._counted = self._ids.size
 
     # ------------------------------------------------------------ construction
 
@@ -93,7 +93,7 @@ class LineageSet:
         """Of strictly ascending ids, which become the set's own."""
         made = cls.__new__(cls)
         ids.setflags(write=False)
-        made._ids, made._table, made._size = ids, None, ids.size
+        made._ids, made._table, made._counted = ids, None, ids.size
         return made
 
     @classmethod
@@ -101,7 +101,7 @@ class LineageSet:
         made = cls.__new__(cls)
         highest = table.highest()
         made._table = table.with_bits(highest.bit_length() if highest else 0)
-        made._ids, made._size = None, made._table.count()
+        made._ids, made._counted = None, None
         return made
 
     @classmethod
@@ -114,6 +114,12 @@ class LineageSet:
 
     # ------------------------------------------------------------ the two forms
 
+    @property
+    def _size(self) -> int:
+        if self._counted is None:
+            self._counted = self.table().count()
+        return self._counted
+
     def ids(self) -> Ids:
         """The ids, ascending: int64, shape (len,), read-only.
 
@@ -122,13 +128,15 @@ class LineageSet:
 
         """
         if self._ids is None:
-            if self._size > MOST_LISTED:
+            # Counting costs a pass over the nodes, and up to 30 bits there is nothing to fear.
+            if self.table().nbits > 30 and self._size > MOST_LISTED:
                 raise LineageError(
                     f"a set of {self._size} row ids is too large to list",
                     instead="Use `len`, `in`, the set operators, or iterate over it.",
                 )
             self._ids = robdd_enumerate.codes(self.table()).view(np.int64)
             self._ids.setflags(write=False)
+            self._counted = self._ids.size
         return self._ids
 
     def table(self) -> NodeTable:

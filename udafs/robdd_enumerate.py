@@ -10,6 +10,7 @@ import numpy.typing as npt
 from udafs.robdd import Codes, NodeTable, Refs
 
 WORD_BITS = 6  # the lowest levels are read from truth tables of 64 bits, one word a function
+_DENSE = 6  # set bits a word from which unpacking all 64 is faster than finding them one by one
 _BLOCKS = 1 << 17  # words unpacked at a time: their bits take 8 MB
 # Bit i of _WHERE_SET[k] says whether bit k of i is set: the truth table of variable k.
 _WHERE_SET = np.array([sum(1 << i for i in range(64) if i >> k & 1) for k in range(WORD_BITS)], np.uint64)
@@ -58,6 +59,24 @@ def _words(table: NodeTable) -> npt.NDArray[np.uint64]:
     return words
 
 
+def _set_bits(words: npt.NDArray[np.uint64]) -> tuple[Refs, npt.NDArray[np.uint64]]:
+    """Index of the word and number of the bit, for all bits that are set, ascending."""
+    count = np.bitwise_count(words).astype(np.int64)
+    ends = np.cumsum(count)
+    if not words.size or ends[-1] > _DENSE * words.size:
+        place = np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little").view(bool))
+        return place >> WORD_BITS, (place & (1 << WORD_BITS) - 1).astype(np.uint64)
+    bit = np.empty(ends[-1], np.uint64)
+    at = ends - count  # where the next bit of each word goes
+    while words.size:
+        lowest = words & (~words + np.uint64(1))
+        # The exponent of a power of two as a double is its logarithm.
+        bit[at] = (lowest.astype(np.float64).view(np.uint64) >> np.uint64(52)) - np.uint64(1023)
+        left = np.flatnonzero(words != lowest)
+        words, at = (words ^ lowest)[left], at[left] + 1
+    return np.repeat(np.arange(count.size), count), bit
+
+
 def blocks(table: NodeTable, refs: Refs, top: int) -> Iterator[tuple[Refs, Codes]]:
     """Pairs (index in `refs`, code over the lowest `top` bits) in ascending order, a bounded number at a time."""
     bottom = min(WORD_BITS, top)
@@ -67,10 +86,7 @@ def blocks(table: NodeTable, refs: Refs, top: int) -> Iterator[tuple[Refs, Codes
         words &= np.uint64((1 << (1 << bottom)) - 1)
     for start in range(0, words.size, _BLOCKS):
         part = slice(start, start + _BLOCKS)
-        bits = np.unpackbits(words[part].astype("<u8").view(np.uint8), bitorder="little").view(bool)
-        place = np.flatnonzero(bits)
-        word = place >> WORD_BITS
-        low = (place & (1 << WORD_BITS) - 1).astype(np.uint64)
+        word, low = _set_bits(words[part])
         yield owner[part][word], prefix[part][word] << np.uint64(bottom) | low
 
 

@@ -120,6 +120,7 @@ def test_operators_are_those_of_set(a: set[int], b: set[int]) -> None:
         assert a != b or hash(x) == hash(y)
 
 
+@settings(max_examples=30)
 @given(id_sets(), id_sets())
 def test_operators_of_sets_too_large_to_list(a: set[int], b: set[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
