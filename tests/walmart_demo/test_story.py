@@ -1,0 +1,107 @@
+"""The story is true: lineage has the sizes of Table 9, and what it names is what the correction changes."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+import walmart_demo
+from forward_lineage import ForwardLineage, LineageError
+from walmart_demo import __main__ as demo
+from walmart_demo import story
+from walmart_demo.data import generate
+from walmart_demo.paper import TABLE_9
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return generate(5, folder=tmp_path_factory.mktemp("walmart") / "five")
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    return story.open_tables(spark.newSession(), folder, tmp_path_factory.mktemp("lineage_home"))
+
+
+def test_names() -> None:
+    assert walmart_demo.names() == tuple(f"q{number}" for number in range(1, 9))
+    with pytest.raises(LineageError, match="The names are q1 … q8"):
+        walmart_demo.query("q9")
+
+
+@pytest.mark.parametrize("name", walmart_demo.names())
+def test_lineage_leaves_the_report_as_it_is(lineage: ForwardLineage, name: str) -> None:
+    text = walmart_demo.query(name)
+    plain = [tuple(row) for row in lineage.spark.sql(text).collect()]
+    traced = [tuple(row) for row in lineage.sql(text).drop("DL").collect()]
+    assert plain
+    assert Counter(traced) == Counter(plain)
+
+
+def test_sizes_of_the_store_that_is_always_there(lineage: ForwardLineage) -> None:
+    for size in story.sizes(lineage, ["q1", "q2", "q3", "q4"]):
+        assert (size.rows, size.average, size.lineage) == TABLE_9[size.query]
+
+
+def test_the_strange_receipt_leads_to_the_record(lineage: ForwardLineage) -> None:
+    line = story.strange_receipt(lineage)
+    assert line["item_description"] == story.BAD_RECORD.item_nbr
+    assert line["store_visits"] == line["visit_nbr"]
+    assert str(line["total_scan_amount"]) == "899.00"
+
+
+def test_lineage_names_what_the_correction_changes(lineage: ForwardLineage, folder: Path, tmp_path: Path) -> None:
+    corrected = story.correct(lineage.spark, folder, tmp_path)
+    found = {report.query: report for report in story.damage(lineage, demo.SUSPECTED, corrected)}
+    assert (found["q3"].rows, found["q3"].named) == (12_376, 2)
+    for report in found.values():
+        assert 0 < report.named < report.rows
+        assert report.wrong == report.named
+        assert report.unnamed == report.unharmed == 0
+
+
+def test_a_report_that_lineage_did_not_name_would_show(
+    lineage: ForwardLineage, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison can fail: suspect another record, and what the correction changes is unnamed."""
+    corrected = story.correct(lineage.spark, folder, tmp_path)
+    monkeypatch.setattr(story, "suspected", lambda: "item_nbr < 126000")
+    (report,) = story.damage(lineage, ["q3"], corrected)
+    assert report.unnamed == 2
+    assert report.unharmed == report.named > 0
+
+
+def test_it_reads_well(lineage: ForwardLineage, folder: Path) -> None:
+    console = Console(file=io.StringIO(), width=80, record=True)
+    demo.tell(console, lineage, folder, stores=5)
+    text = console.export_text()
+    assert "A receipt that looks wrong" in text
+    assert "Training Item Do Not Sell" in text
+    assert "…  " not in text  # no figure is cut off
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+@pytest.mark.slow
+def test_at_full_size(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside Table 9: Q1–Q5 exactly, Q6 in rows, Q7 and Q8's averages and totals within 5 %. README.md says why."""
+    everything = story.open_tables(spark.newSession(), generate(130, folder=tmp_path / "full"), tmp_path / "home")
+    found = {size.query: size for size in story.sizes(everything, walmart_demo.names())}
+    for query in ("q1", "q2", "q3", "q4", "q5"):
+        assert (found[query].rows, round(found[query].average), found[query].lineage) == TABLE_9[query]
+    assert found["q6"].rows == TABLE_9["q6"][0]
+    assert found["q7"].rows == pytest.approx(TABLE_9["q7"][0], rel=0.05)
+    for query in ("q7", "q8"):
+        assert found[query].average == pytest.approx(TABLE_9[query][1], rel=0.05)
+        assert found[query].lineage == pytest.approx(TABLE_9[query][2], rel=0.05)
+
+
+def test_wrong_options() -> None:
+    result = CliRunner().invoke(demo.main, ["--stores", "131"])
+    assert result.exit_code == 1
+    assert result.output == "Error: 131 stores cannot be drawn. Ask for 1 to 130.\n"
