@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -18,6 +19,7 @@ from tests.oracle.printing import Printer, to_sql
 from tests.oracle.spark_batches import Answer, create_tables, run_all, schemas
 from tests.oracle.strategies import SCHEMAS
 
+Mode = Literal["values", "data", "control"]
 AnnotatedRow = tuple[tuple[object, ...], frozenset[tuple[str, object]]]
 
 
@@ -34,52 +36,77 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class _Setup:
+    """A case in Spark: its tables exist under names of their own."""
+
+    case: Case
+    names: dict[str, str]
+    original: str
+
+    @property
+    def printer(self) -> Printer:
+        return Printer(self.names)
+
+
+@dataclass(frozen=True)
 class _Task:
     """One query on its way through Spark: what to run, and what must come out."""
 
-    original: str
+    setup: _Setup
+    columns: StructType
     text: str
     expected: Counter[AnnotatedRow]
-    names: dict[str, str]
     traced: bool
 
 
-def judge_values(spark: SparkSession, cases: Sequence[Case]) -> list[Verdict]:
-    """Whether plain Spark returns the rows the interpreter expects."""
-    return _judge(spark, cases, None)
+def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> dict[Mode, list[Verdict]]:
+    """Compare Spark with the interpreter, case by case.
+
+    Mode "values": the rows that plain Spark returns. Mode "data", "control": rows and lineage of the rewritten query under that semantics, and the
+    names and types of the user's columns.
+    """
+    setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
+    originals = schemas(spark, [setup.original for setup in setups])
+    prepared = {
+        mode: [_prepare(setup, columns, mode) for setup, columns in zip(setups, originals, strict=True)]
+        for mode in modes
+    }
+    # Both semantics often lead to the same text, which then runs once.
+    texts = list(dict.fromkeys(task.text for each in prepared.values() for task in each if isinstance(task, _Task)))
+    columns_of = dict(zip(texts, schemas(spark, texts), strict=True))
+    answers = dict(zip(texts, run_all(spark, texts, list(columns_of.values())), strict=True))
+    return {
+        mode: [
+            task if isinstance(task, Verdict) else _verdict(spark, task, columns_of[task.text], answers[task.text])
+            for task in each
+        ]
+        for mode, each in prepared.items()
+    }
 
 
-def judge_lineage(spark: SparkSession, cases: Sequence[Case], semantics: Semantics) -> list[Verdict]:
-    """Whether the rewritten query returns the rows and the lineage the interpreter expects, under the user's columns."""
-    return _judge(spark, cases, semantics)
-
-
-def _judge(spark: SparkSession, cases: Sequence[Case], semantics: Semantics | None) -> list[Verdict]:
-    prepared = [_prepare(spark, i, case, semantics) for i, case in enumerate(cases)]
-    tasks = [task for task in prepared if isinstance(task, _Task)]
-    originals = schemas(spark, [task.original for task in tasks])
-    found = schemas(spark, [task.text for task in tasks]) if semantics else originals
-    answers = run_all(spark, [task.text for task in tasks], found)
-    judged = iter(_verdict(spark, *each) for each in zip(tasks, originals, found, answers, strict=True))
-    return [task if isinstance(task, Verdict) else next(judged) for task in prepared]
-
-
-def _prepare(spark: SparkSession, number: int, case: Case, semantics: Semantics | None) -> _Task | Verdict:
+def _set_up(spark: SparkSession, number: int, case: Case) -> _Setup:
     database, statement = case
-    try:
-        expected = interpret(statement, database, semantics or "data")
-    except (NondeterministicError, MoreThanOneRowError) as reason:
-        return Verdict("open", type(reason).__name__)
     names = {table: f"{table}{number}" for table in database}
     create_tables(spark, statement, names, database)
-    printer = Printer(names)
-    original = text = printer.query(statement.query)
-    if semantics:
+    return _Setup(case, names, Printer(names).query(statement.query))
+
+
+def _prepare(setup: _Setup, columns: StructType | Answer, mode: Mode) -> _Task | Verdict:
+    if isinstance(columns, Answer):
+        return Verdict("invalid", f"{columns.condition}")
+    database, statement = setup.case
+    semantics: Semantics = "control" if mode == "control" else "data"
+    try:
+        expected = interpret(statement, database, semantics)
+    except (NondeterministicError, MoreThanOneRowError) as reason:
+        return Verdict("open", type(reason).__name__)
+    text, traced = setup.original, mode != "values"
+    if traced:
         try:
-            text = rewrite_sql(printer.statement(statement), catalog(names), semantics)
+            text = rewrite_sql(setup.printer.statement(statement), catalog(setup.names), semantics)
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
-    return _Task(original, text, annotated(expected, statement, database, bool(semantics)), names, bool(semantics))
+    return _Task(setup, columns, text, annotated(expected, statement, database, traced), traced)
 
 
 def catalog(names: dict[str, str]) -> Catalog:
@@ -120,31 +147,27 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
     return tuple((value is not None, value) for value in granule)
 
 
-def _verdict(
-    spark: SparkSession, task: _Task, original: StructType | Answer, found: StructType | Answer, answer: Answer
-) -> Verdict:
-    if isinstance(original, Answer):
-        return Verdict("invalid", f"{original.condition}")
-    if answer.error is not None:
-        if run_all(spark, [task.original], [original])[0].error is not None:
+def _verdict(spark: SparkSession, task: _Task, columns: StructType | Answer, answer: Answer) -> Verdict:
+    original = task.setup.original
+    if answer.error is not None or isinstance(columns, Answer):
+        if run_all(spark, [original], [task.columns])[0].error is not None:
             return Verdict("invalid", f"{answer.condition}")
-        return Verdict("disagree", f"Spark refuses the rewritten query\n{task.text}\n{answer.error}")
-    assert isinstance(found, StructType)
-    if task.traced and _user_columns(found) != _user_columns(original):
-        return Verdict("disagree", f"columns\nexpected {original.simpleString()}\ngot      {found.simpleString()}")
-    table_of = {name: table for table, name in task.names.items()}
+        return Verdict("disagree", f"{task.text}\nSpark does not run the rewritten query: {answer.error}")
+    if task.traced and _user_columns(columns) != _user_columns(task.columns):
+        return Verdict(
+            "disagree", f"columns {task.columns.simpleString()} became {columns.simpleString()}\n{task.text}"
+        )
+    table_of = {name: table for table, name in task.setup.names.items()}
     got = Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
     if got == task.expected:
         return Verdict("agree")
     if task.traced and _values(got) != _values(task.expected):
-        plain = Counter(values for values, _ in run_all(spark, [task.original], [original])[0].rows)
+        plain = Counter(values for values, _ in run_all(spark, [original], [task.columns])[0].rows)
         if plain != _values(task.expected):
-            # Then nothing can be said about lineage; `test_values` is there to notice.
+            # Then nothing can be said about lineage; the comparison of values is there to notice.
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
-    return Verdict(
-        "disagree",
-        f"{task.text}\nexpected only {shown(task.expected - got)}\ngot only      {shown(got - task.expected)}",
-    )
+    sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"
+    return Verdict("disagree", f"{task.text}\n{sides}")
 
 
 def _values(rows: Counter[AnnotatedRow]) -> Counter[tuple[object, ...]]:
@@ -163,8 +186,8 @@ def shown(rows: Counter[AnnotatedRow]) -> str:
     return "".join(f"\n  {n} × {values} {sorted(lineage, key=str)}" for (values, lineage), n in rows.items())
 
 
-def report(case: Case, semantics: str, verdict: Verdict) -> str:
+def report(case: Case, mode: Mode, verdict: Verdict) -> str:
     """A failure as one reads it: tables, query, both sides."""
     database, statement = case
     tables = "\n".join(f"{name}{table.columns} = {list(table.rows)}" for name, table in database.items())
-    return f"semantics: {semantics}\n{tables}\n{to_sql(statement)}\n{verdict.detail}\n{statement!r}"
+    return f"mode: {mode}\n{tables}\n{to_sql(statement)}\n{verdict.detail}\n{statement!r}"
