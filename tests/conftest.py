@@ -27,6 +27,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         master="local[2]",
         driver_memory="2g",
         log=home / "spark.log",
+        # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give.
+        java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
     )
