@@ -103,7 +103,7 @@ def _source(node: exp.Expr, block: Block) -> None:
         refuse_others(node, _PARTS, "A relation in FROM")
     if isinstance(node, exp.Table):
         _named(node, block)
-    elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+    elif isinstance(node, exp.Subquery) and _is_join(node.this):
         _parenthesised_join(node, block)
     elif isinstance(node, exp.Subquery):
         relations.append(_derived_table(node, block))
@@ -174,6 +174,12 @@ def _renamed(node: exp.Expr, columns: Columns, hidden: list[str]) -> Columns:
     for table in hidden:
         alias.append("columns", name(hidden_column(table)))
     return new_names
+
+
+def _is_join(inside: exp.Expr) -> bool:
+    """Say whether parentheses in FROM hold a join of relations, not a query."""
+    named = isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))
+    return isinstance(inside, exp.Table) or bool(named)
 
 
 def _parenthesised_join(node: exp.Subquery, block: Block) -> None:
