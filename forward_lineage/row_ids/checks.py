@@ -33,8 +33,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
     """
     if manifest.provider in BY_POSITION or manifest.provider == "result":
-        _check_name(spark, manifest)
         check_files(manifest, current_files(manifest))
+        _check_name(spark, manifest)
         _check_source_of_copy(manifest)
         return
     _check_name(spark, manifest)

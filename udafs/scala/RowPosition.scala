@@ -32,7 +32,7 @@ final class PlacedFiles(table: String, files: java.util.HashMap[String, PlacedFi
   }
 
   private def broken(path: UTF8String, what: String): Nothing =
-    throw new PositionError(s"$path $what $table, so its rows have no ids. Call lineage.refresh('$table').")
+    throw PositionError(s"$path $what $table, so its rows have no ids. Call lineage.refresh('$table').")
 }
 
 object PlacedFiles {
@@ -43,7 +43,7 @@ object PlacedFiles {
       try new ObjectMapper().readTree(new File(manifest))
       catch {
         case _: IOException =>
-          throw new PositionError(s"The manifest $manifest is missing or damaged. Register the table again.")
+          throw PositionError(s"The manifest $manifest is missing or damaged. Register the table again.")
       }
     val files = new java.util.HashMap[String, PlacedFile]
     json.path("files").forEach { (file: JsonNode) =>
@@ -56,9 +56,11 @@ object PlacedFiles {
   }
 }
 
-/** A condition of Spark's own, so that drivers and Python read it without any class of ours. */
-final class PositionError(message: String)
-    extends SparkRuntimeException("USER_RAISED_EXCEPTION", Map("errorMessage" -> message), null, Array.empty, "")
+/** A condition of Spark's own class: the driver reads what a task threw without any class of an added jar. */
+private object PositionError {
+  def apply(message: String): SparkRuntimeException =
+    new SparkRuntimeException("USER_RAISED_EXCEPTION", Map("errorMessage" -> message), null, Array.empty, "")
+}
 
 /**
  * dl_row_id(manifest, _metadata): the id of a row by its physical position,
@@ -121,10 +123,10 @@ object RowPosition {
       case struct: StructType if Fields.forall(struct.fieldNames.contains) =>
         Fields.map(name => GetStructField(metadata, struct.fieldIndex(name), Some(name)))
       case other =>
-        throw new PositionError(s"dl_row_id needs the _metadata of a Parquet scan, not ${other.catalogString}.")
+        throw PositionError(s"dl_row_id needs the _metadata of a Parquet scan, not ${other.catalogString}.")
     }
     if (!manifest.foldable || manifest.dataType != StringType) {
-      throw new PositionError("dl_row_id needs the path of a manifest as a string literal.")
+      throw PositionError("dl_row_id needs the path of a manifest as a string literal.")
     }
     val files = PlacedFiles.read(manifest.eval().toString)
     RowPosition(fields(0), fields(1), fields(2), fields(3), files)

@@ -1,0 +1,170 @@
+"""Registrations on disk: they survive the session, a crash, and two sessions at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.row_ids.data_files import DataFile
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.registrations import Registrations
+from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.row_ids.conftest import ids, write
+
+MANIFEST = Manifest(
+    name="t",
+    provider="position",
+    columns=(("a", "bigint"), ("b", "string")),
+    relation="parquet.`/x`",
+    row_id="dl_row_id({manifest}, _metadata)",
+    files=(DataFile("/x/ä b.parquet", 10, 20, 30, 40, "ff", 0),),
+    next_id=40,
+    retired=((3, 5),),
+)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    written = Registrations(tmp_path).write(lambda _: MANIFEST, "t")
+    assert written == replace(MANIFEST, version=1)
+    again = Registrations(tmp_path)
+    assert again.latest("T") == written
+    assert list(again) == [written]
+    assert again.base_table(written).row_id == f"dl_row_id('{tmp_path}/tables/t/1.json', _metadata)"
+
+
+@pytest.mark.parametrize("name", ["plain", "a.b.c", "`odd/name.x`", "`..`", "UPPER", "`per%20cent`"])
+def test_any_name_has_a_folder_of_its_own(tmp_path: Path, name: str) -> None:
+    registrations = Registrations(tmp_path)
+    registrations.write(lambda _: replace(MANIFEST, name=name), name)
+    assert registrations.folder(name).parent == tmp_path / "tables"
+    found = registrations.latest(name.swapcase())
+    assert found is not None
+    assert found.name == name
+
+
+def test_a_version_is_written_only_when_something_changes(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    assert [registrations.write(lambda _: MANIFEST, "t").version for _ in range(3)] == [1, 1, 1]
+    changed = registrations.write(lambda last: replace(MANIFEST, next_id=41), "t")
+    assert changed.version == 2
+    assert registrations.version("t", 1).next_id == 40, "older versions stay readable"
+
+
+def test_a_crash_leaves_no_half_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registrations = Registrations(tmp_path)
+    registrations.write(lambda _: MANIFEST, "t")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        registrations.write(lambda _: replace(MANIFEST, next_id=41), "t")
+    assert Registrations(tmp_path).latest("t") == replace(MANIFEST, version=1)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[1, 2]", '{"format": 1}', "\x00\x01"])
+def test_a_damaged_manifest(tmp_path: Path, damage: str) -> None:
+    registrations = Registrations(tmp_path)
+    path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
+    path.write_text(damage)
+    with pytest.raises(LineageError) as refused:
+        Registrations(tmp_path).latest("t")
+    assert str(refused.value) == (
+        f"{path} is damaged. Delete that file: the version before it counts then, or register again."
+    )
+
+
+def test_a_manifest_of_a_later_release(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
+    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(LineageError, match=r"has manifest format 2, this release reads up to 1$"):
+        Registrations(tmp_path).latest("t")
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LineageError) as refused:
+        Registrations(tmp_path / "file").write(lambda _: MANIFEST, "t")
+    assert str(refused.value) == (
+        f"{tmp_path}/file/tables/t cannot be written: Not a directory. "
+        "Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME."
+    )
+
+
+def _register_many(home: Path, start: int, count: int) -> None:
+    registrations = Registrations(home)
+    for n in range(start, start + count):
+        registrations.write(lambda last, n=n: replace(MANIFEST, next_id=n, retired=((n, n + 1),)), "t")  # type: ignore[misc]
+
+
+def test_sessions_registering_at_once_never_corrupt_it(tmp_path: Path) -> None:
+    """Four processes write 50 versions each: none is lost, overwritten or half-written."""
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=_register_many, args=(tmp_path, 1000 * n, 50)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+        assert worker.exitcode == 0
+    registrations = Registrations(tmp_path)
+    found = [registrations.version("t", version).next_id for version in range(1, 201)]
+    assert sorted(found) == sorted(1000 * n + i for n in range(4) for i in range(50))
+    assert not list((tmp_path / "tables" / "t").glob(".*")), "temporary files are gone"
+
+
+def test_tomorrows_session_knows_todays_ids(lineage: ForwardLineage, spark: SparkSession, folder: Path) -> None:
+    lineage.register("t", path=folder)
+    write(folder / "aa.parquet", [15])
+    lineage.refresh("t")
+    today = ids(lineage, "t")
+    tomorrow = ForwardLineage(spark.newSession(), lineage.home)
+    assert ids(tomorrow, "t") == today
+    assert tomorrow.spark.sql("SELECT count(*) FROM t").collect()[0][0] == 7
+    drop_views(tomorrow.spark)
+
+
+def test_a_name_in_use_is_left_alone(lineage: ForwardLineage, spark: SparkSession, folder: Path) -> None:
+    lineage.register("t", path=folder)
+    other = spark.newSession()
+    other.sql("CREATE TEMPORARY VIEW t AS SELECT 'mine' AS v")
+    tomorrow = ForwardLineage(other, lineage.home)
+    assert other.table("t").collect()[0].v == "mine"
+    with pytest.raises(LineageError, match=r"the temporary view that registration made was dropped or replaced"):
+        tomorrow.sql("SELECT v FROM t")
+    drop_views(other)
+
+
+def test_missing_files_do_not_keep_a_session_from_starting(
+    lineage: ForwardLineage, spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    lineage.register("t", path=folder)
+    folder.rename(tmp_path / "gone")
+    tomorrow = ForwardLineage(spark.newSession(), lineage.home)
+    with pytest.raises(LineageError, match=r"which table t was registered from, is missing"):
+        tomorrow.sql("SELECT v FROM t")
+
+
+def test_unregister(lineage: ForwardLineage, folder: Path) -> None:
+    lineage.register("t", path=folder)
+    lineage.unregister("t")
+    assert lineage.tables() == {}
+    assert not lineage.spark.catalog.tableExists("t")
+    assert list(Registrations(lineage.home)) == []
+    assert lineage.register("t", path=folder).version == 3
+    assert min(ids(lineage, "t").values()) == 6, "ids are not given again"
+
+
+def test_another_sessions_refresh_is_noticed(lineage: ForwardLineage, spark: SparkSession, folder: Path) -> None:
+    lineage.register("t", path=folder)
+    other = ForwardLineage(spark.newSession(), lineage.home)
+    write(folder / "d.parquet", [40])
+    assert other.refresh("t").version == 2
+    with pytest.raises(LineageError, match=r"d.parquet is new since version 1 was registered"):
+        lineage.sql("SELECT v FROM t")
+    assert lineage.refresh("t").version == 2, "nothing more has changed"
+    assert ids(lineage, "t")[40] == 6
+    drop_views(other.spark)
