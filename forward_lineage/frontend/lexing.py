@@ -1,8 +1,8 @@
 """The tokens of Spark SQL, cut by `sqlparse`'s lexer with Spark's lexical rules.
 
-Everything that looks at SQL before it is a tree looks at these tokens: splitting scripts, finding a trailing `LINEAGE ON`, and comparing what
-was read with what is printed. The rules are those of Spark's `SqlBaseLexer.g4`: comments nest, a hint is no comment, `''` and a
-backslash both escape, names may begin with a digit.
+Everything that looks at SQL before it is a tree looks at these tokens: splitting scripts, finding a trailing
+`LINEAGE ON`, and comparing what was read with what is printed. The rules are those of Spark's `SqlBaseLexer.g4`:
+comments nest, a hint is no comment, `''` and a backslash both escape, names may begin with a digit.
 """
 
 from __future__ import annotations
@@ -67,10 +67,9 @@ class SparkLexer(Lexer):
     """sqlparse's lexer with Spark's rules in place of the built-in ones."""
 
     def __init__(self) -> None:
-        self.clear()
-        self.set_SQL_REGEX(_RULES)
-        # A backslash also escapes a line break.
-        self._SQL_REGEX = [(re.compile(rule, re.IGNORECASE | re.DOTALL).match, kind) for rule, kind in _RULES]
+        # As `set_SQL_REGEX` does, but a backslash also escapes a line break.
+        flags = re.IGNORECASE | re.DOTALL
+        self._SQL_REGEX = [(re.compile(rule, flags).match, kind) for rule, kind in _RULES]
 
     def get_tokens(self, text: str, encoding: str | None = None) -> Iterator[tuple[kinds._TokenType, str]]:
         """Yield (type, text) pairs that join to `text`. sqlparse's own loop ends a comment at the first `*/`."""

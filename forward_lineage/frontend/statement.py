@@ -1,13 +1,16 @@
 """One SQL statement as the user wrote it: its text, its tree, and what `LINEAGE ON` asks for.
 
-`LINEAGE ON a, f(b), …` is ours, not Spark's: it may stand at the end of a statement. [Zhang 2007, §4.3, variable granularity]
-It is found among tokens, so that the words in a string, a comment or a quoted name are never taken for it, and SQL that is valid without
-it keeps its meaning: an alias `lineage` before the ON of a join stays an alias.
+`LINEAGE ON a, f(b), …` is ours, not Spark's: it may stand at the end of a statement. [Zhang 2007, §4.3, variable
+granularity] It is found among tokens, so that the words in a string, a comment or a quoted name are never taken for it,
+and SQL that is valid without it keeps its meaning: an alias `lineage` before the ON of a join stays an alias.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -24,10 +27,12 @@ from forward_lineage.frontend.lexing import (
     position_at,
     without_comments,
 )
+from forward_lineage.frontend.roundtrip import check_printed_as_read
 from udafs.errors import LineageError, Position
 
 _EXCERPT = 40
-_QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "CREATE", "REPLACE", "INSERT", "("}
+_QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "CREATE", "REPLACE", "INSERT", "("}
+_VERBS = {"SELECT", "FROM", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE"}
 _ENDS_A_RELATION = {"ON", "USING", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SELECT", "FROM", "WINDOW", "QUALIFY"}
 
 
@@ -79,7 +84,7 @@ def parse(sql: str) -> Statement:
     text = sql[:end].strip()
     if clause == 0:
         raise LineageError("LINEAGE ON without a query before it", at=position_at(sql, words[0].start))
-    tree = _read(sql, readable[:end], words)
+    tree = _read(sql, readable[:end], words[:clause])
     lineage_on = None if clause is None else _granules(sql, readable[: words[-1].end], words[clause:])
     return Statement(text, tree, lineage_on)
 
@@ -93,8 +98,9 @@ def split_script(sql: str) -> list[str]:
     """
     tokens = lex(sql)
     _refuse_blocks(sql, tokens)
-    # sqlparse's splitter follows keywords of other databases (CREATE … BEGIN, GO); to it every word is a mere name here.
-    pieces = StatementSplitter().process((token.kind, token.text) for token in tokens)
+    # sqlparse's splitter follows keywords of other databases (CREATE … BEGIN, GO); here every word is a mere name.
+    splitter: Any = StatementSplitter
+    pieces = splitter().process((token.kind, token.text) for token in tokens)
     statements, start = [], 0
     for piece in pieces:
         end = start + len(str(piece))
@@ -119,37 +125,76 @@ def position_of(node: exp.Expression) -> Position | None:
 
 
 def _read(sql: str, readable: str, words: list[Token]) -> exp.Expression:
-    first = words[0]
-    if first.text != "(" and first.word not in _QUERY_BEGINS:
-        return exp.Command(this=first.text.upper(), expression=exp.Literal.string(readable[first.end :].strip()))
-    return _parse_into(sql, readable, None)
+    verb = _verb(words)
+    if verb not in _QUERY_BEGINS or (verb in ("CREATE", "REPLACE") and not _has_a_query(words)):
+        return exp.Command(this=verb, expression=exp.Literal.string(readable[words[0].start :].strip()))
+    tree = _parse_into(sql, readable, None)
+    check_printed_as_read(sql, words, tree)
+    return tree
 
 
-def _parse_into(sql: str, readable: str, into: type[exp.Expression] | None) -> exp.Expression:
+def _verb(words: list[Token]) -> str:
+    """The word that says what a statement does; behind the WITH clause if there is one."""
+    if words[0].word != "WITH":
+        return words[0].word or words[0].text
+    verbs = (word.word for word in _outside_parentheses(words[1:]) if word.word in _VERBS)
+    return next(verbs, "WITH")
+
+
+def _has_a_query(words: list[Token]) -> bool:
+    """Whether a CREATE statement makes a table or view from a query."""
+    kinds_of_object = {word.word for word in words[1:6]}
+    outside = [word.word or word.text for word in _outside_parentheses(words)]
+    query = any(a == "AS" and b in {*_QUERY_BEGINS, "("} for a, b in itertools.pairwise(outside)) or "SELECT" in outside
+    return query and bool(kinds_of_object & {"TABLE", "VIEW"})
+
+
+def _outside_parentheses(words: list[Token]) -> Iterator[Token]:
+    """The tokens outside all parentheses, opening parentheses included."""
+    depth = 0
+    for word in words:
+        depth -= word.text == ")"
+        if depth == 0:
+            yield word
+        depth += word.text == "("
+
+
+def _parse_into(sql: str, readable: str, into: type[exp.Expr] | None) -> exp.Expression:
     dialect = FaithfulSpark()
     try:
         trees = dialect.parse_into(into, readable) if into else dialect.parse(readable)
     except ParseError as error:
         raise _malformed(sql, error) from None
     except (SqlglotError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise LineageError(f"malformed SQL: {what}") from None
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise LineageError(f"SQL that cannot be read: {what}") from None
     tree = trees[0]
     assert isinstance(tree, exp.Expression)
     return tree
 
 
 def _malformed(sql: str, error: ParseError) -> LineageError:
-    if not error.errors or not error.errors[0].get("line"):
+    found = error.errors[0] if error.errors else {}
+    if not found.get("line"):
         return LineageError(f"malformed SQL: {str(error).splitlines()[0]}")
-    found = error.errors[0]
     highlight = found["highlight"] or ""
     line, column = found["line"], max(1, found["col"] - len(highlight) + 1)
-    text = sql.splitlines()[line - 1] if line <= sql.count("\n") + 1 else ""
+    text = sql.split("\n")[line - 1]
     excerpt = text[max(0, column - 1 - _EXCERPT) : column - 1 + _EXCERPT].strip()
     return LineageError(
-        f"malformed SQL near `{highlight}` in `{excerpt}`: {found['description']}", at=Position(line, column)
+        f"malformed SQL near `{highlight}`: {_in_plain_words(found['description'])} (`{excerpt}`)",
+        at=Position(line, column),
     )
+
+
+def _in_plain_words(description: str) -> str:
+    if description.startswith("Invalid expression"):
+        return "it is not expected here"
+    if description.startswith("Required keyword"):
+        return "something is missing here"
+    if description.startswith("Expected table name"):
+        return "a table name is missing behind it"
+    return description[:1].lower() + description[1:]
 
 
 def _lineage_clause(sql: str, words: list[Token]) -> int | None:
@@ -175,7 +220,8 @@ def _lineage_clause(sql: str, words: list[Token]) -> int | None:
 
 def _may_be_an_alias(before: list[Token]) -> bool:
     """Whether a word after these tokens may be the alias of a relation that was just joined and may take an ON."""
-    depth, relation = 0, []
+    depth = 0
+    relation: list[str] = []
     for index in range(len(before) - 1, -1, -1):
         token = before[index]
         depth += (token.text == ")") - (token.text == "(")
@@ -192,7 +238,7 @@ def _may_be_an_alias(before: list[Token]) -> bool:
 def _has_no_alias(relation: list[str]) -> bool:
     # name.name, name(…), (…), LATERAL (…): two names side by side would be a relation and its alias.
     names = [text for text in relation if text.upper() not in ("LATERAL", "TABLESAMPLE", "AS")]
-    pairs = zip(names, names[1:], strict=False)
+    pairs = itertools.pairwise(names)
     return "AS" not in map(str.upper, relation) and not any(a not in ".(" and b not in ".()" for a, b in pairs)
 
 

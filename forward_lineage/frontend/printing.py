@@ -1,0 +1,164 @@
+"""How trees are printed as Spark SQL: nothing is rewritten for another database or an older Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
+
+from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus
+
+# Nodes that sqlglot rewrites on printing: for older Sparks (QUALIFY becomes a subquery), or into functions.
+_REWRITTEN_BY_SQLGLOT = {exp.CTE, exp.Create, exp.From, exp.Pivot, exp.Select, exp.Table, exp.TryCast, exp.With}
+
+
+class FaithfulGenerator(SparkGenerator):
+    """Prints nodes as they were read."""
+
+    VERBATIM: ClassVar[bool] = False
+    EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
+    TABLESAMPLE_SEED_KEYWORD = "REPEATABLE"
+    TABLESAMPLE_WITH_METHOD = True
+    # In the order of Spark's grammar.
+    AFTER_HAVING_MODIFIER_TRANSFORMS: ClassVar[dict[str, Any]] = {
+        part: SparkGenerator.AFTER_HAVING_MODIFIER_TRANSFORMS[part]
+        for part in ("windows", "qualify", "cluster", "distribute", "sort")
+    }
+
+    def prepend_ctes(self, expression: exp.Expr, sql: str) -> str:
+        """Put the WITH clause of a query before its text."""
+        if self.VERBATIM:
+            written = expression.meta.get("written")
+            if written in ("TABLE", "VALUES"):
+                sql = sql.replace("SELECT * FROM ", "TABLE " if written == "TABLE" else "", 1)
+            depth = expression.meta.get("parentheses", 0)
+            sql = f"{'(' * depth}{sql}{')' * depth}"
+        return super().prepend_ctes(expression, sql)
+
+    def after_limit_modifiers(self, expression: exp.Expr) -> list[str]:
+        """Text behind LIMIT; the sample of a subquery stands before its alias."""
+        return [] if isinstance(expression, exp.Subquery) else super().after_limit_modifiers(expression)
+
+    def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
+        """Print a query in parentheses. As sqlglot does, but the sample stays in the tree."""
+        if self.VERBATIM and expression.meta.get("written") == "implied":
+            return self.sql(expression, "this")
+        alias = self.sql(expression, "alias")
+        behind = f"{self.sql(expression, 'sample')}{f'{sep}{alias}' if alias else ''}"
+        pivots = self.expressions(expression, key="pivots", sep="", flat=True)
+        return self.prepend_ctes(expression, self.query_modifiers(expression, self.wrap(expression), behind, pivots))
+
+
+class VerbatimGenerator(FaithfulGenerator):
+    """Prints a tree with the spellings the user chose, where the tree has one form for several."""
+
+    VERBATIM = True
+
+
+_Print = Callable[[Any, Any], str]
+
+
+def _as_written(otherwise: _Print) -> _Print:
+    return lambda self, e: e.meta.get("written") or otherwise(self, e)
+
+
+def _operator(symbol: str) -> _Print:
+    return lambda self, e: self.binary(e, e.meta.get("written", symbol))
+
+
+def _cast(self: FaithfulGenerator, cast: exp.Cast) -> str:
+    if self.VERBATIM and cast.meta.get("written") == "::":
+        return f"{self.sql(cast, 'this')}::{self.sql(cast, 'to')}"
+    return self.cast_sql(cast)
+
+
+def _not(self: FaithfulGenerator, negation: exp.Not) -> str:
+    inner = negation.this
+    if negation.meta.get("written") == "infix" and isinstance(inner, exp.In | exp.Between | exp.RegexpLike):
+        left = self.sql(inner, "this")  # the operator is the first word behind the left side
+        return f"{left} NOT{self.sql(inner)[len(left) :]}"
+    return self.not_sql(negation)
+
+
+def _keyword_call(self: FaithfulGenerator, call: KeywordCall) -> str:
+    text = f"{call.name}("
+    for index, (word, argument) in enumerate(zip(call.args["words"], call.expressions, strict=True)):
+        if word:
+            text += word if index == 0 or word == "," else f" {word}"
+        text += f"{' ' if word else ''}{self.sql(argument)}"
+    return f"{text})"
+
+
+def _hint(self: FaithfulGenerator, hint: exp.Hint) -> str:
+    return "".join(f" /*+ {self.sql(text)} */" for text in hint.expressions)
+
+
+def _join(self: FaithfulGenerator, join: exp.Join) -> str:
+    if join.meta.get("written") == "JOIN" and not join.args.get("kind"):
+        return f"{self.seg('JOIN')} {self.sql(join, 'this')}"  # without a condition, yet not a comma
+    return self.join_sql(join)
+
+
+def _values(self: FaithfulGenerator, values: exp.Values) -> str:
+    alias = self.sql(values, "alias")
+    sql = self.query_modifiers(values, f"VALUES {self.expressions(values, flat=True)}")
+    pivots = self.expressions(values, key="pivots", sep="", flat=True)
+    return f"{sql}{f' AS {alias}' if alias else ''}{pivots}"
+
+
+def _table_alias(self: FaithfulGenerator, alias: exp.TableAlias) -> str:
+    columns = self.expressions(alias, key="columns", flat=True)
+    return f"{self.sql(alias, 'this')}{f'({columns})' if columns else ''}"
+
+
+def _ordered(self: FaithfulGenerator, ordered: exp.Ordered) -> str:
+    nulls = ordered.meta.get("written")
+    if nulls is None:
+        return self.ordered_sql(ordered)
+    desc = ordered.args.get("desc")
+    return f"{self.sql(ordered, 'this')}{' DESC' if desc else ' ASC' if desc is False else ''} {nulls}"
+
+
+def _window(self: FaithfulGenerator, window: exp.Window) -> str:
+    sql = self.window_sql(window)
+    if self.VERBATIM and window.meta.get("written") == "()":
+        name = self.sql(window, "alias")
+        return f"{sql.removesuffix(name)}({name})"
+    return sql
+
+
+def _window_frame(self: FaithfulGenerator, frame: exp.WindowSpec) -> str:
+    if frame.args.get("end"):
+        return self.windowspec_sql(frame)
+    bound = f"{self.sql(frame, 'start')} {self.sql(frame, 'start_side')}".rstrip()
+    return f"{self.sql(frame, 'kind')} {bound}"
+
+
+FaithfulGenerator.TRANSFORMS = {
+    **{node: print_ for node, print_ in SparkGenerator.TRANSFORMS.items() if node not in _REWRITTEN_BY_SQLGLOT},
+    KeywordCall: _keyword_call,
+    PathExtract: lambda self, e: f"{self.sql(e, 'this')}:{e.args['path']}",
+    TypedLiteral: lambda self, e: e.this,
+    UnaryPlus: lambda self, e: f"+{self.sql(e, 'this')}",
+    exp.BitwiseLeftShift: _operator("<<"),
+    exp.BitwiseRightShift: _operator(">>"),
+    exp.Cast: _cast,
+    exp.DataType: _as_written(lambda self, e: self.datatype_sql(e)),
+    exp.Hint: _hint,
+    exp.ILike: lambda self, e: self.ilike_sql(e),
+    exp.IntDiv: _operator("DIV"),
+    exp.Join: _join,
+    exp.Literal: _as_written(lambda self, e: self.literal_sql(e)),
+    exp.Not: _not,
+    exp.NullSafeEQ: lambda self, e: self.binary(e, "IS NOT DISTINCT FROM" if e.meta.get("written") else "<=>"),
+    exp.NullSafeNEQ: lambda self, e: self.binary(e, "IS DISTINCT FROM"),
+    exp.Ordered: _ordered,
+    exp.RegexpLike: _operator("RLIKE"),
+    exp.TableAlias: _table_alias,
+    exp.Values: _values,
+    exp.Window: _window,
+    exp.WindowSpec: _window_frame,
+}
+VerbatimGenerator.TRANSFORMS = FaithfulGenerator.TRANSFORMS

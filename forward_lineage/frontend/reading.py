@@ -1,0 +1,192 @@
+"""How queries are read: sqlglot's parser, without what it does for other databases.
+
+Where a tree has one form for several spellings (`TABLE t` is a select, `OVER (w)` is `OVER w`) the spelling is noted in
+the node's `meta["written"]`, so that `VerbatimGenerator` can print the user's own words back for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from forward_lineage.frontend.expressions import ExpressionParser
+from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
+
+# Words that begin, end or join clauses; every other word is a mere name to the parser, types and functions included.
+_CLAUSE_WORDS = """
+    ALL AND ANTI ANY AS ASC BETWEEN CASE COLLATE COMMENT CREATE CROSS CUBE DEFAULT DESC DISTINCT DIV ELSE END ESCAPE
+    EXCEPT EXISTS FALSE FILTER FOR FORMAT FROM FULL GLOBAL HAVING ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN
+    LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL OFFSET ON OR ORDINALITY OUTER OVER OVERWRITE PARTITION PERCENT PIVOT
+    QUALIFY RANGE RECURSIVE REGEXP REPLACE RIGHT RLIKE ROLLUP ROW ROWS SELECT SEMI SET SOME TABLE TABLESAMPLE TEMP
+    TEMPORARY THEN TRUE UNION UNPIVOT USING VALUES VIEW WHEN WHERE WINDOW WITH
+"""
+_CLAUSE_PHRASES = """
+    CLUSTER BY,DISTRIBUTE BY,GROUP BY,GROUPING SETS,ORDER BY,PARTITION BY,PARTITIONED BY,SORT BY
+"""
+_OPERATORS = "!= -> :: <= <=> <> == => >= |> || /*+"
+_KEYWORDS = {*_CLAUSE_WORDS.split(), *_CLAUSE_PHRASES.strip().split(","), *_OPERATORS.split()}
+
+_QUERY_BEGINS = {TokenType.FROM, TokenType.SELECT, TokenType.TABLE, TokenType.VALUES, TokenType.WITH}
+_CLAUSES = {
+    TokenType.CLUSTER_BY,
+    TokenType.DISTRIBUTE_BY,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.LIMIT,
+    TokenType.OFFSET,
+    TokenType.ORDER_BY,
+    TokenType.QUALIFY,
+    TokenType.SORT_BY,
+    TokenType.WHERE,
+    TokenType.WINDOW,
+}
+
+
+class FaithfulTokenizer(Spark.Tokenizer):
+    """sqlglot's tokens with Spark's keywords only; comments are expected to be blanked out before."""
+
+    KEYWORDS: ClassVar[dict[str, Any]] = {
+        word: token for word, token in Spark.Tokenizer.KEYWORDS.items() if word in _KEYWORDS
+    }
+    NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
+    COMMANDS: ClassVar[set[TokenType]] = set()
+    TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = {TokenType.SELECT, TokenType.HINT}
+
+    def tokenize(self, sql: str) -> list[Token]:
+        """Tokens of `sql`; numbers with a suffix, which sqlglot takes for names, are numbers."""
+        return [
+            Token(TokenType.NUMBER, t.text, t.line, t.col, t.start, t.end, t.comments)
+            if t.token_type is TokenType.VAR and t.text[0] in "0123456789" and SUFFIXED_NUMBER.fullmatch(t.text)
+            else t
+            for t in super().tokenize(sql)
+        ]
+
+
+class FaithfulParser(ExpressionParser):
+    """Queries of sqlglot's Spark parser, without translation."""
+
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        token: parse for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items() if token in _CLAUSES
+    }
+    QUERY_MODIFIER_TOKENS: ClassVar[set[TokenType]] = _CLAUSES
+    ADD_JOIN_ON_TRUE = False
+    SUPPORTS_TABLE_QUERY = True
+    SUPPORTS_DIRECTED_JOIN = False
+
+    def _parse_hint(self) -> exp.Hint | None:
+        texts = []
+        while self._match(TokenType.HINT):
+            texts.append(exp.Var(this=(self._prev_comments or [""])[0].strip()))
+        return self.expression(exp.Hint(expressions=texts)) if texts else None
+
+    def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
+        self._refuse("pipe syntax (|>)", self._curr, "Write the query as SELECT … FROM ….")
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        first = self._curr
+        if first.token_type is TokenType.FROM:
+            self._refuse("a query that begins with FROM", first, "Begin it with SELECT: SELECT … FROM ….")
+        if first.token_type is TokenType.WITH:
+            return self._parse_query_with_ctes()
+        query = super()._parse_select_query(*args, **kwargs)
+        if query and first.token_type is TokenType.TABLE:
+            leftmost = query
+            while isinstance(leftmost, exp.SetOperation):
+                leftmost = leftmost.this
+            leftmost.meta["written"] = "TABLE"
+        return query
+
+    def _parse_query_with_ctes(self) -> exp.Expr | None:
+        with_ = self._parse_with()
+        first = self._curr
+        query = self._parse_statement()
+        depth = 0
+        while isinstance(query, exp.Subquery) and query.is_wrapper and not query.args.get("with_"):
+            query, depth = query.this, depth + 1
+        if query is None or "with_" not in query.arg_types or query.args.get("with_"):
+            self._refuse("WITH before something that is no query of its own", first, "Write one WITH for all.")
+        query.set("with_", with_)
+        if depth:
+            query.meta["parentheses"] = depth
+        return query
+
+    def _parse_ordered(self, parse_method: Any = None) -> exp.Ordered | None:
+        ordered = super()._parse_ordered(parse_method)
+        if ordered and self._tokens[self._index - 2].text.upper() == "NULLS":
+            ordered.meta["written"] = f"NULLS {self._prev.text.upper()}"
+        return ordered
+
+    def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+        window = super()._parse_window(this, alias)
+        if (
+            isinstance(window, exp.Window)
+            and window is not this
+            and window.args.get("alias")
+            and not alias
+            and not any(window.args.get(part) for part in ("partition_by", "order", "spec"))
+            and self._prev.token_type is TokenType.R_PAREN
+        ):
+            window.meta["written"] = "()"  # OVER (w), the same as OVER w
+        return window
+
+    def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+        if self._curr.token_type is not TokenType.VALUES or self._next.token_type in AFTER_A_NAME:
+            return None  # a column called values
+        self._advance()
+        rows = self._parse_csv(self._parse_disjunction)
+        return self.expression(exp.Values(expressions=rows, alias=self._parse_table_alias()))
+
+    def _values_to_select(self, values: exp.Values) -> exp.Select:
+        select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=values))
+        for key in exp.QUERY_MODIFIERS:
+            if modifier := values.args.get(key):
+                values.set(key, None)
+                select.set(key, modifier)
+        select.meta["written"] = "VALUES"
+        return select
+
+    def _parse_cte(self) -> exp.CTE | exp.FunctionSpecification | None:
+        following = [token.token_type for token in self._tokens[self._index + 1 : self._index + 3]]
+        if len(following) == 2 and following[0] is TokenType.L_PAREN and following[1] in _QUERY_BEGINS:
+            # WITH t (SELECT …), without AS
+            alias = exp.TableAlias(this=self._parse_id_var())
+            return self.expression(exp.CTE(this=self._parse_wrapped(self._parse_statement), alias=alias))
+        return super()._parse_cte()
+
+    def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
+        if not this:
+            return None
+        subquery = exp.Subquery(this=this, pivots=self._parse_pivots(), sample=self._parse_table_sample())
+        if parse_alias:
+            subquery.set("alias", self._parse_table_alias())
+        return self._written(subquery, "()")
+
+    def _parse_set_operations(self, this: exp.Expr | None) -> exp.Expr | None:
+        query = super()._parse_set_operations(this)
+        operation = query
+        while isinstance(operation, exp.SetOperation):
+            # INTERSECT binds tighter than UNION and EXCEPT; sqlglot puts it into parentheses the user did not write.
+            operand = operation.expression
+            if isinstance(operand, exp.Subquery) and not operand.meta.get("written"):
+                operand.meta["written"] = "implied"
+            operation = operation.this
+        return query
+
+    def _parse_join(
+        self,
+        skip_join_token: bool = False,
+        parse_bracket: bool = False,
+        alias_tokens: Collection[TokenType] | None = None,
+    ) -> exp.Join | None:
+        comma = self._curr.token_type is TokenType.COMMA
+        join = super()._parse_join(skip_join_token, parse_bracket, alias_tokens)
+        if join and comma:
+            join.set("kind", None)
+        elif join and not any(join.args.get(part) for part in ("method", "side", "kind", "on", "using")):
+            join.meta["written"] = "JOIN"  # not a comma
+        return join
