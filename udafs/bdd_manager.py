@@ -7,7 +7,8 @@ pure-Python manager gives the same answers, more slowly. The functions of a mana
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ class BddManager:
 
     Attributes:
         backend: `cudd` or `autoref`.
+        memory: bytes CUDD may take.
         variables: all variables, by level: the lowest first, as in a `NodeTable`.
     """
 
@@ -57,6 +59,7 @@ class BddManager:
 
         """
         self.backend = _choose(backend)
+        self.memory = memory
         self.variables = tuple(variables)
         if self.backend == "cudd":
             import dd.cudd  # noqa: PLC0415
@@ -89,6 +92,9 @@ class BddManager:
             table: any consistent table.
             variables: the variable of each of its levels, the lowest first, in the manager's order.
 
+        Raises:
+            LineageError: CUDD's memory is used up.
+
         """
         ite = self._bdd.ite
         refs = [self.false, self.true]
@@ -96,10 +102,11 @@ class BddManager:
         starts = table.starts.tolist()
         # Not find_or_add: dd hands complemented `high` edges on to CUDD, which must never see one. `ite` on a variable
         # above both children is a unique-table lookup too.
-        for level in range(table.nbits):
-            variable = self._bdd.var(variables[level])
-            part = slice(starts[level], starts[level + 1])
-            refs.extend([ite(variable, refs[h], refs[low]) for low, h in zip(lo[part], hi[part], strict=True)])
+        with self._memory_watched():
+            for level in range(table.nbits):
+                variable = self._bdd.var(variables[level])
+                part = slice(starts[level], starts[level + 1])
+                refs.extend([ite(variable, refs[h], refs[low]) for low, h in zip(lo[part], hi[part], strict=True)])
         return refs[table.root]
 
     def extract(self, function: Function, variables: Sequence[str]) -> NodeTable:
@@ -126,15 +133,17 @@ class BddManager:
 
     def exist(self, variables: Iterable[str], function: Function) -> Function:
         """∃ variables: function."""
-        return self._bdd.exist(set(variables), function)
+        with self._memory_watched():
+            return self._bdd.exist(set(variables), function)
 
     def and_exists(self, first: Function, second: Function, variables: Iterable[str]) -> Function:
         """∃ variables: first ∧ second, the relational product."""
-        if self.backend == "cudd":
-            import dd.cudd  # noqa: PLC0415
+        if self.backend == "autoref":
+            return self._bdd.exist(set(variables), first & second)
+        import dd.cudd  # noqa: PLC0415
 
+        with self._memory_watched():
             return dd.cudd.and_exists(first, second, set(variables))
-        return self._bdd.exist(set(variables), first & second)
 
     def rename(self, function: Function, names: dict[str, str]) -> Function:
         """The function with other variables."""
@@ -143,6 +152,19 @@ class BddManager:
     def cube(self, values: dict[str, bool]) -> Function:
         """The conjunction that fixes variables to values."""
         return self._bdd.cube(values)
+
+    @contextmanager
+    def _memory_watched(self) -> Iterator[None]:
+        """Turn the way in which dd says that CUDD has no memory left into an error that people understand."""
+        try:
+            yield
+        except ValueError as error:
+            if "NULL" not in str(error):
+                raise
+            raise LineageError(
+                f"the BDD manager has used up its {self.memory >> 20} MB",
+                instead="Ask about fewer rows at once, or give the manager more memory.",
+            ) from error
 
     def __len__(self) -> int:
         """Nodes alive in the manager."""

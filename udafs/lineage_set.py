@@ -77,7 +77,7 @@ class LineageSet:
         if tag == TAGS["set"]:
             return cls._of(delta.decode(body))
         if tag == TAGS["bdd"]:
-            return cls._of_table(robdd_bytes.decode(body))
+            return cls.from_table(robdd_bytes.decode(body))
         if tag == TAGS["roaring"]:
             return cls._of_containers(roaring.decode(body), value.size)
         raise varint.corrupt("tag", f"{tag:#04x} is none of {', '.join(f'{n:#04x} ({t})' for t, n in TAGS.items())}")
@@ -86,7 +86,7 @@ class LineageSet:
     def from_bdd(cls, function: Function, manager: BddManager, variables: Sequence[str] | None = None) -> Self:
         """The set of a function of `manager`, whose bit k is `variables[k]` (by default the manager's variables)."""
         variables = manager.variables if variables is None else variables
-        return cls._of_table(manager.extract(function, variables))
+        return cls.from_table(manager.extract(function, variables))
 
     @classmethod
     def _of(cls, ids: Ids) -> Self:
@@ -97,7 +97,8 @@ class LineageSet:
         return made
 
     @classmethod
-    def _of_table(cls, table: NodeTable) -> Self:
+    def from_table(cls, table: NodeTable) -> Self:
+        """The set of the codes of a roBDD of at most 63 variables."""
         made = cls.__new__(cls)
         highest = table.highest()
         made._table = table.with_bits(highest.bit_length() if highest else 0)
@@ -110,7 +111,7 @@ class LineageSet:
         if sum(each.cardinality for each in containers) <= 64 * size:
             return cls._of(roaring.listed(containers))
         first, last = (side.astype(np.uint64) for side in roaring.intervals(containers))
-        return cls._of_table(robdd_build.from_intervals(first, last, ID_BITS))
+        return cls.from_table(robdd_build.from_intervals(first, last, ID_BITS))
 
     # ------------------------------------------------------------ the two forms
 
@@ -155,9 +156,10 @@ class LineageSet:
         """
         variables = manager.variables if variables is None else variables
         try:
-            return manager.load(self.table().with_bits(len(variables)), variables)
+            table = self.table().with_bits(len(variables))
         except ValueError as error:
             raise LineageError(str(error), instead="Use a manager with more variables.") from error
+        return manager.load(table, variables)
 
     # ------------------------------------------------------------ bytes
 
@@ -248,6 +250,14 @@ class LineageSet:
     def __hash__(self) -> int:
         # The same whichever form the set is kept in: the size and the ends, which both forms give at once.
         return hash((self._size, self._end(0), self._end(-1)))
+
+    def below(self, limit: int) -> LineageSet:
+        """The ids smaller than `limit`."""
+        if self._size <= LISTABLE:
+            ids = self.ids()
+            return LineageSet._of(ids[: np.searchsorted(ids, min(limit, MAX_ID)) if limit <= MAX_ID else ids.size])
+        first, last = np.array([0], np.uint64), np.array([limit - 1], np.uint64)
+        return self & LineageSet.from_table(robdd_build.from_intervals(first[: limit > 0], last[: limit > 0], ID_BITS))
 
     # ------------------------------------------------------------ collection
 

@@ -91,6 +91,21 @@ class NodeTable:
             reference = int(self.hi[node] if code >> self.level(reference) & 1 else self.lo[node])
         return reference
 
+    def part(self, root: int, nbits: int) -> NodeTable:
+        """The table of one of the functions in this one, over the lowest `nbits` variables."""
+        used = np.zeros(2 + int(self.starts[nbits]), bool)
+        used[root] = True
+        for level in range(nbits - 1, -1, -1):
+            nodes = slice(int(self.starts[level]), int(self.starts[level + 1]))
+            here = used[2:][nodes]
+            used[self.lo[nodes][here]] = used[self.hi[nodes][here]] = True
+        used[:2] = True
+        reference = np.cumsum(used) - 1  # numbers stay in order, so the part is canonical as the whole is
+        kept = used[2:]
+        starts = np.append(0, np.cumsum(kept))[self.starts[: nbits + 1]]
+        lo, hi = (reference[side[: kept.size][kept]] for side in (self.lo, self.hi))
+        return NodeTable(starts, lo, hi, int(reference[root]))
+
     def count(self) -> int:
         """The number of codes, exact."""
         return self.counts()[self.root] << self.nbits - 1 - self.level(self.root)

@@ -201,6 +201,16 @@ TestAgainstSet = AgainstSet.TestCase
 TestAgainstSet.settings = settings(max_examples=25, stateful_step_count=20)
 
 
+@forms
+@given(ids=id_sets(), limit=st.one_of(row_ids, st.just(2**63)))
+def test_below(form: Form, ids: set[int], limit: int) -> None:
+    expected = {row_id for row_id in ids if row_id < limit}
+    assert set(form(ids).below(limit)) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lineage_set, "LISTABLE", -1)
+        assert set(form(ids).below(limit)) == expected
+
+
 # ---------------------------------------------------------------- what is refused
 
 

@@ -99,6 +99,9 @@ def test_relations_of_up_to_128_bits(case: tuple[list[tuple[int, int]], int, int
         cofactor = np.array([table.walk(u << lower_bits, lower_bits)])
         ids = [low for _, part in robdd_enumerate.blocks(table, cofactor, lower_bits) for low in part.tolist()]
         assert ids == [low for other, low in pairs if other == u]
+        part = table.part(int(cofactor[0]), lower_bits)
+        part.assert_consistent()
+        assert robdd_enumerate.codes(part).tolist() == ids
 
 
 @given(code_sets(most_bits=40), st.integers(0, 24))

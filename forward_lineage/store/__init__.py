@@ -1,0 +1,1 @@
+"""The lineage store: the lineage relations of saved results, kept on disk and asked in milliseconds."""
