@@ -1,0 +1,134 @@
+"""Somebody who types in every snippet of a page, one after another.
+
+The snippets of a page run in order, in an empty folder, with one namespace:
+
+- `python` runs with a Spark session called `spark`, as a notebook would have it;
+- `sql` runs in that session, `sql lineage` through `lineage.sql` of the `lineage` that the page has made before;
+- `bash` runs with the project's commands on the path; `make` and `pip` are checked, not run: the target has a rule, the
+  extra exists;
+- `json` is parsed; `text` and blocks without a language are not code;
+- a table or a `text` block directly behind a snippet is what the snippet shows;
+- a comment `<!-- setup` … `-->` holds Python that readers do not see, e.g. to write a file that a command reads; it
+  knows `folder`, the page's folder, and `tpch`, a folder of TPC-H tables at scale factor 0.01.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import sqlparse
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.conftest import REPOSITORY
+from tests.markdown_pages import Block
+
+LANGUAGES = {"python", "sql", "bash", "json", "text", ""}
+
+
+class Reader:
+    """Somebody who types in every snippet of a page, one after another."""
+
+    def __init__(self, page: str, spark: SparkSession, folder: Path, tpch: Path) -> None:
+        self.page = page
+        self.folder = folder
+        self.names: dict[str, Any] = {"__name__": "__main__", "spark": spark, "folder": folder, "tpch": tpch}
+
+    def read(self, blocks: list[Block]) -> None:
+        shown: str | None = None  # what the block before printed
+        for block in blocks:
+            where = f"{self.page}, line {block.line}"
+            if block.kind == "setup":
+                self._python(block)
+            elif block.kind == "table" and shown is not None:
+                assert _sorted(block.cells()) == _sorted(_shown_cells(shown)), where
+            elif block.kind == "code" and block.language == "text" and shown is not None:
+                assert block.text.split() == shown.split(), where
+            shown = self._run(block, where) if block.kind == "code" else None
+
+    def _run(self, block: Block, where: str) -> str | None:
+        assert block.language in LANGUAGES, f"{where}: no rule for {block.language!r}"
+        if block.language == "python":
+            return self._python(block)
+        if block.language == "sql":
+            return self._sql(block, where)
+        if block.language == "bash":
+            return "".join(self._command(command, where) for command in block.commands())
+        if block.language == "json":
+            json.loads(block.text)
+        return None
+
+    def _python(self, block: Block) -> str:
+        # Line breaks in front make Python count lines as the page does.
+        code = compile("\n" * (block.line - 1) + block.text, self.page, "exec")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, self.names)
+        return printed.getvalue()
+
+    def _sql(self, block: Block, where: str) -> str:
+        traced = block.info.split()[1:] == ["lineage"]
+        assert traced or block.info == "sql", f"{where}: no rule for {block.info!r}"
+        run = self.names["lineage"].sql if traced else self.names["spark"].sql
+        printed = io.StringIO()
+        for statement in sqlparse.split(block.text, strip_semicolon=True):
+            result: DataFrame = run(statement)
+            with contextlib.redirect_stdout(printed):
+                result.show(100, truncate=False)
+        return printed.getvalue()
+
+    def _command(self, command: str, where: str) -> str:
+        words = shlex.split(command, comments=True)
+        if words[0] == "make":
+            _check_make(words, where)
+            return ""
+        if words[0] == "pip":
+            _check_pip(words, where)
+            return ""
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path, "PYSPARK_PYTHON": sys.executable}
+        done = subprocess.run(
+            ["bash", "-ec", command], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def _check_make(words: list[str], where: str) -> None:
+    rules = set(re.findall(r"^([\w-]+):(?!=)", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+    settings = set(re.findall(r"^(\w+)\s*\?=", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+    for word in words[1:]:
+        name, is_setting, _ = word.partition("=")
+        assert name in (settings if is_setting else rules), f"{where}: the Makefile has no {name}"
+
+
+def _check_pip(words: list[str], where: str) -> None:
+    assert words[1] == "install", where
+    metadata = importlib.metadata.metadata("forward_lineage")
+    for word in words[2:]:
+        if word in {"-e", "--editable"}:
+            continue
+        match = re.fullmatch(r"(?:forward_lineage|\.)(?:\[(?P<extras>[\w,]+)\])?", word)
+        assert match, f"{where}: {word} is not this project"
+        for extra in (match["extras"] or "").split(","):
+            assert not extra or extra in metadata.get_all("Provides-Extra", []), f"{where}: there is no extra {extra}"
+
+
+def _shown_cells(shown: str) -> list[list[str]]:
+    """Return the cells of what `DataFrame.show()` printed, header first."""
+    lines = [line for line in shown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def _sorted(cells: list[list[str]]) -> list[list[str]]:
+    """Order the rows below the header: a query without ORDER BY promises none."""
+    return [*cells[:1], *sorted(cells[1:])]

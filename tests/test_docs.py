@@ -1,0 +1,49 @@
+"""Every snippet of README.md and docs/ runs and shows what the page says; `tests/page_reader.py` has the rules."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conftest import REPOSITORY
+from tests.markdown_pages import blocks_of, links_of
+from tests.page_reader import Reader
+
+PAGES = [
+    REPOSITORY / "README.md",
+    *sorted((REPOSITORY / "docs").glob("*.md")),
+    REPOSITORY / "tpch_queries" / "README.md",
+    REPOSITORY / "walmart_demo" / "README.md",
+    REPOSITORY / "udafs" / "FORMAT.md",
+]
+
+
+def title(page: Path) -> str:
+    return page.relative_to(REPOSITORY).as_posix()
+
+
+def starts_processes(page: Path) -> bool:
+    """Say whether the snippets start programs, Java ones above all: such pages are slow."""
+    shell = [block for block in blocks_of(page.read_text()) if block.language == "bash"]
+    programs = {shlex.split(command)[0] for block in shell for command in block.commands()}
+    return not programs <= {"make", "pip"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if starts_processes(page) else [], id=title(page)) for page in PAGES],
+)
+def test_snippets(page: Path, spark: SparkSession, tpch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORWARD_LINEAGE_HOME", raising=False)
+    monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tpch.parent.parent))
+    Reader(title(page), spark.newSession(), tmp_path, tpch).read(blocks_of(page.read_text()))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=title)
+def test_links(page: Path) -> None:
+    missing = [target for target in links_of(page.read_text()) if not (page.parent / target).exists()]
+    assert not missing
