@@ -136,11 +136,16 @@ object Registry {
         |""".stripMargin))
 
   /** Registers every function in a running session; harmless when done before. */
-  def attach(session: SparkSession): Unit =
+  def attach(session: SparkSession): Unit = {
     for (function <- functions)
       session.sessionState.functionRegistry.registerFunction(function.identifier, function.info, function.builder)
+    val strategies = session.experimental.extraStrategies
+    if (!strategies.contains(LineageAggregation)) session.experimental.extraStrategies = LineageAggregation +: strategies
+  }
 
-  def inject(extensions: SparkSessionExtensions): Unit =
+  def inject(extensions: SparkSessionExtensions): Unit = {
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
+    extensions.injectPlannerStrategy(_ => LineageAggregation)
+  }
 }

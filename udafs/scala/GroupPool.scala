@@ -1,0 +1,270 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.function.{LongBinaryOperator, ToLongBiFunction}
+
+import org.apache.spark.TaskContext
+
+/**
+ * The sets of all groups of one aggregation in one task. A group is a `handle`, a plain long, so that it fits into the fixed-width
+ * buffer of Spark's fast hash aggregation:
+ *
+ *   -1             the empty set
+ *   id >= 0        {id}: a group of one row costs nothing here
+ *   -2 - address   a block of the arena: a header, then the ids
+ *   `Large` - i    the i-th `IdBuffer`, for groups that outgrow the largest block
+ *
+ * Adding to a set may move it and returns its new handle. Blocks hold 4 << k longs, and those that are outgrown are used again.
+ */
+final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang.Long, Array[Byte]] {
+  import GroupPool._
+
+  private var pages = new Array[Array[Long]](16)
+  private var top = 0L // first address never used
+  private val free = Array.fill(Classes)(-1L)
+  private val large = new java.util.ArrayList[IdBuffer]
+  private val scratch = new ScratchIds
+
+  /** Adds an id. */
+  override def applyAsLong(handle: Long, id: Long): Long = {
+    if (id < 0) LineageErrors.negativeId(id)
+    if (handle == Empty) id
+    else if (handle >= 0) if (handle == id) handle else pair(handle, id)
+    else if (handle > Large) append(handle, id)
+    else {
+      large.get((Large - handle).toInt).add(id)
+      handle
+    }
+  }
+
+  /** Adds all ids of a lineage value. */
+  override def applyAsLong(handle: java.lang.Long, value: Array[Byte]): Long = {
+    val sink = new HandleSink(handle)
+    LineageValues.decode(value, sink)
+    sink.handle
+  }
+
+  private final class HandleSink(var handle: Long) extends IdSink {
+    override def add(id: Long): Unit = handle = applyAsLong(handle, id)
+    override def addRun(from: Long, last: Long): Unit =
+      if (handle <= Large) large.get((Large - handle).toInt).addRun(from, last) else super.addRun(from, last)
+    override def addWord(base: Long, word: Long): Unit =
+      if (handle <= Large) large.get((Large - handle).toInt).addWord(base, word) else super.addWord(base, word)
+    override def addBitmap(key: Long, words: Array[Long]): Unit = {
+      if (handle > Large) handle = enlarge(handle)
+      large.get((Large - handle).toInt).addBitmap(key, words)
+    }
+  }
+
+  /** Union of two groups; the first one's handle is spent. */
+  def merge(a: Long, b: Long): Long =
+    if (b == Empty) a
+    else if (a == Empty) b
+    else if (b >= 0) applyAsLong(a, b)
+    else if (b > Large) {
+      val address = -2 - b
+      val page = pages((address >>> PageBits).toInt)
+      val at = (address & PageMask).toInt
+      var handle = a
+      var i = at + 1
+      val end = at + size(page(at))
+      while (i <= end) {
+        handle = applyAsLong(handle, page(i))
+        i += 1
+      }
+      handle
+    } else {
+      val handle = if (a > Large) enlarge(a) else a
+      large.get((Large - handle).toInt).addAll(large.get((Large - b).toInt))
+      handle
+    }
+
+  private def pair(a: Long, b: Long): Long = {
+    val address = allocate(0)
+    val page = pages((address >>> PageBits).toInt)
+    val at = (address & PageMask).toInt
+    page(at) = header(2, 0, unsorted = b < a)
+    page(at + 1) = a
+    page(at + 2) = b
+    -2 - address
+  }
+
+  private def append(handle: Long, id: Long): Long = {
+    val address = -2 - handle
+    val page = pages((address >>> PageBits).toInt)
+    val at = (address & PageMask).toInt
+    var head = page(at)
+    val n = size(head)
+    val last = page(at + n)
+    if (id == last) return handle
+    if (id < last) head |= Unsorted
+    if (n < capacity(classOf(head))) {
+      page(at + n + 1) = id
+      page(at) = head + 1
+      handle
+    } else {
+      page(at) = head
+      applyAsLong(makeRoom(address), id)
+    }
+  }
+
+  /** A full block: without its duplicates when they are half of it, else in the next size. */
+  private def makeRoom(address: Long): Long = {
+    val page = pages((address >>> PageBits).toInt)
+    val at = (address & PageMask).toInt
+    val n = settle(page, at)
+    val k = classOf(page(at))
+    if (n <= capacity(k) / 2) -2 - address
+    else if (k + 1 == Classes) enlarge(-2 - address)
+    else {
+      val to = allocate(k + 1)
+      val toPage = pages((to >>> PageBits).toInt)
+      val toAt = (to & PageMask).toInt
+      System.arraycopy(page, at, toPage, toAt, n + 1)
+      toPage(toAt) = header(n, k + 1, unsorted = false)
+      release(address, k)
+      -2 - to
+    }
+  }
+
+  /** Moves a group into an `IdBuffer`. */
+  private def enlarge(handle: Long): Long = {
+    val buffer = new IdBuffer
+    if (handle >= 0) buffer.add(handle)
+    else if (handle != Empty) {
+      val address = -2 - handle
+      val page = pages((address >>> PageBits).toInt)
+      val at = (address & PageMask).toInt
+      var i = at + 1
+      val end = at + size(page(at))
+      while (i <= end) {
+        buffer.add(page(i))
+        i += 1
+      }
+      release(address, classOf(page(at)))
+    }
+    large.add(buffer)
+    Large - (large.size - 1)
+  }
+
+  /** Sorts a block and drops duplicates; returns its size. */
+  private def settle(page: Array[Long], at: Int): Int = {
+    val head = page(at)
+    val n = size(head)
+    if ((head & Unsorted) == 0) return n
+    java.util.Arrays.sort(page, at + 1, at + n + 1)
+    var kept = 1
+    var i = 1
+    while (i < n) {
+      if (page(at + 1 + i) != page(at + kept)) {
+        page(at + 1 + kept) = page(at + 1 + i)
+        kept += 1
+      }
+      i += 1
+    }
+    page(at) = header(kept, classOf(head), unsorted = false)
+    kept
+  }
+
+  private def allocate(k: Int): Long = {
+    val recycled = free(k)
+    if (recycled >= 0) {
+      free(k) = pages((recycled >>> PageBits).toInt)((recycled & PageMask).toInt)
+      return recycled
+    }
+    val longs = 4 << k
+    if ((top & PageMask) == 0 || (top & PageMask) + longs > PageSize) top = newPage()
+    val address = top
+    top += longs
+    address
+  }
+
+  private def newPage(): Long = {
+    val index = ((top + PageMask) >>> PageBits).toInt
+    if (index == pages.length) pages = java.util.Arrays.copyOf(pages, 2 * index)
+    pages(index) = new Array[Long](PageSize)
+    index.toLong << PageBits
+  }
+
+  private def release(address: Long, k: Int): Unit = {
+    pages((address >>> PageBits).toInt)((address & PageMask).toInt) = free(k)
+    free(k) = address
+  }
+
+  /** The group's set, ascending; good until the next call. */
+  private def source(handle: Long): IdSource =
+    if (handle == Empty) scratch.set(null, 0, 0)
+    else if (handle >= 0) scratch.single(handle)
+    else if (handle > Large) {
+      val address = -2 - handle
+      val page = pages((address >>> PageBits).toInt)
+      val at = (address & PageMask).toInt
+      scratch.set(page, at + 1, settle(page, at))
+    } else {
+      val buffer = large.get((Large - handle).toInt)
+      buffer.settle()
+      buffer
+    }
+
+  /** What the group's rows travel as to the final aggregation. */
+  def partial(handle: Long): Array[Byte] = source(handle) match {
+    case buffer: IdBuffer if buffer.hasBitmaps => RoaringCodec.encode(buffer, RoaringCodec.plan(buffer))
+    case ids => Encoding.encode(ids, Encoding.Set)
+  }
+
+  def result(handle: Long, setting: Int): Array[Byte] = Encoding.encode(source(handle), setting)
+}
+
+object GroupPool {
+  val Empty: Long = -1L
+  private val Large = Long.MinValue / 2
+  private val Classes = 9 // blocks of 4 .. 1024 longs
+  private val PageBits = 15
+  private val PageSize = 1 << PageBits
+  private val PageMask = PageSize - 1L
+  private val Unsorted = 1L << 40
+
+  private def header(n: Int, k: Int, unsorted: Boolean): Long = n | k.toLong << 32 | (if (unsorted) Unsorted else 0L)
+  private def size(header: Long): Int = header.toInt
+  private def classOf(header: Long): Int = (header >>> 32).toInt & 0xff
+  private def capacity(k: Int): Int = (4 << k) - 1
+
+  private val pools = new ConcurrentHashMap[(Long, Long), GroupPool]
+
+  /** The pool of aggregation `key` in the running task. */
+  def of(key: Long): GroupPool = {
+    val task = TaskContext.get()
+    val name = (task.taskAttemptId(), key)
+    var pool = pools.get(name)
+    if (pool == null) {
+      pool = new GroupPool
+      pools.put(name, pool)
+      task.addTaskCompletionListener[Unit](_ => pools.remove(name))
+    }
+    pool
+  }
+}
+
+/** A slice of an array as a source, used again and again. */
+private final class ScratchIds extends IdSource {
+  private val one = new Array[Long](1)
+  private var ids: Array[Long] = _
+  private var from = 0
+  private var n = 0
+
+  def set(array: Array[Long], start: Int, size: Int): ScratchIds = {
+    ids = array
+    from = start
+    n = size
+    this
+  }
+
+  def single(id: Long): ScratchIds = {
+    one(0) = id
+    set(one, 0, 1)
+  }
+
+  override def count: Long = n
+  override def largest: Long = ids(from + n - 1)
+  override def foreach(consumer: IdConsumer): Unit = if (n > 0) consumer.accept(ids, from, from + n)
+}
