@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,50 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
     Raises:
         LineageError: the name means another table now, or a file has changed, is missing or is new; the message names
-        the
-            table, the file and `lineage.refresh`.
+            the table, the file and the remedy.
 
     """
-    if manifest.provider in BY_POSITION or manifest.provider == "result":
+    name = manifest.name
+    if manifest.provider in BY_POSITION:
         check_files(manifest, current_files(manifest))
         _check_name(spark, manifest)
-        _check_source_of_copy(manifest)
+        copied = source_files(manifest)
+        if copied and (change := _first_change(copied, _source_now(manifest, copied))):
+            raise LineageError(
+                f"table {name} is a copy of files that have changed: {change}",
+                instead=f'Register "{name}" again; its rows then get new ids.',
+            )
         return
     _check_name(spark, manifest)
     # Of registered files the manifest describes the relation, not the view that gives it its name.
-    frame = open_table(spark, manifest.name) if manifest.view is None else open_relation(spark, manifest.relation)
+    frame = open_table(spark, name) if manifest.view is None else open_relation(spark, manifest.relation)
     if manifest.columns != columns_of(frame):
         raise _other_table(manifest, _column_change(manifest.columns, columns_of(frame)))
     if manifest.source.get("fingerprint") != fingerprint(frame):
         raise _other_table(manifest, "it is defined in another way now")
-    if manifest.files:
-        check_files(manifest, list(input_files(frame)))
+    if manifest.provider == "dictionary":
+        check_files(manifest, current_files(manifest))
+        looked_up = source_files(manifest)
+        if looked_up and (change := _first_change(looked_up, input_files(frame))):
+            raise LineageError(
+                f"table {name} is not in step with its dictionary: {change}",
+                instead=f'Call lineage.refresh("{name}").',
+            )
+    elif manifest.files:
+        check_files(manifest, input_files(frame))
+
+
+def _source_now(manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
+    """List what a copy was made from: a folder shows new files too."""
+    folder = Path(manifest.source.get("path", ""))
+    if manifest.source.get("path") and folder.is_dir():
+        return list_files(folder)
+    return stat_files(file.path for file in copied)
+
+
+def source_files(manifest: Manifest) -> list[DataFile]:
+    """Return the files that a copy or a dictionary was made from, as they were then."""
+    return [DataFile(**file) for file in manifest.source.get("files", ())]
 
 
 def current_files(manifest: Manifest) -> list[DataFile]:
@@ -59,23 +86,31 @@ def current_files(manifest: Manifest) -> list[DataFile]:
     return list_files(path)
 
 
-def check_files(manifest: Manifest, found: list[DataFile]) -> None:
+def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
     """Compare a listing with the manifest's.
 
     Raises:
         LineageError: they differ; the message names one file, and how it differs.
 
     """
-    then = {file.path: file for file in manifest.files}
+    if change := _first_change(manifest.files, found):
+        since = f"since version {manifest.version} was registered"
+        raise LineageError(
+            f"the ids of table {manifest.name} no longer hold: {change} {since}",
+            instead=f'Call lineage.refresh("{manifest.name}").',
+        )
+
+
+def _first_change(then: Sequence[DataFile], found: Sequence[DataFile]) -> str | None:
+    """Say which file differs first, and how."""
     now = {file.path: file for file in found}
-    for path, file in then.items():
-        if path not in now:
-            raise _broken(manifest, path, "is missing")
-        if not still_the_same(file, now[path]):
-            raise _broken(manifest, path, _how(file, now[path]))
-    for path in now:
-        if path not in then:
-            raise _broken(manifest, path, "is new")
+    for file in then:
+        if file.path not in now:
+            return f"{file.path} is missing"
+        if not still_the_same(file, now[file.path]):
+            return f"{file.path} {_how(file, now[file.path])}"
+    known = {file.path for file in then}
+    return next((f"{file.path} is new" for file in found if file.path not in known), None)
 
 
 def still_the_same(then: DataFile, now: DataFile) -> bool:
@@ -86,22 +121,11 @@ def still_the_same(then: DataFile, now: DataFile) -> bool:
     """
     if then.same_place_and_time(now):
         return True
-    if (then.size, then.modified) != (now.size, now.modified) or not then.footer:
+    if (then.size, then.modified) != (now.size, now.modified):
         return False
+    if not then.footer:  # of other formats the footer is not known; sizes and times must do
+        return True
     return read_footers([now])[0].footer == then.footer
-
-
-def _check_source_of_copy(manifest: Manifest) -> None:
-    """A copy is good for as long as the files it was made from stay; of other sources nothing is known."""
-    for then in manifest.source.get("files", ()):
-        file = DataFile(**then)
-        now = stat_files([file.path])
-        if not now or (now[0].size, now[0].modified) != (file.size, file.modified):
-            how = _how(file, now[0]) if now else "is missing"
-            raise LineageError(
-                f"table {manifest.name} is a copy of files that have changed: {file.path} {how}",
-                instead=f'Register "{manifest.name}" again; its rows then get new ids.',
-            )
 
 
 def _how(then: DataFile, now: DataFile) -> str:
@@ -110,14 +134,6 @@ def _how(then: DataFile, now: DataFile) -> str:
     if now.size > then.size:
         return f"has grown from {then.size} to {now.size} bytes"
     return "was written again" if now.modified != then.modified else "is another file under the same name"
-
-
-def _broken(manifest: Manifest, path: str, how: str) -> LineageError:
-    since = f"since version {manifest.version} was registered"
-    return LineageError(
-        f"the ids of table {manifest.name} no longer hold: {path} {how} {since}",
-        instead=f'Call lineage.refresh("{manifest.name}").',
-    )
 
 
 def _other_table(manifest: Manifest, how: str) -> LineageError:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from udafs.errors import LineageError
 
-_HIDDEN = (".", "_")  # Spark reads neither; a partition folder `_year=2024` it does read
+_HIDDEN = (".", "_")  # names of files that Spark does not read
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _walk(folder: Path) -> Iterable[DataFile]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
-                if not entry.name.startswith(_HIDDEN) or (entry.name.startswith("_") and "=" in entry.name):
+                if "=" in entry.name and not entry.name.startswith("."):  # a partition; Spark passes others over
                     yield from _walk(Path(entry.path))
             elif not entry.name.startswith(_HIDDEN) and not entry.name.endswith("._COPYING_"):
                 yield _stat(Path(entry.path))

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
 from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, with_offsets
+from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.position import ROW_ID
 from forward_lineage.row_ids.spark_tables import (
@@ -68,9 +69,9 @@ def from_columns(
     if before is not None:
         old = open_relation(spark, data_source("parquet", before))
         keys = keys.join(old, names, "left_anti")
-    keys.orderBy(*[quoted(column) for column in names]).write.option("compression", "zstd").parquet(str(folder / "new"))
+    keys.orderBy(*[quoted(column) for column in names]).write.option("compression", "zstd").parquet(str(folder))
+    added, next_id = with_offsets(read_footers(list_files(folder)), next_id)
     kept = _linked(last, folder) if last is not None and before is not None else []
-    added, next_id = with_offsets(read_footers(list_files(folder / "new")), next_id)
     identity = full_name(spark, name)
     table = identity or quoted_name(name)
     return Manifest(
@@ -112,10 +113,10 @@ def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> N
     assert found is not None
     what = f"key {', '.join(names)} of {name}"
     if found.nulls:
-        raise LineageError(f"{what} is NULL in {found.nulls} rows", instead="A key has no NULLs; use other columns.")
+        raise LineageError(f"{what} is NULL in {rows(found.nulls)}", instead="A key has no NULLs; use other columns.")
     if found.repeats:
         raise LineageError(
-            f"{what} is not unique: {found.repeats} rows repeat a value, e.g. {found.repeated}",
+            f"{what} is not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}",
             instead="Add a column, or use order_by= for a copy whose rows are numbered.",
         )
 
@@ -158,8 +159,7 @@ def _linked(last: Manifest, folder: Path) -> list[DataFile]:
     """Take the files of the dictionary before into the new folder, as hard links: same bytes, same time, same ids."""
     kept = []
     for number, file in enumerate(last.files):
-        path = folder / f"kept-{last.version}" / f"{number:05d}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = folder / f"kept-{last.version}-{number:05d}.parquet"
         os.link(file.path, path)
         kept.append(DataFile(str(path), file.size, file.modified, file.inode, file.rows, file.footer, file.offset))
     return kept

@@ -139,17 +139,18 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
     ).first()
     assert found is not None
     if found.nulls:
-        raise LineageError(f"{what} is NULL in {_rows(found.nulls)}", instead=_OTHER_IDS)
+        raise LineageError(f"{what} is NULL in {rows(found.nulls)}", instead=_OTHER_IDS)
     if found.negatives:
-        raise LineageError(f"{what} is negative in {_rows(found.negatives)}, e.g. {found.smallest}", instead=_OTHER_IDS)
+        raise LineageError(f"{what} is negative in {rows(found.negatives)}, e.g. {found.smallest}", instead=_OTHER_IDS)
     if found.repeats:
         raise LineageError(
-            f"{what} is not unique: {_rows(found.repeats)} repeat a value, e.g. {found.repeated}", instead=_OTHER_IDS
+            f"{what} is not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}", instead=_OTHER_IDS
         )
 
 
 _OTHER_IDS = "Use another key, several columns (key=[…]), or path= for ids by position."
 
 
-def _rows(count: int) -> str:
+def rows(count: int) -> str:
+    """Write a number of rows."""
     return f"{count} row" if count == 1 else f"{count} rows"

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forward_lineage.store import pairs_relation
+from forward_lineage.store import runs_relation
 from forward_lineage.store.bdd_relation import BddRelation
-from forward_lineage.store.pairs_relation import PairsRelation
 from forward_lineage.store.relation import Relation, sorted_pairs
+from forward_lineage.store.runs_relation import RunsRelation
 from udafs.bdd_manager import available_backends
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
-FORMS = ("pairs", *available_backends())
+FORMS = ("runs", *available_backends())
 Pairs = set[tuple[int, int]]
 
 numbers = st.one_of(
@@ -36,8 +36,8 @@ def relations(draw: st.DrawFn) -> Pairs:
 
 def made(pairs: Pairs, form: str) -> Relation:
     rows, ids = [row for row, _ in pairs], [row_id for _, row_id in pairs]
-    if form == "pairs":
-        return PairsRelation.from_pairs(rows, ids)
+    if form == "runs":
+        return RunsRelation.from_pairs(rows, ids)
     return BddRelation.from_pairs(rows, ids, backend=form)  # type: ignore[arg-type]
 
 
@@ -79,26 +79,26 @@ def test_compose(first: str, second: str, upper: Pairs, lower: Pairs) -> None:
 
 
 @given(relations(), relations())
-def test_a_product_too_large_for_pairs(upper: Pairs, lower: Pairs) -> None:
+def test_a_product_too_large_to_join(upper: Pairs, lower: Pairs) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs_relation, "MOST_JOINED", 0)
-        product = made(upper, "pairs").compose(made(lower, "pairs"))
+        patch.setattr(runs_relation, "MOST_JOINED", 0)
+        product = made(upper, "runs").compose(made(lower, "runs"))
     assert as_set(product) == {(row, row_id) for row, m in upper for other, row_id in lower if m == other}
 
 
 @settings(max_examples=25)
 @given(relations(), relations(), relations())
 def test_composition_is_associative(a: Pairs, b: Pairs, c: Pairs) -> None:
-    x, y, z = made(a, FORMS[1]), made(b, "pairs"), made(c, FORMS[-1])
+    x, y, z = made(a, FORMS[1]), made(b, "runs"), made(c, FORMS[-1])
     assert x.compose(y).compose(z) == x.compose(y.compose(z))
 
 
 @forms
 def test_the_forms_are_equal(form: str) -> None:
     pairs = {(row, row_id) for row in range(5) for row_id in range(row, 30)}
-    assert made(pairs, form) == made(pairs, "pairs")
-    assert made(pairs, form) != made(pairs - {(0, 0)}, "pairs")
-    assert made(set(), form) == made(set(), "pairs")
+    assert made(pairs, form) == made(pairs, "runs")
+    assert made(pairs, form) != made(pairs - {(0, 0)}, "runs")
+    assert made(set(), form) == made(set(), "runs")
 
 
 @pytest.mark.parametrize(
