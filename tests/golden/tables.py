@@ -1,0 +1,81 @@
+"""The tables of the golden fixtures: the paper's three, and small ones with NULLs, duplicates and no rows.
+
+Ids of different tables do not overlap where the paper leaves us the choice, so that a lineage in a wrong field is seen at once.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.catalog import Catalog
+from forward_lineage.spark_names import quoted_name
+
+# name → (columns, key, rows of VALUES); None: no rows
+_TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
+    # [Zhang 2007, Tables 1-3]
+    "store": (
+        ("s_id", "s_name", "city", "state"),
+        "s_id",
+        """(1, 'Target', 'Palo Alto', 'CA'), (2, 'Target', 'Albany', 'NY'),
+           (3, 'Macy''s', 'San Francisco', 'CA'), (4, 'Macy''s', 'New York City', 'NY')""",
+    ),
+    "item": (
+        ("i_id", "i_name", "category"),
+        "i_id",
+        """(1, 'binder', 'stationery'), (2, 'pencil', 'stationery'), (3, 'shirt', 'clothing'),
+           (4, 'pants', 'clothing'), (5, 'pot', 'kitchenware')""",
+    ),
+    "sales": (
+        ("t_id", "s_id", "i_id", "price", "num"),
+        "t_id",
+        """(1, 1, 1, 4, 1000), (2, 1, 2, 1, 3000), (3, 1, 4, 30, 600), (4, 2, 1, 5, 800), (5, 2, 2, 2, 2000),
+           (6, 2, 4, 35, 800), (7, 3, 3, 45, 1500), (8, 3, 4, 60, 600), (9, 4, 3, 50, 2100), (10, 4, 4, 70, 1200),
+           (11, 4, 5, 30, 200)""",
+    ),
+    # duplicates and NULLs on both sides of every join
+    "t": (
+        ("id", "k", "v"),
+        "id",
+        "(1, 'a', 1), (2, 'a', 1), (3, 'b', NULL), (4, NULL, 2), (5, NULL, 2), (6, 'c', 3)",
+    ),
+    "u": (
+        ("uid", "k", "w"),
+        "uid",
+        "(11, 'a', 10), (12, 'b', 20), (13, 'b', NULL), (14, NULL, 30), (15, 'd', 40)",
+    ),
+    "nothing": (("nid", "k", "v"), "nid", None),
+    "basket": (
+        ("bid", "tags", "size"),
+        "bid",
+        """(21, array('x', 'y'), named_struct('h', 1, 'w', 2)), (22, array('x'), named_struct('h', 3, 'w', 4)),
+           (23, CAST(array() AS ARRAY<STRING>), NULL), (24, NULL, NULL)""",
+    ),
+    "größe": (("nr", "select", "a.b", "naïve Spalte"), "nr", "(31, 'x', 1, true), (32, 'y', 2, false)"),
+    # a table of the session's catalog, called by one, two or three parts
+    "spark_catalog.default.region": (("r_id", "r_name"), "r_id", "(41, 'north'), (42, 'south')"),
+}
+_EMPTY = "SELECT CAST(NULL AS INT) AS nid, CAST(NULL AS STRING) AS k, CAST(NULL AS INT) AS v WHERE false"
+
+
+def catalog() -> Catalog:
+    """What the rewrites know of the tables."""
+    known = Catalog()
+    for name, (columns, key, _) in _TABLES.items():
+        known.register(name, columns, key=key)
+    return known
+
+
+def create(spark: SparkSession) -> None:
+    """Make the tables in a session: temporary views, and one table of the catalog."""
+    for name, (columns, _, rows) in _TABLES.items():
+        listed = ", ".join(f"`{column}`" for column in columns)
+        select = _EMPTY if rows is None else f"SELECT * FROM VALUES {rows} AS made({listed})"
+        what = "TABLE" if "." in name else "OR REPLACE TEMPORARY VIEW"
+        spark.sql(f"CREATE {what} {quoted_name(name)} AS {select}")
+
+
+def drop(spark: SparkSession) -> None:
+    """Drop the table of the catalog; the views go with their session."""
+    for name in _TABLES:
+        if "." in name:
+            spark.sql(f"DROP TABLE {quoted_name(name)}")

@@ -1,0 +1,62 @@
+"""Every case of `fixtures/`: the rewritten text, and what it does in Spark."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage.frontend import RewrittenStatement
+from tests.golden import execution
+from tests.golden.cases import SEMANTICS, Case, one_line, read_all
+from tests.golden.tables import catalog
+from udafs.errors import LineageError
+
+CASES = list(read_all())
+CATALOG = catalog()
+TEXTS = [pytest.param(case, id=case.name) for case in CASES if case.bug is None]
+RUNS = [
+    pytest.param(case, id=case.name, marks=[pytest.mark.xfail(reason=case.bug)] if case.bug else [])
+    for case in CASES
+    if case.rows or case.bug
+]
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_text(case: Case) -> None:
+    for semantics in SEMANTICS:
+        found = execution.rewritten(case, semantics, CATALOG)
+        if semantics in case.refused:
+            assert isinstance(found, LineageError), f"{semantics}: not refused but rewritten"
+            assert str(found) == case.refused[semantics]
+        elif isinstance(found, LineageError):
+            raise found
+        else:
+            assert one_line(found.sql) == case.rewritten.get(semantics), semantics
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_rows(case: Case, golden: SparkSession) -> None:
+    statements = {semantics: _statement(case, semantics) for semantics in case.rows}
+    plain = execution.run(golden, next(iter(statements.values())).user_sql, case.args)
+    plain_rows = [values for values, _ in execution.rows(plain, traced=False)]
+    known: dict[str, list[str]] = {}
+    for semantics, statement in statements.items():
+        if statement.sql not in known:
+            frame = execution.run(golden, statement.sql, case.args)
+            traced = bool(statement.tables)
+            assert execution.columns(frame, traced) == execution.columns(plain, traced=False)
+            rows = execution.rows(frame, traced)
+            assert _ordered([values for values, _ in rows], case) == _ordered(plain_rows, case)
+            known[statement.sql] = execution.as_lines(rows)
+        assert _ordered(known[statement.sql], case) == _ordered(case.rows[semantics], case), semantics
+
+
+def _statement(case: Case, semantics: str) -> RewrittenStatement:
+    found = execution.rewritten(case, semantics, CATALOG)
+    if isinstance(found, LineageError):
+        raise found
+    return found
+
+
+def _ordered(lines: list[str], case: Case) -> list[str]:
+    return lines if case.in_order else sorted(lines)
