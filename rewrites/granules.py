@@ -100,11 +100,10 @@ def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse:
 
 def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> dict[str, list[BaseTable]]:
     """Return name or alias, lower case → the registered tables that the statement reads under it, anywhere."""
-    ctes = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     used: dict[str, list[BaseTable]] = {}
     for node in query.find_all(exp.Table):
         parts = [part.name for part in node.parts]
-        if len(parts) == 1 and parts[0].lower() in ctes:
+        if len(parts) == 1 and _means_cte(node):
             continue
         table = tables.find(parts)
         if isinstance(table, View):
@@ -114,6 +113,25 @@ def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> dict[str, lis
             for called in {table.name.lower(), parts[-1].lower(), node.alias_or_name.lower()}:
                 _note(used, called, [table])
     return used
+
+
+def _means_cte(node: exp.Table) -> bool:
+    """Say whether a WITH clause around a table's name binds it.
+
+    A CTE sees only those before it: in `WITH t AS (SELECT … FROM t)` the inner name is the table's.
+    """
+    inside: exp.Expr = node
+    around = node.parent
+    while around is not None:
+        if isinstance(around, exp.With):
+            bound = around.expressions[: inside.index]
+        else:
+            clause = around.args.get("with_")
+            bound = clause.expressions if clause is not None and clause is not inside else []
+        if any(cte.alias.lower() == node.name.lower() for cte in bound):
+            return True
+        inside, around = around, around.parent
+    return False
 
 
 def _note(used: dict[str, list[BaseTable]], called: str, tables: list[BaseTable]) -> None:

@@ -199,7 +199,10 @@ def _parenthesised_join(node: exp.Subquery, block: Block) -> None:
 def _lateral(node: exp.Lateral, block: Block) -> None:
     """`LATERAL (SELECT …)` sees the relations before it; `LATERAL explode(…)` makes rows of the row before it."""
     if isinstance(node.this, exp.Subquery):
-        block.scope.relations.append(_derived_table(node, block, block.env.inside(block.scope)))
+        relation = _derived_table(node, block, block.env.inside(block.scope))
+        # For a row that finds nothing Spark makes the aggregates NULL, dlunion's empty set included.
+        relation.nullable = True
+        block.scope.relations.append(relation)
     else:
         block.scope.relations.append(lateral_views.relation(node, block))
 

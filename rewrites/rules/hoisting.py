@@ -105,6 +105,7 @@ def _lateral(one_row: exp.Select, block: Block) -> Lineage:
         block.select.set("from_", exp.From(this=joined))
     else:
         block.select.append("joins", exp.Join(this=joined, kind="CROSS"))
-    relation = Relation(alias, (), {_table_of(projection): Kind.SET for projection in one_row.expressions})
+    hidden = {_table_of(projection): Kind.SET for projection in one_row.expressions}
+    relation = Relation(alias, (), hidden, nullable=True)  # NULL where the outer row finds nothing
     block.scope.relations.append(relation)
     return relation.lineage()

@@ -80,6 +80,9 @@ def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Li
         value = one.value if one.kind is Kind.SET else call("dl_of", one.value)
         looked_at = window.copy()
         inner = _function(looked_at)
+        if isinstance(inner.parent, exp.IgnoreNulls):  # rows whose value is NULL are passed over
+            seen = exp.Not(this=exp.Is(this=function.expressions[0].copy(), expression=exp.Null()))
+            value = exp.Case(ifs=[exp.If(this=seen, true=value)])
         inner.set("expressions", [value, *offset])
         found[table] = [Term(looked_at, Kind.SET, nullable=True)]
     return found
