@@ -9,7 +9,6 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from forward_lineage.frontend.rewriting import Granularity
 from forward_lineage.row_ids.manifest import Manifest
 from udafs.errors import LineageError
 
@@ -17,36 +16,29 @@ LINEAGE_COLUMN = "DL"
 METADATA_KEY = "forward_lineage"
 
 
-def described(sql: str, semantics: str, tables: Sequence[Mapping[str, Any]], home: Path) -> dict[str, Any]:
+def described(
+    sql: str,
+    semantics: str,
+    tables: Sequence[Manifest],
+    home: Path,
+    granules: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Say what the ids in a `DL` column mean, as JSON-able data.
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
-        ``home``, and ``tables``: what `table_meaning` says of each.
+        ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each; and under LINEAGE ON ``granules``, see
+        `granularity.described_granules`.
 
     """
-    granularity = "granules" if any("granules" in table for table in tables) else "rows"
-    return {
+    meaning: dict[str, Any] = {
         "sql": sql,
         "semantics": semantics,
-        "granularity": granularity,
+        "granularity": "granules" if granules else "rows",
         "home": str(home),
-        "tables": [dict(table) for table in tables],
+        "tables": [{"name": table.name, "version": table.version, "provider": table.provider} for table in tables],
     }
-
-
-def table_meaning(table: Manifest, granules: Granularity | None = None) -> dict[str, Any]:
-    """Say what the ids of one table mean.
-
-    Returns:
-        ``name``, ``version`` and ``provider`` of its manifest; under LINEAGE ON also ``granules``: the ``expressions``
-        whose values the ids stand for and the ``dictionary``, SQL of the relation (value_1, …, __id).
-
-    """
-    meaning: dict[str, Any] = {"name": table.name, "version": table.version, "provider": table.provider}
-    if granules is not None:
-        meaning["granules"] = {"expressions": list(granules.expressions), "dictionary": granules.dictionary}
-    return meaning
+    return {**meaning, "granules": dict(granules)} if granules else meaning
 
 
 def meaning_of(frame: DataFrame) -> dict[str, Any] | None:

@@ -14,9 +14,10 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.fidelity import check_fidelity
 from forward_lineage.frontend import RewrittenStatement, rewrite_statement
 from forward_lineage.frontend.statement import parse
+from forward_lineage.granularity import decoded, described_granules
 from forward_lineage.planning import Arguments, Planner
 from forward_lineage.registering import Registrar
-from forward_lineage.results import described, meaning_of, table_meaning, with_meaning
+from forward_lineage.results import described, meaning_of, with_meaning
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations, home_folder
@@ -136,13 +137,21 @@ class ForwardLineage:
             LineageError: the table is not registered, or is not what was registered any more.
 
         """
+        every = self.every_row(table)
+        return every.where(every["row_id"].isin(sorted(set(ids)))).orderBy("row_id")
+
+    def every_row(self, table: str) -> DataFrame:
+        """Return all rows of a registered table with their ids: its columns after a column ``row_id``.
+
+        Raises:
+            LineageError: the table is not registered, or is not what was registered any more.
+
+        """
         manifest = self._registered(table)
         check_unchanged(self.spark, manifest)
         base = self.registrations.base_table(manifest)
         columns = ", ".join(quoted(column) for column in base.columns)
-        every = self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.identified or base.relation}")
-        wanted = sorted(set(ids))
-        return every.where(every["row_id"].isin(wanted)).orderBy("row_id")
+        return self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.identified or base.relation}")
 
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
@@ -187,30 +196,20 @@ class ForwardLineage:
         """
         return self._rewritten(sql, semantics, args=args).sql
 
-    def granules(self, frame: DataFrame, table: str) -> DataFrame:
-        """Return what the ids of a result stand for that was traced with LINEAGE ON.
+    def granules(self, frame: DataFrame) -> DataFrame:
+        """Return a result of LINEAGE ON with the values that its ids stand for in place of the ids.
 
         Args:
             frame: a result of `sql`.
-            table: a table that the clause mentions.
 
         Returns:
-            a column ``id``, and one column for each expression of the clause over this table.
+            the same rows; each field of `DL` is an array of values.
 
         Raises:
             LineageError: the result was not traced so.
 
         """
-        meaning = meaning_of(frame) or {"tables": []}
-        found = [one for one in meaning["tables"] if one["name"].lower() == table.lower() and "granules" in one]
-        if not found:
-            raise LineageError(
-                f"this result has no LINEAGE ON over {table}",
-                instead="Its ids are row ids: lineage.rows(…) reads them.",
-            )
-        granules = found[0]["granules"]
-        named = [f"value_{n} AS {quoted(text)}" for n, text in enumerate(granules["expressions"], 1)]
-        return self.spark.sql(f"SELECT __id AS id, {', '.join(named)} FROM {granules['dictionary']}")
+        return decoded(frame, meaning_of(frame))
 
     def affected(self, sql: str, table: str, where: str, semantics: str = "data") -> DataFrame:
         """Return the result rows that were made from suspected base rows, computed once and not stored.
@@ -306,9 +305,6 @@ class ForwardLineage:
             frame = self.spark.sql(statement.sql, args=args) if args else self.spark.sql(statement.sql)
         if not wanted.fields:  # CREATE … AS and INSERT return no rows
             return frame
-        return with_meaning(frame, wanted, described(sql, semantics, self._meanings(statement), self.home))
-
-    def _meanings(self, statement: RewrittenStatement) -> list[dict[str, Any]]:
-        return [
-            table_meaning(self._manifests[table.lower()], statement.granules.get(table)) for table in statement.tables
-        ]
+        tables = [self._manifests[table.lower()] for table in statement.tables]
+        meaning = described(sql, semantics, tables, self.home, described_granules(statement.granules))
+        return with_meaning(frame, wanted, meaning)

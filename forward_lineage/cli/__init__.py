@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from forward_lineage.cli.demo import demo
+from forward_lineage.cli.ids import ids
 from forward_lineage.cli.kernel import kernel
 from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
@@ -29,5 +30,5 @@ def main() -> None:
     """Spark SQL whose every result row says which base rows it was made of."""
 
 
-for _command in (demo, rewrite, run, kernel):
+for _command in (demo, rewrite, run, ids, kernel):
     main.add_command(_command)

@@ -53,6 +53,42 @@ def test_dl_knows_what_its_ids_mean(store: ForwardLineage) -> None:
     assert meaning_of(store.spark.sql(sql)) is None
 
 
+def test_granules_are_read_as_values(store: ForwardLineage) -> None:
+    frame = store.sql(Q4 + " LINEAGE ON d.s_name, i.category")
+    meaning = meaning_of(frame)
+    assert meaning is not None
+    assert meaning["granularity"] == "granules"
+    found = {row.s_name: row.DL.asDict() for row in store.granules(frame).collect()}
+    assert found == {
+        "Macy's": {"store": ["Macy's"], "item": ["clothing"]},
+        "Target": {"store": ["Target"], "item": ["stationery"]},
+    }
+    with pytest.raises(LineageError, match=r"the ids of this result stand for rows"):
+        store.granules(store.sql(Q4))
+
+
+def test_parameters(store: ForwardLineage) -> None:
+    frame = store.sql("SELECT s_name FROM store WHERE s_id = :id", args={"id": 3})
+    assert rows_with_lineage(frame) == [(("Macy's",), {"store": [3]})]
+    frame = store.sql("SELECT s_name FROM store WHERE s_id = ?", args=[2])
+    assert rows_with_lineage(frame) == [(("Target",), {"store": [2]})]
+
+
+def test_views_and_tables_made_from_queries(store: ForwardLineage) -> None:
+    spark = store.spark
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW californian AS SELECT * FROM store WHERE state = 'CA'")
+    assert rows_with_lineage(store.sql("SELECT s_id FROM californian")) == [
+        ((1,), {"store": [1]}),
+        ((3,), {"store": [3]}),
+    ]
+    assert store.sql("CREATE TABLE made AS SELECT s_id, s_name FROM californian").columns == []
+    try:
+        assert spark.table("made").columns == ["s_id", "s_name", "DL"]
+        assert spark.table("made").count() == 2
+    finally:
+        spark.sql("DROP TABLE made")
+
+
 def test_a_query_without_tables_has_no_lineage_column(store: ForwardLineage) -> None:
     assert store.sql("SELECT 1 AS one").columns == ["one"]
 

@@ -1,0 +1,107 @@
+"""How clustered and how replicated lineage is, under several id orders.   [Zhang 2007, §4.1, Table 7]
+
+Ids that stand close together make small sets: sort the ids of a lineage set; the *clustering factor* is the percentage
+of them that have a neighbour less than 3 away. The *replication factor* is the mean number of result rows that a base
+row of the lineage appears in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.window import Window
+
+from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.row_ids.copies import sorted_rows
+
+NEAR = 3  # ids less than this apart are neighbours
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """The shape of one table's lineage in a result, under one id order.
+
+    Attributes:
+        order: the order, as the user wrote it; None: the ids as they are.
+        rows: result rows with lineage in this table.
+        ids: ids in all sets together.
+        replication: mean number of result rows in which an id appears.
+        clustering: percentage of ids that have a neighbour in their set less than 3 away.
+        size: bytes of all lineage values together, encoded as the session encodes them.
+
+    """
+
+    order: str | None
+    rows: int
+    ids: int
+    replication: float
+    clustering: float
+    size: int
+
+    @property
+    def average(self) -> float:
+        """Mean number of ids in a result row."""
+        return self.ids / self.rows if self.rows else 0.0
+
+
+def lineage_pairs(frame: DataFrame, table: str) -> DataFrame:
+    """Return (result row, id) for every id in one table's lineage; result rows are numbered arbitrarily."""
+    numbered = frame.select(
+        F.monotonically_increasing_id().alias("result"), F.expr(f"{LINEAGE_COLUMN}.`{table}`").alias("dl")
+    )
+    return numbered.selectExpr("result", "explode(dl_ids(dl)) AS id")
+
+
+def measure(pairs: DataFrame, order: str | None = None, ranks: DataFrame | None = None) -> Clustering:
+    """Measure pairs, with the ids replaced by their ranks if ranks are given.
+
+    Args:
+        pairs: columns ``result`` and ``id``.
+        order: a name for the order.
+        ranks: columns ``id`` and ``rank``: which id each row would have in another order.
+
+    """
+    placed = pairs if ranks is None else pairs.join(ranks, "id").select("result", F.col("rank").alias("id"))
+    neighbours = Window.partitionBy("result").orderBy("id")
+    near = placed.select(
+        "result",
+        "id",
+        ((F.col("id") - F.lag("id").over(neighbours)) < NEAR).alias("below"),
+        ((F.lead("id").over(neighbours) - F.col("id")) < NEAR).alias("above"),
+    )
+    clustered = F.coalesce(F.col("below"), F.lit(False)) | F.coalesce(F.col("above"), F.lit(False))
+    by_row = near.groupBy("result").agg(
+        F.count("*").alias("ids"),
+        F.sum(clustered.cast("long")).alias("near"),
+        F.expr("length(dlunion(id))").alias("size"),
+    )
+    total = by_row.agg(F.count("*"), F.sum("ids"), F.sum("near"), F.sum("size")).first()
+    distinct = placed.select("id").distinct().count()
+    assert total is not None
+    rows, ids, near_ids, size = (int(value or 0) for value in total)
+    return Clustering(
+        order=order,
+        rows=rows,
+        ids=ids,
+        replication=ids / distinct if distinct else 0.0,
+        clustering=100 * near_ids / ids if ids else 0.0,
+        size=size,
+    )
+
+
+def ranks_under(rows: DataFrame, order_by: Sequence[str]) -> DataFrame:
+    """Return which id each row of a table would have in a materialised copy with this order.
+
+    Args:
+        rows: the table's rows with their ids, in a column ``row_id``.
+        order_by: sort keys.
+
+    Returns:
+        columns ``id`` and ``rank``.
+
+    """
+    ordered = sorted_rows(rows, order_by).select("row_id").rdd.zipWithIndex()
+    return rows.sparkSession.createDataFrame(ordered.map(lambda pair: (pair[0][0], pair[1])), "id BIGINT, rank BIGINT")
