@@ -83,6 +83,24 @@ class LineageSet:
         raise varint.corrupt("tag", f"{tag:#04x} is none of {', '.join(f'{n:#04x} ({t})' for t, n in TAGS.items())}")
 
     @classmethod
+    def from_intervals(cls, first: Ids, last: Ids, listed: bool = True) -> Self:
+        """The set of some intervals of ids, without listing them if they are very many.
+
+        Args:
+            first: the first id of each interval, int64, ascending.
+            last: the last id of each; intervals neither overlap nor touch.
+            listed: False to keep the set as a roBDD in any case.
+
+        """
+        # In floating point, for one interval may be all there is, 2^63 ids.
+        if listed and float((last - first).sum(dtype=np.float64)) + first.size <= LISTABLE:
+            length = last - first + 1
+            ends = np.cumsum(length)
+            total = int(ends[-1]) if ends.size else 0
+            return cls._of(np.arange(total) + np.repeat(first - ends + length, length))
+        return cls.from_table(robdd_build.from_intervals(first.view(np.uint64), last.view(np.uint64), ID_BITS))
+
+    @classmethod
     def from_bdd(cls, function: Function, manager: BddManager, variables: Sequence[str] | None = None) -> Self:
         """The set of a function of `manager`, whose bit k is `variables[k]` (by default the manager's variables)."""
         variables = manager.variables if variables is None else variables
@@ -110,13 +128,13 @@ class LineageSet:
         # Sixteen bytes of runs can name 65,536 ids: beyond what the bytes themselves vouch for, do not list them.
         if sum(each.cardinality for each in containers) <= 64 * size:
             return cls._of(roaring.listed(containers))
-        first, last = (side.astype(np.uint64) for side in roaring.intervals(containers))
-        return cls.from_table(robdd_build.from_intervals(first, last, ID_BITS))
+        return cls.from_intervals(*roaring.intervals(containers), listed=False)
 
     # ------------------------------------------------------------ the two forms
 
     @property
-    def _size(self) -> int:
+    def cardinality(self) -> int:
+        """The number of ids, as `len`, which ends at 2^63 − 1."""
         if self._counted is None:
             self._counted = self.table().count()
         return self._counted
@@ -130,9 +148,9 @@ class LineageSet:
         """
         if self._ids is None:
             # Counting costs a pass over the nodes, and up to 30 bits there is nothing to fear.
-            if self.table().nbits > 30 and self._size > MOST_LISTED:
+            if self.table().nbits > 30 and self.cardinality > MOST_LISTED:
                 raise LineageError(
-                    f"a set of {self._size} row ids is too large to list",
+                    f"a set of {self.cardinality} row ids is too large to list",
                     instead="Use `len`, `in`, the set operators, or iterate over it.",
                 )
             self._ids = robdd_enumerate.codes(self.table()).view(np.int64)
@@ -180,7 +198,7 @@ class LineageSet:
         if self._table is not None:
             size = robdd_bytes.size(self._table)
             # A delta takes a byte, and 2^16 ids take a Roaring container of 10 bytes, at least: no need to list them.
-            if size < self._size and size < 8 + 10 * (self._size >> 16):
+            if size < self.cardinality and size < 8 + 10 * (self.cardinality >> 16):
                 return "bdd"
         ids = self.ids()
         sizes: dict[Encoding, int] = {"set": delta.size(ids), "roaring": roaring.size(ids)}
@@ -203,7 +221,7 @@ class LineageSet:
     ) -> LineageSet:
         if not isinstance(other, LineageSet):
             return cast(LineageSet, NotImplemented)
-        if self._size <= LISTABLE and other._size <= LISTABLE:
+        if self.cardinality <= LISTABLE and other.cardinality <= LISTABLE:
             return LineageSet._of(arrays(self.ids(), other.ids()))
         manager = BddManager(bit_variables("id", max(self.table().nbits, other.table().nbits)))
         return LineageSet.from_bdd(functions(self.to_bdd(manager), other.to_bdd(manager)), manager)
@@ -227,13 +245,15 @@ class LineageSet:
     def __le__(self, other: object) -> bool:
         if not isinstance(other, LineageSet):
             return NotImplemented
-        return self._size <= other._size and not (self - other)._size
+        return self.cardinality <= other.cardinality and not (self - other).cardinality
 
     def __ge__(self, other: object) -> bool:
         return other.__le__(self) if isinstance(other, LineageSet) else NotImplemented
 
     def __lt__(self, other: object) -> bool:
-        return self._size < other._size and self <= other if isinstance(other, LineageSet) else NotImplemented
+        return (
+            self.cardinality < other.cardinality and self <= other if isinstance(other, LineageSet) else NotImplemented
+        )
 
     def __gt__(self, other: object) -> bool:
         return other.__lt__(self) if isinstance(other, LineageSet) else NotImplemented
@@ -241,7 +261,7 @@ class LineageSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LineageSet):
             return NotImplemented
-        if self._size != other._size:
+        if self.cardinality != other.cardinality:
             return False
         if self._ids is not None and other._ids is not None:
             return np.array_equal(self._ids, other._ids)
@@ -249,28 +269,30 @@ class LineageSet:
 
     def __hash__(self) -> int:
         # The same whichever form the set is kept in: the size and the ends, which both forms give at once.
-        return hash((self._size, self._end(0), self._end(-1)))
+        return hash((self.cardinality, self._end(0), self._end(-1)))
 
     def below(self, limit: int) -> LineageSet:
-        """The ids smaller than `limit`."""
-        if self._size <= LISTABLE:
+        """The ids smaller than `limit`, which is at least 0."""
+        if limit <= 0:
+            return LineageSet()
+        if self.cardinality <= LISTABLE:
             ids = self.ids()
             return LineageSet._of(ids[: np.searchsorted(ids, min(limit, MAX_ID)) if limit <= MAX_ID else ids.size])
-        first, last = np.array([0], np.uint64), np.array([limit - 1], np.uint64)
-        return self & LineageSet.from_table(robdd_build.from_intervals(first[: limit > 0], last[: limit > 0], ID_BITS))
+        first, last = np.zeros(1, np.int64), np.array([min(limit - 1, MAX_ID)])
+        return self & LineageSet.from_intervals(first, last)
 
     # ------------------------------------------------------------ collection
 
     def _end(self, which: Literal[0, -1]) -> int | None:
         if self._ids is not None:
-            return int(self._ids[which]) if self._size else None
+            return int(self._ids[which]) if self.cardinality else None
         return self.table().lowest() if which == 0 else self.table().highest()
 
     def __len__(self) -> int:
-        return self._size
+        return self.cardinality
 
     def __bool__(self) -> bool:
-        return self._size > 0
+        return self.cardinality > 0
 
     def __contains__(self, row_id: object) -> bool:
         if not isinstance(row_id, int | np.integer) or not 0 <= row_id <= MAX_ID:
@@ -278,17 +300,17 @@ class LineageSet:
         if self._ids is None:
             return int(row_id) in self.table()
         at = int(np.searchsorted(self._ids, row_id))
-        return at < self._size and int(self._ids[at]) == row_id
+        return at < self.cardinality and int(self._ids[at]) == row_id
 
     def __iter__(self) -> Iterator[int]:
-        if self._size <= LISTABLE:
+        if self.cardinality <= LISTABLE:
             yield from self.ids().tolist()
         else:
             yield from robdd_enumerate.one_by_one(self.table())
 
     def __repr__(self) -> str:
         first = [str(row_id) for row_id, _ in zip(self, range(6), strict=False)]
-        more = [f"… {self._size} ids"] if self._size > len(first) else []
+        more = [f"… {self.cardinality} ids"] if self.cardinality > len(first) else []
         return f"LineageSet({{{', '.join(first + more)}}})"
 
     def __reduce__(self) -> tuple[Callable[[bytes], LineageSet], tuple[bytes]]:

@@ -127,7 +127,7 @@ class BddRelation(Relation):
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `Relation`."""
         rows = rows.below(1 << self.row_bits)
-        if len(rows) == 1:
+        if rows.cardinality == 1:
             # The restriction to one row is a node that is there already.
             row = next(iter(rows))
             return self.lineage(self.table.walk(row << self.id_bits, self.id_bits))

@@ -2,8 +2,8 @@
 
 Backward tracing restricts the rows and projects on the ids, forward tracing restricts the ids and projects on the rows,
 and the relation of a pipeline is the relational product of its steps' relations. [Zhang 2007, §3.1; §4.2 for the BDD]
-Two forms give the same answers: one roBDD over the bits of the row and of the id (`BddRelation`), and sorted pairs
-(`PairsRelation`) where those are smaller or random.
+Two forms give the same answers: one roBDD over the bits of the row and of the id (`BddRelation`), and runs of ids
+(`RunsRelation`) where those are smaller.
 """
 
 from __future__ import annotations
@@ -77,6 +77,9 @@ def sorted_pairs(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numb
     if row.size != base_id.size:
         raise LineageError(f"{row.size} row numbers for {base_id.size} row ids")
     if not row.size:
+        return row, base_id
+    step = np.diff(row)
+    if np.all((step > 0) | ((step == 0) & (np.diff(base_id) > 0))):
         return row, base_id
     id_bits = int(base_id.max()).bit_length()
     if id_bits + int(row.max()).bit_length() <= 63:

@@ -53,7 +53,7 @@ forms = pytest.mark.parametrize("form", FORMS)
 
 
 @forms
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(pairs=relations(), asked=st.sets(numbers, max_size=8))
 def test_backward_and_forward(form: str, pairs: Pairs, asked: set[int]) -> None:
     relation = made(pairs, form)
