@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from rewrites.block import Block
 from rewrites.environment import Names, TracedQuery
+from rewrites.refusals import refuse
 from rewrites.scope import Relation
+from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, hidden_column, name, named
 
 _MAKES_OTHER_ROWS = ("having", "limit", "offset", "qualify", "distinct")
@@ -57,6 +59,27 @@ def _over_all(projection: exp.Expr) -> exp.Expr:
     value = projection.this
     value.replace(call("dlunion", value.copy()))
     return projection
+
+
+def refuse_unrepeatable(query: exp.Query) -> None:
+    """Refuse a subquery that may give other rows when it is evaluated once more, for its lineage.
+
+    Raises:
+        LineageError: it calls a nondeterministic function, or takes the first rows of no order.
+    """
+    for node in query.walk():
+        if isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC:
+            what = f"{node.name}() may give other values when the lineage of this subquery is computed"
+            refuse(node, what, "Compute it once, in a CTE or a table, and use that.")
+        if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent):
+            what = (
+                f"{node.key.upper()} without ORDER BY may take other rows when the lineage of this subquery is computed"
+            )
+            refuse(node, what, "Add ORDER BY.")
+
+
+def _ordered(query: exp.Expr | None) -> bool:
+    return query is not None and bool(query.args.get("order"))
 
 
 def constant(query: TracedQuery, names: Names) -> Lineage:

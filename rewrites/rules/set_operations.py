@@ -126,6 +126,7 @@ def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment
             "EXCEPT in a correlated subquery is not traced under control semantics",
             "Use NOT EXISTS (SELECT …).",
         )
+    hoisting.refuse_unrepeatable(right.tree)
     return hoisting.constant(right, env.names)
 
 

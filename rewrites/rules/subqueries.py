@@ -24,6 +24,7 @@ from rewrites.terms import merge
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
 _BEFORE_GROUPING = ("where", "group", "laterals", "joins")
+_BEHIND_WINDOWS = ("expressions", "qualify", "order", "sort")
 _OUTER = ("LEFT", "RIGHT", "FULL")
 
 
@@ -50,6 +51,14 @@ class _Use:
                 return True
             node = node.parent
         return node is not None and is_aggregate(node)
+
+    @property
+    def behind_windows(self) -> bool:
+        """Whether it is evaluated after the windows: for the row itself, not for the other rows of its frame."""
+        if self.clause not in _BEHIND_WINDOWS:
+            return False
+        inside = self.query.find_ancestor(exp.Window)
+        return inside is None or inside.find_ancestor(exp.Query) is not self.query.find_ancestor(exp.Query)
 
 
 def apply(block: Block) -> None:
@@ -100,6 +109,7 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
     traced = block.env.rewrite(original, block.env.inside(block.scope))
     if not traced.hidden:
         return
+    hoisting.refuse_unrepeatable(use.query)
     if traced.correlated:
         if use.clause == "joins" and use.clause_node.args.get("side") in _OUTER:
             refuse(
@@ -108,7 +118,11 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
                 "Move it to WHERE.",
             )
         one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
-        block.rows = merge(block.rows, hoisting.correlated(one_row, block))
+        added = hoisting.correlated(one_row, block)
+        if use.behind_windows and not block.groups_rows:
+            block.groups = merge(block.groups, added)
+        else:
+            block.rows = merge(block.rows, added)
         return
     added = hoisting.constant(traced, block.env.names)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
