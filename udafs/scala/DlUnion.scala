@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpectsInputTypes, Expression}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpectsInputTypes, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{ImperativeAggregate, TypedImperativeAggregate}
 import org.apache.spark.sql.catalyst.trees.UnaryLike
 import org.apache.spark.sql.types.{AbstractDataType, BinaryType, DataType, LongType}
@@ -28,6 +28,8 @@ case class DlUnion(
   override def inputTypes: Seq[AbstractDataType] = Arguments.IdOrLineage :: Nil
   override def dataType: DataType = BinaryType
   override def nullable: Boolean = false
+  // Where Spark takes an aggregation over no rows apart (correlated subqueries, several DISTINCT), it would say NULL.
+  override def defaultResult: Option[Literal] = Some(Literal(Encoding.empty(setting), BinaryType))
   // The setting is not part of the SQL text.
   override def flatArguments: Iterator[Any] = Iterator(child)
   override def stringArgs: Iterator[Any] = Iterator(child)

@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.function.{LongBinaryOperator, ToLongBiFunction}
 
 import org.apache.spark.TaskContext
+import org.apache.spark.memory.TaskMemoryManager
 
 /**
  * The sets of all groups of one aggregation in one task. A group is a `handle`, a plain long, so that it fits into the fixed-width
@@ -14,14 +15,12 @@ import org.apache.spark.TaskContext
  *   -2 - address   a block of the arena: a header, then the ids
  *   `Large` - i    the i-th `IdBuffer`, for groups that outgrow the largest block
  *
- * Adding to a set may move it and returns its new handle. Blocks hold 4 << k longs, and those that are outgrown are used again.
+ * Adding to a set may move it and returns its new handle.
  */
-final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang.Long, Array[Byte]] {
+final class GroupPool(memory: TaskMemoryManager) extends LongBinaryOperator with ToLongBiFunction[java.lang.Long, Array[Byte]] {
   import GroupPool._
 
-  private var pages = new Array[Array[Long]](16)
-  private var top = 0L // first address never used
-  private val free = Array.fill(Classes)(-1L)
+  private[forwardlineage] val arena = new Arena(memory, Classes)
   private val large = new java.util.ArrayList[IdBuffer]
   private val scratch = new ScratchIds
 
@@ -62,16 +61,8 @@ final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang
     else if (a == Empty) b
     else if (b >= 0) applyAsLong(a, b)
     else if (b > Large) {
-      val address = -2 - b
-      val page = pages((address >>> PageBits).toInt)
-      val at = (address & PageMask).toInt
       var handle = a
-      var i = at + 1
-      val end = at + size(page(at))
-      while (i <= end) {
-        handle = applyAsLong(handle, page(i))
-        i += 1
-      }
+      for (id <- idsOf(b)) handle = applyAsLong(handle, id)
       handle
     } else {
       val handle = if (a > Large) enlarge(a) else a
@@ -80,49 +71,46 @@ final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang
     }
 
   private def pair(a: Long, b: Long): Long = {
-    val address = allocate(0)
-    val page = pages((address >>> PageBits).toInt)
-    val at = (address & PageMask).toInt
-    page(at) = header(2, 0, unsorted = b < a)
-    page(at + 1) = a
-    page(at + 2) = b
+    val address = arena.allocate(0)
+    arena.open(address)
+    arena.page(arena.at) = header(2, 0, unsorted = b < a)
+    arena.page(arena.at + 1) = a
+    arena.page(arena.at + 2) = b
+    arena.close()
     -2 - address
   }
 
   private def append(handle: Long, id: Long): Long = {
-    val address = -2 - handle
-    val page = pages((address >>> PageBits).toInt)
-    val at = (address & PageMask).toInt
-    var head = page(at)
+    arena.open(-2 - handle)
+    val page = arena.page
+    val at = arena.at
+    val head = page(at)
     val n = size(head)
     val last = page(at + n)
-    if (id == last) return handle
-    if (id < last) head |= Unsorted
-    if (n < capacity(classOf(head))) {
-      page(at + n + 1) = id
-      page(at) = head + 1
-      handle
-    } else {
-      page(at) = head
-      applyAsLong(makeRoom(address), id)
+    if (id == last) handle
+    else {
+      page(at) = if (id < last) head | Unsorted else head
+      if (n < capacity(classOf(head))) {
+        page(at + n + 1) = id
+        page(at) += 1
+        arena.close()
+        handle
+      } else applyAsLong(makeRoom(-2 - handle), id)
     }
   }
 
-  /** A full block: without its duplicates when they are half of it, else in the next size. */
+  /** A full block, open: without its duplicates when they are half of it, else in the next size. */
   private def makeRoom(address: Long): Long = {
-    val page = pages((address >>> PageBits).toInt)
-    val at = (address & PageMask).toInt
-    val n = settle(page, at)
-    val k = classOf(page(at))
+    val n = settle()
+    arena.close()
+    val k = classOf(arena.page(arena.at))
     if (n <= capacity(k) / 2) -2 - address
     else if (k + 1 == Classes) enlarge(-2 - address)
     else {
-      val to = allocate(k + 1)
-      val toPage = pages((to >>> PageBits).toInt)
-      val toAt = (to & PageMask).toInt
-      System.arraycopy(page, at, toPage, toAt, n + 1)
-      toPage(toAt) = header(n, k + 1, unsorted = false)
-      release(address, k)
+      val to = arena.move(address, k, n + 1)
+      arena.open(to)
+      arena.page(arena.at) = header(n, k + 1, unsorted = false)
+      arena.close()
       -2 - to
     }
   }
@@ -132,23 +120,23 @@ final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang
     val buffer = new IdBuffer
     if (handle >= 0) buffer.add(handle)
     else if (handle != Empty) {
-      val address = -2 - handle
-      val page = pages((address >>> PageBits).toInt)
-      val at = (address & PageMask).toInt
-      var i = at + 1
-      val end = at + size(page(at))
-      while (i <= end) {
-        buffer.add(page(i))
-        i += 1
-      }
-      release(address, classOf(page(at)))
+      for (id <- idsOf(handle)) buffer.add(id)
+      arena.release(-2 - handle, classOf(arena.page(arena.at)))
     }
     large.add(buffer)
     Large - (large.size - 1)
   }
 
-  /** Sorts a block and drops duplicates; returns its size. */
-  private def settle(page: Array[Long], at: Int): Int = {
+  /** A copy of the ids in a group's block, which stays open. */
+  private def idsOf(handle: Long): Array[Long] = {
+    arena.open(-2 - handle)
+    java.util.Arrays.copyOfRange(arena.page, arena.at + 1, arena.at + 1 + size(arena.page(arena.at)))
+  }
+
+  /** Sorts the open block and drops duplicates; returns its size. */
+  private def settle(): Int = {
+    val page = arena.page
+    val at = arena.at
     val head = page(at)
     val n = size(head)
     if ((head & Unsorted) == 0) return n
@@ -166,40 +154,15 @@ final class GroupPool extends LongBinaryOperator with ToLongBiFunction[java.lang
     kept
   }
 
-  private def allocate(k: Int): Long = {
-    val recycled = free(k)
-    if (recycled >= 0) {
-      free(k) = pages((recycled >>> PageBits).toInt)((recycled & PageMask).toInt)
-      return recycled
-    }
-    val longs = 4 << k
-    if ((top & PageMask) == 0 || (top & PageMask) + longs > PageSize) top = newPage()
-    val address = top
-    top += longs
-    address
-  }
-
-  private def newPage(): Long = {
-    val index = ((top + PageMask) >>> PageBits).toInt
-    if (index == pages.length) pages = java.util.Arrays.copyOf(pages, 2 * index)
-    pages(index) = new Array[Long](PageSize)
-    index.toLong << PageBits
-  }
-
-  private def release(address: Long, k: Int): Unit = {
-    pages((address >>> PageBits).toInt)((address & PageMask).toInt) = free(k)
-    free(k) = address
-  }
-
   /** The group's set, ascending; good until the next call. */
   private def source(handle: Long): IdSource =
     if (handle == Empty) scratch.set(null, 0, 0)
     else if (handle >= 0) scratch.single(handle)
     else if (handle > Large) {
-      val address = -2 - handle
-      val page = pages((address >>> PageBits).toInt)
-      val at = (address & PageMask).toInt
-      scratch.set(page, at + 1, settle(page, at))
+      arena.open(-2 - handle)
+      val n = settle()
+      arena.close()
+      scratch.set(arena.page, arena.at + 1, n)
     } else {
       val buffer = large.get((Large - handle).toInt)
       buffer.settle()
@@ -219,9 +182,6 @@ object GroupPool {
   val Empty: Long = -1L
   private val Large = Long.MinValue / 2
   private val Classes = 9 // blocks of 4 .. 1024 longs
-  private val PageBits = 15
-  private val PageSize = 1 << PageBits
-  private val PageMask = PageSize - 1L
   private val Unsorted = 1L << 40
 
   private def header(n: Int, k: Int, unsorted: Boolean): Long = n | k.toLong << 32 | (if (unsorted) Unsorted else 0L)
@@ -237,9 +197,13 @@ object GroupPool {
     val name = (task.taskAttemptId(), key)
     var pool = pools.get(name)
     if (pool == null) {
-      pool = new GroupPool
-      pools.put(name, pool)
-      task.addTaskCompletionListener[Unit](_ => pools.remove(name))
+      val made = new GroupPool(task.taskMemoryManager())
+      pools.put(name, made)
+      task.addTaskCompletionListener[Unit] { _ =>
+        pools.remove(name)
+        made.arena.free()
+      }
+      pool = made
     }
     pool
   }

@@ -1,0 +1,225 @@
+"""dlunion in every plan Spark may choose: always the same bytes, and the ids a plain set would hold."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from udafs.attach import attach
+
+REPOSITORY = Path(__file__).parents[2]
+HASHED = "spark.forward_lineage.hash_aggregation"
+LARGEST = 2**63 - 1
+SETTINGS = [
+    {HASHED: "true"},
+    {HASHED: "true", "spark.sql.adaptive.enabled": "false"},
+    {HASHED: "true", "spark.sql.codegen.wholeStage": "false"},
+    {HASHED: "true", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
+    # Forces the hash aggregation to sort and merge its buffers after every fourth group.
+    {
+        HASHED: "true",
+        "spark.sql.TungstenAggregate.testFallbackStartsAt": "4, 4",
+        "spark.sql.codegen.wholeStage": "false",
+    },
+    {HASHED: "true", "spark.sql.shuffle.partitions": "7"},
+    {HASHED: "false"},
+    {HASHED: "false", "spark.sql.adaptive.enabled": "false"},
+    {HASHED: "false", "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "2"},
+    {HASHED: "false", "spark.sql.execution.useObjectHashAggregateExec": "false"},
+]
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    own = spark.newSession()
+    attach(own)
+    return own
+
+
+@pytest.fixture(params=SETTINGS, ids=lambda chosen: " ".join(f"{k.split('.')[-1]}={v}" for k, v in chosen.items()))
+def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    for key, value in request.param.items():
+        session.conf.set(key, value)
+    yield session
+    for key in request.param:
+        session.conf.unset(key)
+
+
+def pairs() -> list[tuple[int, int | None]]:
+    """(group, id): groups of one row to thousands, repeats, NULLs, and ids at the edges of every encoding."""
+    dice = random.Random(4)
+    edges = [0, 1, 2**16 - 1, 2**16, 2**16 + 1, 2**32 - 1, 2**32, 2**32 + 1, LARGEST - 1, LARGEST]
+    rows: list[tuple[int, int | None]] = [(0, None), (1, None), (1, None)]
+    rows += [(2, edge) for edge in edges for _ in range(3)]
+    rows += [(3, i) for i in range(5000)]
+    rows += [(4, dice.randrange(2**22)) for _ in range(6000)]
+    rows += [(5, 2**40 + i * 3) for i in range(3000)]
+    rows += [(6, dice.randrange(9)) for _ in range(3000)]
+    for group in range(10, 700):
+        rows += [(group, dice.randrange(2**23)) for _ in range(dice.randrange(1, 8))]
+    dice.shuffle(rows)
+    return rows
+
+
+PAIRS = pairs()
+EXPECTED: dict[int, set[int]] = defaultdict(set)
+for _group, _id in PAIRS:
+    EXPECTED[_group] |= set() if _id is None else {_id}
+
+
+def frame(session: SparkSession, partitions: int) -> DataFrame:
+    return session.createDataFrame(PAIRS, "g INT, id BIGINT").repartition(partitions)
+
+
+@pytest.fixture(scope="module")
+def reference(session: SparkSession) -> dict[int, bytes]:
+    """The bytes of each group, from one partition without any merge."""
+    rows = frame(session, 1).coalesce(1).selectExpr("g", "id").groupBy("g").agg({"id": "collect_set"}).collect()
+    session.createDataFrame(
+        [(row[0], i) for row in rows for i in [*row[1], None]], "g INT, id BIGINT"
+    ).createOrReplaceTempView("sets")
+    got = session.sql("SELECT g, dlunion(id) FROM sets GROUP BY g").collect()
+    values = {row[0]: bytes(row[1]) for row in got}
+    assert {value[0] for value in values.values()} == {0, 1, 2}, "all three encodings take part"
+    return values
+
+
+def ids_by_group(data: DataFrame) -> dict[int, list[int]]:
+    return dict(tuple(row) for row in data.selectExpr("g", "dl_ids(d)").collect())
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 11])
+def test_same_bytes_in_every_plan(sql: SparkSession, reference: dict[int, bytes], partitions: int) -> None:
+    frame(sql, partitions).createOrReplaceTempView("pairs")
+    data = sql.sql("SELECT g, dlunion(id) AS d, count(*) AS n FROM pairs GROUP BY g")
+    assert {row.g: bytes(row.d) for row in data.collect()} == reference
+    assert ids_by_group(data) == {group: sorted(ids) for group, ids in EXPECTED.items()}
+
+
+QUERIES: dict[str, str] = {
+    "values of values": """
+        SELECT g, dlunion(d) AS d FROM (SELECT g, id % 5 AS p, dlunion(id) AS d FROM pairs GROUP BY g, p) GROUP BY g""",
+    "values and NULLs mixed": """
+        SELECT g, dlunion(CASE WHEN id IS NULL THEN NULL ELSE dl_of(id) END) AS d FROM pairs GROUP BY g""",
+    "values of three encodings": """
+        SELECT g, dlunion(d) AS d FROM (
+          SELECT g, dlunion(id) AS d FROM pairs WHERE id % 2 = 0 GROUP BY g
+          UNION ALL SELECT g, dl_union(id, id) FROM pairs WHERE id % 2 = 1
+          UNION ALL SELECT g, dl_of(NULL) FROM pairs) GROUP BY g""",
+    "beside a filter": """
+        SELECT g, dl_union(dlunion(id) FILTER (WHERE id % 2 = 0), dlunion(id) FILTER (WHERE id % 2 = 1)) AS d
+        FROM pairs GROUP BY g""",
+    "beside DISTINCT": "SELECT g, d FROM (SELECT g, dlunion(id) AS d, count(DISTINCT id) FROM pairs GROUP BY g)",
+    "two DISTINCT": """
+        SELECT g, d FROM (SELECT g, dlunion(id) AS d, count(DISTINCT id), sum(DISTINCT g) FROM pairs GROUP BY g)""",
+    "DISTINCT itself": "SELECT g, dlunion(DISTINCT id) AS d FROM pairs GROUP BY g",
+    "beside another object aggregate": """
+        SELECT g, d FROM (SELECT g, dlunion(id) AS d, collect_list(id) FROM pairs GROUP BY g)""",
+    "an expression of it": "SELECT g, dl_union(dlunion(id), dlunion(id + 0)) AS d FROM pairs GROUP BY g",
+    "having": "SELECT g, dlunion(id) AS d FROM pairs GROUP BY g HAVING dl_size(dlunion(id)) >= 0",
+    "whole partition window": "SELECT DISTINCT g, dlunion(id) OVER (PARTITION BY g) AS d FROM pairs",
+    "decimal and string keys": """
+        SELECT CAST(k AS INT) AS g, d FROM (
+          SELECT CAST(g AS DECIMAL(20, 2)) AS k, CAST(g AS STRING) AS s, dlunion(id) AS d, avg(id), max(hex(id))
+          FROM pairs GROUP BY 1, 2)""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_same_bytes_in_every_query(sql: SparkSession, reference: dict[int, bytes], query: str) -> None:
+    frame(sql, 3).createOrReplaceTempView("pairs")
+    assert {row.g: bytes(row.d) for row in sql.sql(query).collect()} == reference
+
+
+def test_no_group(sql: SparkSession) -> None:
+    frame(sql, 3).createOrReplaceTempView("pairs")
+    assert sql.sql("SELECT dl_ids(dlunion(id)) FROM pairs").first() == (sorted(set().union(*EXPECTED.values())),)
+    assert sql.sql("SELECT hex(dlunion(id)), count(*) FROM pairs WHERE g < 0").first() == ("0000", 0)
+    assert sql.sql("SELECT dlunion(id) FROM pairs WHERE g < 0 GROUP BY g").collect() == []
+    none = sql.sql("SELECT hex(dlunion(id)), count(DISTINCT id), count(DISTINCT g) FROM pairs WHERE g < 0")
+    assert none.first() == ("0000", 0, 0)
+    none = sql.sql("SELECT hex((SELECT dlunion(id) FROM pairs p WHERE p.g = t.x)) FROM VALUES (-1) AS t(x)")
+    assert none.first() == ("0000",), "a correlated subquery without rows"
+    grouping = sql.sql(
+        "SELECT g, dl_size(dlunion(id)) AS n FROM pairs WHERE g IN (4, 5) GROUP BY GROUPING SETS ((g), ())"
+    )
+    assert {row.g: row.n for row in grouping.collect()} == {
+        4: len(EXPECTED[4]), 5: 3000, None: len(EXPECTED[4] | EXPECTED[5])
+    }  # fmt: skip
+
+
+FRAMES: dict[str, Callable[[int], range]] = {
+    "ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING": lambda i: range(max(0, i - 2), min(40, i + 2)),
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW": lambda i: range(i + 1),
+    "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING": lambda i: range(i, 40),
+    "RANGE BETWEEN 3 PRECEDING AND 1 PRECEDING": lambda i: range(max(0, i - 3), i),
+}
+
+
+@pytest.mark.parametrize("clause", FRAMES)
+def test_window_frames(session: SparkSession, clause: str) -> None:
+    for argument in ("id", "dl_of(id)"):
+        rows = session.sql(
+            f"SELECT id, dl_ids(dlunion({argument}) OVER (ORDER BY id {clause})) FROM range(40)"
+        ).collect()
+        assert {row[0]: row[1] for row in rows} == {i: list(FRAMES[clause](i)) for i in range(40)}
+
+
+def test_the_hash_aggregation_is_chosen_and_generated(session: SparkSession) -> None:
+    plan = session.sql("SELECT id % 7, sum(id), dlunion(id) FROM range(100) GROUP BY 1")
+    plan.collect()
+    text = plan._jdf.queryExecution().executedPlan().toString()
+    assert "ObjectHashAggregate" not in text
+    assert text.count("(1) HashAggregate") == 1, "partial aggregation has generated code"
+    assert text.count("(2) HashAggregate") == 1, "and so has the final one"
+
+
+def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        half = "SELECT id % 5 AS k, dlunion(id) AS d FROM range(100) GROUP BY 1"
+        data = session.sql(f"SELECT a.k, a.d = b.d AS same FROM ({half}) a JOIN ({half}) b ON a.k = b.k")
+        assert {row.same for row in data.collect()} == {True}
+        assert "ReusedExchange" in data._jdf.queryExecution().executedPlan().toString()
+    finally:
+        session.conf.unset("spark.sql.adaptive.enabled")
+
+
+WITH_LITTLE_MEMORY = """
+import sys
+from pathlib import Path
+from forward_lineage.local_spark import local_session
+from udafs.attach import attach
+
+# 1.5 % of the heap is for execution: less than a tenth of what the groups take.
+spark = local_session(
+    "spill", master="local[2]", driver_memory="1g", log=Path(sys.argv[1]), spark__memory__fraction="0.015",
+    spark__sql__shuffle__partitions="2",
+)
+attach(spark)
+source = "(SELECT (id * 7919) % 400000 AS k, (id * 104729) % 3000000 AS i FROM range(0, 3000000, 1, 2))"
+grouped = f"SELECT k, sum(i) AS s, dlunion(i) AS d, count(*) AS n FROM {source} GROUP BY k"
+check = (
+    "SELECT count(*), sum(n), sum(dl_size(d)), count_if(aggregate(dl_ids(d), 0L, (a, i) -> a + i) = s) FROM ({})"
+)
+for hashed in ("true", "false"):
+    spark.conf.set("spark.forward_lineage.hash_aggregation", hashed)
+    assert spark.sql(check.format(grouped)).first() == (400000, 3000000, 3000000, 400000), hashed
+print("all well")
+"""
+
+
+@pytest.mark.slow
+def test_more_groups_than_memory(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_LITTLE_MEMORY, str(tmp_path / "log")],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=290, check=False,
+    )  # fmt: skip
+    assert done.stdout.endswith("all well\n"), done.stderr[-3000:]
