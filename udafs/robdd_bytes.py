@@ -10,32 +10,53 @@ from udafs.robdd import NodeTable, Refs
 MAX_BITS = 63
 
 
-def _numbers(table: NodeTable) -> varint.UInt64s:
-    """What stands between `nbits` and the end, number by number."""
+def columns(table: NodeTable) -> tuple[varint.UInt64s, varint.UInt64s, varint.UInt64s]:
+    """A table as small numbers: nodes on each level; steps of lo and distances of hi, as FORMAT.md has them."""
     count = np.diff(table.starts)
     base = 2 + np.repeat(table.starts[:-1], count)
     new_level = np.ones(table.nodes, bool)
     new_level[1:] = np.diff(base) > 0
     lo = np.diff(table.lo, prepend=0)
     lo[new_level] = table.lo[new_level]
+    hi = np.where(table.hi < 2, table.hi, 1 + base - table.hi)
+    return count.astype(np.uint64), lo.astype(np.uint64), hi.astype(np.uint64)
+
+
+def from_columns(count: varint.UInt64s, lo_step: varint.UInt64s, hi_code: varint.UInt64s, root: int) -> NodeTable:
+    """The inverse of `columns`; `root` matters only where there is no node.
+
+    Raises:
+        CorruptLineageError: with a keyword of FORMAT.md; the numbers of nodes must add up.
+
+    """
+    if not lo_step.size:
+        return NodeTable.constant(bool(root), count.size)
+    numbers = _interleaved(count, lo_step, hi_code)
+    return _connected(*_decode_levels(numbers, count.size))
+
+
+def _interleaved(count: varint.UInt64s, lo: varint.UInt64s, hi: varint.UInt64s) -> varint.UInt64s:
+    """What stands between `nbits` and the end, number by number."""
+    levels = count.astype(np.int64)
+    starts = np.cumsum(levels) - levels
     # Each level is announced by its count, so the node i of level k stands behind 2·i + k + 1 other numbers.
-    node_at = 2 * np.arange(table.nodes) + table.levels() + 1
-    out = np.empty(2 * table.nodes + table.nbits, np.uint64)
-    out[2 * table.starts[:-1] + np.arange(table.nbits)] = count
+    node_at = 2 * np.arange(lo.size) + np.repeat(np.arange(count.size), levels) + 1
+    out = np.empty(2 * lo.size + count.size, np.uint64)
+    out[2 * starts + np.arange(count.size)] = count
     out[node_at] = lo
-    out[node_at + 1] = np.where(table.hi < 2, table.hi, 1 + base - table.hi)
+    out[node_at + 1] = hi
     return out
 
 
 def encode(table: NodeTable) -> bytes:
     """The body of tag 01. The table's highest code must have `nbits` bits (`NodeTable.with_bits`)."""
-    body = bytes([table.nbits]) + varint.encode(_numbers(table))
+    body = bytes([table.nbits]) + varint.encode(_interleaved(*columns(table)))
     return body if table.nodes else body + bytes([table.root])
 
 
 def size(table: NodeTable) -> int:
     """Bytes of the body that `encode` would write."""
-    return 1 + int(varint.sizes(_numbers(table)).sum()) + (table.nodes == 0)
+    return 1 + sum(int(varint.sizes(column).sum()) for column in columns(table)) + (table.nodes == 0)
 
 
 def least_size(nbits: int, nodes: int) -> int:
@@ -57,14 +78,19 @@ def decode(body: varint.Bytes) -> NodeTable:
         raise varint.corrupt("nbits", f"{nbits} variables, {MAX_BITS} are the most")
     if not np.any(body[1 : 1 + nbits]):
         return _decode_constant(nbits, body[1 + nbits :], body.size - 1 < nbits)
-    starts, lo, hi = _decode_levels(varint.decode(body[1:]), nbits)
+    table = _connected(*_decode_levels(varint.decode(body[1:]), nbits))
+    if table.hi[-1] == 0 and table.level(table.root) == nbits - 1:
+        raise varint.corrupt("nbits", f"{nbits} variables, but the first is 0 in every id")
+    return table
+
+
+def _connected(starts: Refs, lo: Refs, hi: Refs) -> NodeTable:
+    """The table whose root is the last node, if that reaches all others."""
     table = NodeTable(starts, lo, hi, 1 + len(lo))
     used = np.zeros(2 + table.nodes, bool)
     used[lo] = used[hi] = used[table.root] = True
     if not np.all(used[2:]):
         raise varint.corrupt("unused", f"no node above uses node {2 + int(np.argmin(used[2:]))}")
-    if hi[-1] == 0 and table.level(table.root) == nbits - 1:
-        raise varint.corrupt("nbits", f"{nbits} variables, but the first is 0 in every id")
     return table
 
 

@@ -1,0 +1,244 @@
+"""A segment: the lineage relation of a range of a result's rows, one immutable file.
+
+    magic "FLSEG", version 1, form, crc32 of what follows (4 bytes, little-endian), then
+    varints first row and number of rows, then the columns of the form
+
+Forms are append-only: `bdd` is a roBDD's node table, `runs` are shared runs of ids. The smaller is written. Row numbers
+inside are relative to the first row. The checksum is looked at before anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from forward_lineage.store.bdd_relation import BddRelation
+from forward_lineage.store.columns import Reader, Writer
+from forward_lineage.store.relation import Numbers, Relation
+from forward_lineage.store.runs_relation import RunsRelation
+from udafs import robdd_build, robdd_bytes
+from udafs.errors import CorruptLineageError, LineageError
+from udafs.lineage_set import LineageSet
+
+Form = Literal["auto", "bdd", "runs"]
+
+MAGIC = b"FLSEG"
+VERSION = 1
+BDD, RUNS = 1, 2
+_HEADER = len(MAGIC) + 2 + 4
+
+#: Beyond this many pairs no BDD is tried: building it would take longer than saving the result.
+_MOST_PAIRS = 1 << 23
+
+
+class CorruptSegmentError(LineageError):
+    """A file of the lineage store that is damaged or missing; the message names it."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The lineage of the rows first_row … first_row + rows − 1 of a result.
+
+    Attributes:
+        first_row: number of the first row in the result.
+        rows: how many rows the segment answers for, rows without lineage included.
+        relation: its pairs; row numbers are relative to `first_row`.
+
+    """
+
+    first_row: int
+    rows: int
+    relation: Relation
+
+    def backward(self, rows: LineageSet) -> LineageSet:
+        """The base ids of any of the result's rows, as far as they are in this segment."""
+        mine = rows.below(self.first_row + self.rows) - rows.below(self.first_row)
+        return self.relation.backward(LineageSet(mine.ids() - self.first_row))
+
+    def forward(self, ids: LineageSet) -> LineageSet:
+        """The result's rows of any of the ids, as far as they are in this segment."""
+        return LineageSet(self.relation.forward(ids).ids() + self.first_row)
+
+    @property
+    def form(self) -> str:
+        """`bdd` or `runs`."""
+        return "bdd" if isinstance(self.relation, BddRelation) else "runs"
+
+
+def encode(segment: Segment, form: Form = "auto") -> bytes:
+    """The bytes of a segment, the same for equal relations.
+
+    Args:
+        segment: any.
+        form: `auto` for the smaller one.
+
+    Raises:
+        LineageError: a row lies outside the segment.
+
+    """
+    rows = segment.relation.rows()
+    if rows and rows != rows.below(segment.rows):
+        raise LineageError(f"a row number outside the {segment.rows} rows of a segment")
+    if form == "bdd":
+        return _sealed(BDD, segment, _bdd_columns(BddRelation.of(segment.relation)))
+    relation = _as_runs(segment.relation)
+    runs = _runs_columns(relation)
+    if form == "auto" and len(relation) <= _MOST_PAIRS:
+        bdd = _smaller_bdd(relation, len(runs))
+        if bdd is not None:
+            return _sealed(BDD, segment, bdd)
+    return _sealed(RUNS, segment, runs)
+
+
+def decode(data: bytes, name: str = "a segment") -> Segment:
+    """The segment of some bytes.
+
+    Raises:
+        CorruptSegmentError: not the bytes of a segment, or damaged; the message begins with `name`.
+
+    """
+    if data[: len(MAGIC)] != MAGIC or len(data) < _HEADER:
+        raise _corrupt(name, "is not a segment of the lineage store, or is cut short")
+    version, form = data[len(MAGIC)], data[len(MAGIC) + 1]
+    if version != VERSION or form not in (BDD, RUNS):
+        raise _corrupt(name, f"has version {version}, form {form}, which this version does not know")
+    body = data[_HEADER:]
+    if zlib.crc32(body) != int.from_bytes(data[_HEADER - 4 : _HEADER], "little"):
+        raise _corrupt(name, "is damaged or cut short: its checksum is wrong")
+    reader = Reader(body)
+    try:
+        first_row, rows = reader.number(), reader.number()
+        relation = _read_bdd(reader) if form == BDD else _read_runs(reader)
+        reader.end()
+    except (ValueError, IndexError, OSError, CorruptLineageError) as error:
+        raise _corrupt(name, f"is damaged: {error}") from error
+    return Segment(first_row, rows, relation)
+
+
+def write(path: Path, segment: Segment, form: Form = "auto") -> int:
+    """Write a segment's file, whole or not at all; returns its bytes."""
+    data = encode(segment, form)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    return len(data)
+
+
+def read(path: Path) -> Segment:
+    """Read a segment's file.
+
+    Raises:
+        CorruptSegmentError: it is missing, cannot be read, or is damaged; the message names it.
+
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _corrupt(str(path), f"cannot be read ({error.strerror})") from error
+    return decode(data, str(path))
+
+
+def _corrupt(name: str, fault: str) -> CorruptSegmentError:
+    return CorruptSegmentError(f"{name} {fault}", instead="Other results are not affected; save this one again.")
+
+
+def _sealed(form: int, segment: Segment, columns: bytes) -> bytes:
+    head = Writer()
+    head.number(segment.first_row)
+    head.number(segment.rows)
+    body = head.bytes() + columns
+    return MAGIC + bytes([VERSION, form]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+# ---------------------------------------------------------------- form: bdd
+
+
+def _bdd_columns(relation: BddRelation) -> bytes:
+    writer = Writer()
+    for number in (relation.row_bits, relation.id_bits, relation.table.root if not relation.table.nodes else 0):
+        writer.number(number)
+    for column in robdd_bytes.columns(relation.table):
+        writer.column(column)
+    return writer.bytes()
+
+
+def _read_bdd(reader: Reader) -> BddRelation:
+    row_bits, id_bits, root = reader.number(), reader.number(), reader.number()
+    count, lo, hi = (reader.column().astype(np.uint64) for _ in range(3))
+    return BddRelation(robdd_bytes.from_columns(count, lo, hi, root), row_bits, id_bits)
+
+
+def _smaller_bdd(relation: RunsRelation, size: int) -> bytes | None:
+    """The columns of the relation's BDD if they take less than `size` bytes."""
+    rows, ids = relation.pairs()
+    row_bits, id_bits = (int(side.max(initial=0)).bit_length() for side in (rows, ids))
+    upper, lower = rows.view(np.uint64), ids.view(np.uint64)
+    try:
+        # A node of TPC-H lineage takes 1.5 to 2 bytes: what has more nodes than two thirds of the bytes would lose.
+        table = robdd_build.from_pairs(upper, lower, row_bits, id_bits, at_most=2 * size // 3)
+    except robdd_build.TooManyNodesError:
+        return None
+    columns = _bdd_columns(BddRelation(table, row_bits, id_bits))
+    return columns if len(columns) < size else None
+
+
+# ---------------------------------------------------------------- form: runs
+
+_MAX = 2**63 - 1
+
+
+def _as_runs(relation: Relation) -> RunsRelation:
+    return relation if isinstance(relation, RunsRelation) else RunsRelation.from_pairs(*relation.pairs())
+
+
+def _runs_columns(relation: RunsRelation) -> bytes:
+    count = np.diff(relation.set_starts)
+    opens = np.zeros(relation.first.size, bool)
+    opens[relation.set_starts[:-1]] = True
+    gap = (relation.first[1:] - relation.last[:-1])[~opens[1:]]
+    known = np.maximum.accumulate(np.append(-1, relation.set_of_row))[:-1] + 1
+    writer = Writer()
+    writer.column(np.diff(relation.row, prepend=-1) - 1)
+    writer.column(known - relation.set_of_row)  # 0 where the row's set is a new one
+    writer.column(count - 1)
+    writer.column(_zigzag(np.diff(relation.first[opens], prepend=0)))
+    writer.column(gap - 2)
+    writer.column(relation.last - relation.first)
+    return writer.bytes()
+
+
+def _zigzag(step: Numbers) -> Numbers:
+    """Steps between numbers below 2^63, modulo 2^63, as numbers below 2^63 that are small for either sign."""
+    centred = (step + (1 << 62) & _MAX) - (1 << 62)
+    return centred << 1 ^ centred >> 63
+
+
+def _read_runs(reader: Reader) -> RunsRelation:
+    row_gap, back, count, step, gap, length = (reader.column() for _ in range(6))
+    row = np.cumsum(row_gap + 1) - 1
+    set_of_row = np.cumsum(back == 0) - back
+    set_of_row[back == 0] -= 1
+    set_starts = np.append(0, np.cumsum(count + 1))
+    runs = int(set_starts[-1])
+    if row.size != back.size or runs != length.size or runs - count.size != gap.size or step.size != count.size:
+        raise ValueError("the columns do not fit together")
+    if row.size and (int((back == 0).sum()) != count.size or set_of_row.min() < 0):
+        raise ValueError("rows without a set, or sets without a row")
+    opens = np.zeros(runs, bool)
+    opens[set_starts[:-1]] = True
+    # Within a set a run begins its gap behind the end of the one before; each set begins at its own id.
+    begin = np.zeros(runs, np.int64)
+    begin[~opens] = gap + 2
+    begin[1:] += np.where(opens[1:], 0, length[:-1])
+    opening = np.cumsum(step >> 1 ^ -(step & 1)) & _MAX
+    total = np.cumsum(begin)
+    first = total - np.repeat(total[set_starts[:-1]] - opening, count + 1)
+    return RunsRelation(row, set_of_row, set_starts, first, first + length)
