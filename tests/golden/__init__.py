@@ -6,9 +6,9 @@ A file in `fixtures/` is a list of cases:
     SELECT …                      the user's SQL
     --- args                      optional: JSON, the values of :name and ? parameters
     --- rewritten                 the SQL that runs; `--- rewritten data`, `--- rewritten control` where they differ
-    --- rows [in order]           value | value | table{id, …} table{…}; `--- rows data`, `--- rows control` where they differ
+    --- rows [in order]           value | value | table{id, …} table{…}; likewise `--- rows data`, `--- rows control`
     --- refused                   in place of the two above: the whole message
 
-Rows and messages are written by hand, from the rule table in docs/semantics.md. `python -m tests.golden.update` refreshes the rewritten SQL,
-and nothing else.
+A section `--- bug` says why a case fails today. Rows and messages are written by hand, from the rule table in
+docs/semantics.md; `python -m tests.golden.update` refreshes the rewritten SQL and nothing else.
 """

@@ -1,6 +1,6 @@
 """The tables of the golden fixtures: the paper's three, and small ones with NULLs, duplicates and no rows.
 
-Ids of different tables do not overlap where the paper leaves us the choice, so that a lineage in a wrong field is seen at once.
+Ids of different tables do not overlap where the paper leaves us the choice: a lineage in a wrong field is seen at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m tests.golden.update [file …]`: write the rewritten SQL of today into the fixtures; rows and refusals stay as they are."""
+"""`python -m tests.golden.update [file …]`: write the rewritten SQL of today into the fixtures, and nothing else."""
 
 from __future__ import annotations
 
