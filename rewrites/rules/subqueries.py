@@ -117,6 +117,7 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
                 "A correlated subquery in ON of an outer join is not traced under control semantics",
                 "Move it to WHERE.",
             )
+        _refuse_outer_aggregates(use.query)
         one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
         added = hoisting.correlated(one_row, block)
         if use.behind_windows and not block.groups_rows:
@@ -129,3 +130,15 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
         block.constants = merge(block.constants, added)
     else:
         block.groups = merge(block.groups, added)
+
+
+def _refuse_outer_aggregates(query: exp.Query) -> None:
+    """An aggregate in the subquery's WHERE is one of the block around it, which Spark knows in HAVING only."""
+    for node in query.walk():
+        where = node.find_ancestor(exp.Where, exp.Query) if is_aggregate(node) else None
+        if isinstance(where, exp.Where):
+            refuse(
+                node,
+                f"{node.name}(…) of the groups around the subquery is not traced",
+                "Compute the groups in a subquery in FROM, then use WHERE instead of HAVING.",
+            )
