@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from forward_lineage import Catalog, LineageError, rewrite_sql
@@ -16,7 +16,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError,
 from tests.oracle.generation import Case
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import Printer, to_sql
-from tests.oracle.spark_batches import Answer, create_tables, run_all, schemas
+from tests.oracle.spark_batches import Answer, analysed, create_tables, run_all
 from tests.oracle.strategies import SCHEMAS
 
 Mode = Literal["values", "data", "control"]
@@ -53,7 +53,7 @@ class _Task:
     """One query on its way through Spark: what to run, and what must come out."""
 
     setup: _Setup
-    columns: StructType
+    plain: DataFrame
     text: str
     expected: Counter[AnnotatedRow]
     traced: bool
@@ -66,18 +66,17 @@ def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> 
     names and types of the user's columns.
     """
     setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
-    originals = schemas(spark, [setup.original for setup in setups])
+    originals = analysed(spark, [setup.original for setup in setups])
     prepared = {
-        mode: [_prepare(setup, columns, mode) for setup, columns in zip(setups, originals, strict=True)]
-        for mode in modes
+        mode: [_prepare(setup, frame, mode) for setup, frame in zip(setups, originals, strict=True)] for mode in modes
     }
     # Both semantics often lead to the same text, which then runs once.
     texts = list(dict.fromkeys(task.text for each in prepared.values() for task in each if isinstance(task, _Task)))
-    columns_of = dict(zip(texts, schemas(spark, texts), strict=True))
-    answers = dict(zip(texts, run_all(spark, texts, list(columns_of.values())), strict=True))
+    frames = dict(zip(texts, analysed(spark, texts), strict=True))
+    answers = dict(zip(texts, run_all(list(frames.values())), strict=True))
     return {
         mode: [
-            task if isinstance(task, Verdict) else _verdict(spark, task, columns_of[task.text], answers[task.text])
+            task if isinstance(task, Verdict) else _verdict(task, frames[task.text], answers[task.text])
             for task in each
         ]
         for mode, each in prepared.items()
@@ -91,9 +90,9 @@ def _set_up(spark: SparkSession, number: int, case: Case) -> _Setup:
     return _Setup(case, names, Printer(names).query(statement.query))
 
 
-def _prepare(setup: _Setup, columns: StructType | Answer, mode: Mode) -> _Task | Verdict:
-    if isinstance(columns, Answer):
-        return Verdict("invalid", f"{columns.condition}")
+def _prepare(setup: _Setup, plain: DataFrame | Answer, mode: Mode) -> _Task | Verdict:
+    if isinstance(plain, Answer):
+        return Verdict("invalid", f"{plain.condition}")
     database, statement = setup.case
     semantics: Semantics = "control" if mode == "control" else "data"
     try:
@@ -106,7 +105,7 @@ def _prepare(setup: _Setup, columns: StructType | Answer, mode: Mode) -> _Task |
             text = rewrite_sql(setup.printer.statement(statement), catalog(setup.names), semantics)
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
-    return _Task(setup, columns, text, annotated(expected, statement, database, traced), traced)
+    return _Task(setup, plain, text, annotated(expected, statement, database, traced), traced)
 
 
 def catalog(names: dict[str, str]) -> Catalog:
@@ -147,22 +146,20 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
     return tuple((value is not None, value) for value in granule)
 
 
-def _verdict(spark: SparkSession, task: _Task, columns: StructType | Answer, answer: Answer) -> Verdict:
-    original = task.setup.original
-    if answer.error is not None or isinstance(columns, Answer):
-        if run_all(spark, [original], [task.columns])[0].error is not None:
+def _verdict(task: _Task, frame: DataFrame | Answer, answer: Answer) -> Verdict:
+    if isinstance(frame, Answer) or answer.error is not None:
+        if run_all([task.plain])[0].error is not None:
             return Verdict("invalid", f"{answer.condition}")
         return Verdict("disagree", f"{task.text}\nSpark does not run the rewritten query: {answer.error}")
-    if task.traced and _user_columns(columns) != _user_columns(task.columns):
-        return Verdict(
-            "disagree", f"columns {task.columns.simpleString()} became {columns.simpleString()}\n{task.text}"
-        )
+    before, after = _user_columns(task.plain.schema), _user_columns(frame.schema)
+    if before != after:
+        return Verdict("disagree", f"columns {before} became {after}\n{task.text}")
     table_of = {name: table for table, name in task.setup.names.items()}
     got = Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
     if got == task.expected:
         return Verdict("agree")
     if task.traced and _values(got) != _values(task.expected):
-        plain = Counter(values for values, _ in run_all(spark, [original], [task.columns])[0].rows)
+        plain = Counter(values for values, _ in run_all([task.plain])[0].rows)
         if plain != _values(task.expected):
             # Then nothing can be said about lineage; the comparison of values is there to notice.
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from tests.oracle.algebra import Database, Node, Table
@@ -29,6 +30,7 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.constraintPropagation.enabled": "false",
 }
 
 Cells = tuple[object, ...]
@@ -64,57 +66,51 @@ def tables_in(node: Node) -> set[str]:
     return found.union(*(tables_in(child) for child in node.children()))
 
 
-def schema(spark: SparkSession, query: str) -> StructType | Answer:
-    """The columns of a query, or Spark's complaint."""
-    try:
-        return spark.sql(query).schema
-    except FAILURES as error:
-        return failure(error)
+def analysed(spark: SparkSession, queries: Sequence[str]) -> list[DataFrame | Answer]:
+    """Each query, not yet run, or Spark's complaint about it."""
 
+    def one(query: str) -> DataFrame | Answer:
+        try:
+            return spark.sql(query)
+        except FAILURES as error:
+            return failure(error)
 
-def schemas(spark: SparkSession, queries: Sequence[str]) -> list[StructType | Answer]:
-    """`schema` of each query."""
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda query: schema(spark, query), queries))
+        return list(pool.map(one, queries))
 
 
-def run_all(
-    spark: SparkSession, queries: Sequence[str], known: Sequence[StructType | Answer], batch: int = BATCH
-) -> list[Answer]:
-    """The answer to each query, whose schema is known; one that fails does not harm the others."""
-    answers = [found if isinstance(found, Answer) else Answer() for found in known]
-    branches = {i: branch(i, queries[i], found) for i, found in enumerate(known) if isinstance(found, StructType)}
-    numbers = list(branches)
-    parts = [numbers[i : i + batch] for i in range(0, len(numbers), batch)]
+def run_all(frames: Sequence[DataFrame | Answer], batch: int = BATCH) -> list[Answer]:
+    """The answer to each query; one that fails does not harm the others."""
+    answers = [found if isinstance(found, Answer) else Answer() for found in frames]
+    valid = [(i, found) for i, found in enumerate(frames) if isinstance(found, DataFrame)]
+    parts = [dict(valid[i : i + batch]) for i in range(0, len(valid), batch)]
     with ThreadPoolExecutor(2) as pool:
-        for found in pool.map(lambda part: _run_batch(spark, {i: branches[i] for i in part}), parts):
+        for found in pool.map(_run_batch, parts):
             for i, answer in found.items():
                 answers[i] = answer
     return answers
 
 
-def branch(number: int, query: str, columns: StructType) -> str:
-    """The query's rows as (number, JSON of the user's columns, JSON of the ids in DL)."""
+def _branch(number: int, frame: DataFrame) -> DataFrame:
+    """The rows as (number, JSON of the user's columns, JSON of the ids in DL)."""
+    columns = frame.schema
     lineage = columns["DL"].dataType if columns.names[-1:] == ["DL"] else StructType()
     assert isinstance(lineage, StructType)
     ids = ", ".join(f"dl_ids(DL.`{name}`) AS `{name}`" for name in lineage.names)
     user, ids = ("* EXCEPT (DL)", f"to_json(struct({ids}))") if ids else ("*", "'{}'")
-    return (
-        f"SELECT {number} AS query, to_json(struct({user}), map('ignoreNullFields', 'false')) AS row, "
-        f"{ids} AS ids FROM ({query})"
-    )
+    return frame.selectExpr(f"{number} AS query", f"to_json(struct({user}), map('ignoreNullFields', 'false'))", ids)
 
 
-def _run_batch(spark: SparkSession, branches: Mapping[int, str]) -> dict[int, Answer]:
+def _run_batch(frames: Mapping[int, DataFrame]) -> dict[int, Answer]:
     try:
-        collected = spark.sql(" UNION ALL ".join(branches.values())).collect()
+        collected = reduce(DataFrame.unionAll, (_branch(i, frame) for i, frame in frames.items())).collect()
     except FAILURES as error:
-        if len(branches) == 1:
-            return dict.fromkeys(branches, failure(error))
-        numbers = list(branches)
+        if len(frames) == 1:
+            return dict.fromkeys(frames, failure(error))
+        numbers = list(frames)
         halves = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
-        return {i: a for half in halves for i, a in _run_batch(spark, {i: branches[i] for i in half}).items()}
-    rows: dict[int, list[tuple[Cells, tuple[tuple[str, int], ...]]]] = {number: [] for number in branches}
+        return {i: a for half in halves for i, a in _run_batch({i: frames[i] for i in half}).items()}
+    rows: dict[int, list[tuple[Cells, tuple[tuple[str, int], ...]]]] = {number: [] for number in frames}
     for number, row, ids in collected:
         values = tuple(value for _, value in json.loads(row, object_pairs_hook=list))
         lineage = tuple((table, one) for table, each in json.loads(ids).items() for one in each)
