@@ -64,6 +64,7 @@ class Environment:
         granules: table in lower case → the granularity that LINEAGE ON asks for.
         tracing: False inside a subquery whose rows are only looked at: it is made to run, but carries no lineage.
         ctes: CTE name in lower case → the rewritten CTE.
+        captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
@@ -78,6 +79,7 @@ class Environment:
     granules: Mapping[str, Granules] = field(default_factory=dict)
     tracing: bool = True
     ctes: Mapping[str, TracedQuery] = field(default_factory=dict)
+    captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     names: Names = field(default_factory=Names)
 

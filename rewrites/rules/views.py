@@ -2,7 +2,9 @@
 
 v  →  (Q') AS v (columns of v …), Q the text of the view
 Scope: the text sees neither the CTEs nor the columns of the query that uses the view.
-Raises: LineageError when the text of a view cannot be rewritten; the place is that of the view's name.
+Raises: LineageError when the text of a view cannot be rewritten, or reads a table that has the name of a CTE around the
+        use of
+        the view: written out there it would read the CTE. The place is that of the view's name.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from udafs.errors import LineageError
 
 def expand(node: exp.Table, view: View, block: Block) -> Relation:
     """Replace the name of a view by its rewritten query."""
-    env = replace(block.env, ctes={}, outer=None)
+    env = replace(block.env, ctes={}, outer=None, captured=block.env.captured.union(block.env.ctes))
     try:
         query = env.parse(view.sql)
         if not isinstance(query, exp.Query):
