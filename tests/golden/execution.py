@@ -7,14 +7,14 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
-from forward_lineage.catalog import Catalog
 from forward_lineage.frontend import RewrittenStatement, rewrite_statement
 from tests.golden.cases import Case, one_line
+from tests.golden.tables import Known
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
 
-def rewritten(case: Case, semantics: str, catalog: Catalog) -> RewrittenStatement | LineageError:
+def rewritten(case: Case, semantics: str, catalog: Known) -> RewrittenStatement | LineageError:
     """What the front end makes of a case."""
     try:
         return rewrite_statement(case.sql, catalog, semantics)

@@ -5,10 +5,14 @@ Ids of different tables do not overlap where the paper leaves us the choice: a l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.spark_names import quoted_name
+from rewrites.base_table import BaseTable, View
 
 # name → (columns, key, rows of VALUES); None: no rows
 _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
@@ -54,15 +58,38 @@ _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     # a table of the session's catalog, called by one, two or three parts
     "spark_catalog.default.region": (("r_id", "r_name"), "r_id", "(41, 'north'), (42, 'south')"),
 }
+# name → (columns as the view has them, the query as its maker wrote it)
+_VIEWS: dict[str, tuple[tuple[str, ...], str]] = {
+    "chain": (("s_name", "stores"), "SELECT s_name, count(*) AS stores FROM store GROUP BY s_name"),
+    "renamed": (("a", "b"), "SELECT k, v FROM t WHERE v IS NOT NULL"),
+    "found": (("id", "k"), "WITH u AS (SELECT k FROM u WHERE w < 25) SELECT id, k FROM t WHERE k IN (SELECT k FROM u)"),
+    "nested": (("n",), "SELECT count(*) AS n FROM found"),
+}
 _EMPTY = "SELECT CAST(NULL AS INT) AS nid, CAST(NULL AS STRING) AS k, CAST(NULL AS INT) AS v WHERE false"
 
 
-def catalog() -> Catalog:
+@dataclass(frozen=True)
+class Known:
+    """The registered tables and the views over them."""
+
+    catalog: Catalog
+
+    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
+        name = parts[-1].lower()
+        if len(parts) == 1 and name in _VIEWS:
+            return View(name, *_VIEWS[name])
+        return self.catalog.find(parts)
+
+    def names(self) -> list[str]:
+        return self.catalog.names()
+
+
+def catalog() -> Known:
     """What the rewrites know of the tables."""
     known = Catalog()
     for name, (columns, key, _) in _TABLES.items():
         known.register(name, columns, key=key)
-    return known
+    return Known(known)
 
 
 def create(spark: SparkSession) -> None:
@@ -72,6 +99,8 @@ def create(spark: SparkSession) -> None:
         select = _EMPTY if rows is None else f"SELECT * FROM VALUES {rows} AS made({listed})"
         what = "TABLE" if "." in name else "OR REPLACE TEMPORARY VIEW"
         spark.sql(f"CREATE {what} {quoted_name(name)} AS {select}")
+    for name, (columns, text) in _VIEWS.items():
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name}({', '.join(columns)}) AS {text}")
 
 
 def drop(spark: SparkSession) -> None:
