@@ -2,9 +2,8 @@
 
 v  →  (Q') AS v (columns of v …), Q the text of the view
 Scope: the text sees neither the CTEs nor the columns of the query that uses the view.
-Raises: LineageError when the text of a view cannot be rewritten, or reads a table that has the name of a CTE around the
-        use of
-        the view: written out there it would read the CTE. The place is that of the view's name.
+Raises: LineageError when the text of a view cannot be rewritten, or reads a table that is called like a CTE around the
+        use of the view: written out there, it would read the CTE. The place is that of the view's name.
 """
 
 from __future__ import annotations
