@@ -34,7 +34,7 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
     parts = () if node.alias else tuple(part.name for part in node.parts)
     traced = block.env.traces(table)
     source = read_from(table, block.env.parse)
-    if len(source.parts) == 1 and source.name.lower() in block.env.captured:
+    if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
         refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
