@@ -170,20 +170,16 @@ def _sql(text: str, title: str) -> RenderableType:
 
 
 def _sizes(frame: DataFrame, tables: Sequence[str]) -> Table:
-    """Tabulate how many base rows the result rows were made of."""
-    measures = [f"count(*) AS n, {', '.join(f'sum(dl_size(DL.{table})) AS {table}' for table in tables)}"]
-    bytes_ = " + ".join(f"sum(length(DL.{table}))" for table in tables)
-    found = frame.selectExpr("DL").createOrReplaceTempView("__demo_sizes")
-    row = frame.sparkSession.sql(f"SELECT {measures[0]}, {bytes_} AS bytes FROM __demo_sizes").first()
-    frame.sparkSession.catalog.dropTempView("__demo_sizes")
-    assert row is not None and found is None
+    """Tabulate how many base rows the result rows were made of, and how many bytes say so."""
+    measures = [f"sum(dl_size(DL.{table})), sum(length(DL.{table}))" for table in tables]
+    row = frame.selectExpr("DL").selectExpr("count(*)", *", ".join(measures).split(", ")).first()
+    assert row is not None
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("result rows", *(f"{name} rows" for name in tables), "per result row", "bytes per result row"):
-        table.add_column(column, justify="right")
-    total = sum(row[name] for name in tables)
-    table.add_row(
-        f"{row.n:,}", *(f"{row[name]:,}" for name in tables), f"{total / row.n:.1f}", f"{row.bytes / row.n:.1f}"
-    )
+    for column in ("lineage in", "result rows", "base rows", "per result row", "bytes per result row"):
+        table.add_column(column, justify="left" if column == "lineage in" else "right")
+    for place, name in enumerate(tables):
+        ids, size = row[1 + 2 * place], row[2 + 2 * place]
+        table.add_row(name, f"{row[0]:,}", f"{ids:,}", f"{ids / row[0]:.1f}", f"{size / row[0]:.1f}")
     return table
 
 

@@ -1,0 +1,91 @@
+"""The commands that start Spark, as programs of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.forward_lineage.row_ids.conftest import write
+
+pytestmark = pytest.mark.slow
+
+
+def program(
+    *arguments: object, stdin: str = "", width: int = 80, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "forward_lineage", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+        cwd=environment.pop("cwd", REPOSITORY),
+        env={**os.environ, "COLUMNS": str(width), "NO_COLOR": "1", **environment},
+    )
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write(tmp_path / "data" / "t.parquet", [3, 1, 3], w=["x", "y", "z"])
+    write(tmp_path / "data" / "many" / "a.parquet", [1])
+    write(tmp_path / "data" / "many" / "b.parquet", [1])
+    return tmp_path / "data"
+
+
+def test_run_shows_rows_and_lineage(data: Path) -> None:
+    sql = "SELECT v, count(*) AS n FROM t JOIN many USING (v) GROUP BY v"
+    done = program("run", "-", "--catalog", data, "--master", "local[2]", stdin=sql)
+    assert done.returncode == 0, done.stderr
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert lines == ["v  n  DL", "1  2  t {1}  many {0, 1}"]
+    assert not (REPOSITORY / "lineage_home").exists()
+
+
+def test_run_as_json(data: Path) -> None:
+    sql = "SELECT w FROM t ORDER BY w"
+    done = program("run", "-", "--catalog", data, "--json", "--limit", 2, "--master", "local[2]", stdin=sql)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"w": "x", "DL": {"t": [0]}},
+        {"w": "y", "DL": {"t": [1]}},
+    ]
+
+
+def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
+    done = program("run", "-", "--catalog", data, "--master", "local[2]", stdin="SELECT w\nFRM t x y")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert [line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [
+        "Error: Syntax error at or near 't' (line 2, column 5)"
+    ]
+    assert "\tat " not in done.stderr, "no JVM stack trace"
+
+
+def test_ids_measures_orders(data: Path) -> None:
+    done = program(
+        "ids", "-", "--catalog", data, "--order-by", "t=v", "--master", "local[2]", stdin="SELECT v FROM t GROUP BY v"
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[1][:8] == ["t", "as", "they", "are", "2", "1.5", "1.0", "66.67"]
+    assert lines[2][:6] == ["t", "v", "2", "1.5", "1.0", "66.67"]
+
+
+def test_the_demo_reads_well_on_80_columns(tpch: Path) -> None:
+    done = program("demo", "--scale", "0.01", "--master", "local[2]", FORWARD_LINEAGE_DATA=str(tpch.parent.parent))
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, (line.rstrip() for line in done.stdout.splitlines()))) <= 80
+    for line in (
+        "Target  binder  store {2}  item {1}  sales {4}",
+        "Macy's   5400  item {3, 4}  store {3, 4}  sales {7, 8, 9, 10}",
+        "Target   6800  sales {4}",
+    ):
+        assert line in done.stdout
+    assert "lineitem {" in done.stdout
+    assert "bytes per result row" in done.stdout

@@ -1,0 +1,133 @@
+"""`forward-lineage rewrite` and what all commands have in common."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from forward_lineage.cli import main
+from tests.forward_lineage.row_ids.conftest import write
+
+CATALOG = {
+    "store": {"columns": ["s_id", "s_name"], "key": "s_id"},
+    "sales": {"columns": ["t_id", "s_id", "num"], "key": "t_id"},
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    path = tmp_path / "catalog.json"
+    path.write_text(json.dumps(CATALOG))
+    return path
+
+
+def run(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
+
+
+def test_the_rewritten_sql_is_laid_out(catalog: Path) -> None:
+    done = run(
+        "rewrite",
+        "-",
+        "--catalog",
+        catalog,
+        stdin="select s_name, sum(num) n from store join sales using (s_id) group by s_name",
+    )
+    assert done.exit_code == 0
+    assert (
+        done.stdout
+        == """\
+SELECT
+  s_name,
+  sum(num) AS n,
+  named_struct('store', dlunion(store.__dl_store), 'sales', dlunion(sales.__dl_sales)) AS DL
+FROM (
+  SELECT
+    *,
+    CAST(s_id AS BIGINT) AS __dl_store
+  FROM store
+) AS store
+JOIN (
+  SELECT
+    *,
+    CAST(t_id AS BIGINT) AS __dl_sales
+  FROM sales
+) AS sales
+  USING (s_id)
+GROUP BY
+  s_name
+"""
+    )
+
+
+def test_a_file_and_a_folder_of_parquet(tmp_path: Path) -> None:
+    write(tmp_path / "data" / "t.parquet", [1, 2])
+    (tmp_path / "q.sql").write_text("SELECT v FROM t")
+    done = run("rewrite", tmp_path / "q.sql", "--catalog", tmp_path / "data")
+    assert done.exit_code == 0
+    assert f"parquet.`{tmp_path}/data/t.parquet`" in done.stdout
+    assert "_metadata.row_index AS __dl_t" in done.stdout
+
+
+def test_control_semantics(catalog: Path) -> None:
+    sql = "SELECT s_name FROM store WHERE s_id IN (SELECT s_id FROM sales)"
+    data = run("rewrite", "-", "--catalog", catalog, stdin=sql).stdout
+    control = run("rewrite", "-", "--catalog", catalog, "--semantics", "control", stdin=sql).stdout
+    assert "'sales'" not in data
+    assert "'sales'" in control
+
+
+@pytest.mark.parametrize(
+    ("sql", "line"),
+    [
+        (
+            "SELECT * FROM stor",
+            "Error: stor is not a registered table (line 1, column 15). "
+            "Did you mean store? Or register it: lineage.register('stor', …).",
+        ),
+        ("SELECT s_nam FROM store", "Error: Unknown column s_nam (line 1, column 8). Did you mean s_name?"),
+        ("", "Error: there is no SQL here. Give one statement, for example SELECT * FROM sales."),
+    ],
+)
+def test_errors_are_one_line_on_stderr(catalog: Path, sql: str, line: str) -> None:
+    done = run("rewrite", "-", "--catalog", catalog, stdin=sql)
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", line + "\n")
+
+
+def test_files_that_are_not_there(catalog: Path, tmp_path: Path) -> None:
+    done = run("rewrite", tmp_path / "nope.sql", "--catalog", catalog)
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"Error: {tmp_path}/nope.sql cannot be read: No such file or directory\n",
+    )
+    done = run("rewrite", "-", "--catalog", tmp_path / "nope.json", stdin="SELECT 1")
+    assert (done.exit_code, done.stderr) == (1, f"Error: there is no catalog file {tmp_path}/nope.json\n")
+
+
+def test_wrong_usage_is_exit_code_2(catalog: Path) -> None:
+    for arguments in (["rewrite"], ["rewrite", "-", "--semantics", "why"], ["nope"], ["rewrite", "-", "--nope"]):
+        assert run(*arguments).exit_code == 2, arguments
+    assert run("ids", "-", "--order-by", "lineitem", stdin="SELECT 1").exit_code == 2
+
+
+def test_help_names_the_commands() -> None:
+    done = run("--help")
+    assert done.exit_code == 0
+    for command in ("demo", "rewrite", "run", "ids", "kernel"):
+        assert f"\n  {command} " in done.stdout
+
+
+def test_registered_tables_are_the_default_catalog(tmp_path: Path) -> None:
+    done = run("rewrite", "-", "--home", tmp_path, stdin="SELECT 1 FROM t")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: t is not a registered table (line 1, column 15).")
+
+
+def test_kernel_writes_the_jar(tmp_path: Path) -> None:
+    done = run("kernel", "--output", tmp_path / "sub" / "kernel.jar")
+    assert done.exit_code == 0
+    assert Path(done.stdout.strip()) == tmp_path / "sub" / "kernel.jar"
+    assert (tmp_path / "sub" / "kernel.jar").read_bytes()[:2] == b"PK"

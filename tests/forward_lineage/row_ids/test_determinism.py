@@ -1,0 +1,134 @@
+"""The same row has the same id, however Spark chooses to read: proved by reading in many ways."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from forward_lineage import ForwardLineage
+
+FILES, ROWS = 5, 4000
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of five files, one file with all their rows, and a partitioned folder; many row groups each."""
+    home = tmp_path_factory.mktemp("tables")
+    random = np.random.default_rng(7)
+    every = []
+    for n in range(FILES):
+        start = n * ROWS
+        table = pa.table(
+            {
+                "v": np.arange(start, start + ROWS),
+                "w": random.integers(0, 50, ROWS),
+                "s": pa.array([f"text {x}" for x in random.integers(0, 10**6, ROWS)]),
+            }
+        )
+        every.append(table)
+        for place in (home / "folder", home / "parts" / f"p={n % 2}"):
+            place.mkdir(parents=True, exist_ok=True)
+            parquet.write_table(table, place / f"{n}.parquet", row_group_size=300)
+    parquet.write_table(pa.concat_tables(every), home / "one.parquet", row_group_size=700)
+    return home
+
+
+READINGS = {
+    "as usual": {},
+    "tiny splits": {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "0"},
+    "one split": {"spark.sql.files.maxPartitionBytes": "1g", "spark.sql.files.openCostInBytes": "0"},
+    "many partitions": {"spark.sql.shuffle.partitions": "37", "spark.sql.files.minPartitionNum": "23"},
+    "no AQE": {"spark.sql.adaptive.enabled": "false"},
+    "no vectorised reader": {"spark.sql.parquet.enableVectorizedReader": "false"},
+    "small batches": {"spark.sql.parquet.columnarReaderBatchSize": "7"},
+    "no filter pushdown": {"spark.sql.parquet.filterPushdown": "false"},
+    "record filter": {
+        "spark.sql.parquet.enableVectorizedReader": "false",
+        "spark.sql.parquet.recordLevelFilter.enabled": "true",
+    },
+    "no generated code": {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    },
+    "interpreted in stages": {"spark.sql.codegen.wholeStage": "false"},
+    "bucketed by size": {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.adaptive.enabled": "false"},
+}
+QUICK = ("tiny splits", "no vectorised reader")
+# Pushed-down filters, row-group skipping, column pruning, shuffles, sorts, a join with itself.
+QUERIES = {
+    "all": "SELECT v FROM {t}",
+    "a row group": "SELECT v FROM {t} WHERE v BETWEEN 5100 AND 5150",
+    "ends of files": "SELECT v FROM {t} WHERE v IN (0, 3999, 4000, 11999, 12000, 19999)",
+    "another column": "SELECT v FROM {t} WHERE w = 13",
+    "shuffled": "SELECT /*+ REPARTITION(9) */ v FROM {t} WHERE s LIKE '%7'",
+    "grouped": "SELECT v, max(w) FROM {t} WHERE v % 97 = 0 GROUP BY v",
+    "joined": "SELECT a.v FROM {t} a JOIN {t} b ON a.v = b.v WHERE b.w < 3",
+}
+
+
+@pytest.fixture
+def registered(lineage: ForwardLineage, tables: Path) -> ForwardLineage:
+    lineage.register("one", path=tables / "one.parquet")
+    lineage.register("folder", path=tables / "folder")
+    lineage.register("parts", path=tables / "parts")
+    return lineage
+
+
+@pytest.fixture
+def reading(registered: ForwardLineage, request: pytest.FixtureRequest) -> Iterator[None]:
+    spark = registered.spark
+    settings = READINGS[request.param]
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    yield
+    for key in settings:
+        spark.conf.unset(key)
+
+
+def expected(table: str, v: int) -> int:
+    """Where the row with this value is: files are numbered in the order of their paths."""
+    if table != "parts":
+        return v
+    order = [0, 2, 4, 1, 3]  # p=0 before p=1
+    return order.index(v // ROWS) * ROWS + v % ROWS
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in READINGS],
+    indirect=True,
+)
+@pytest.mark.usefixtures("reading")
+def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage) -> None:
+    for table in ("one", "folder", "parts"):
+        for name, query in QUERIES.items():
+            frame = registered.sql(query.format(t=table))
+            rows = frame.selectExpr("v", f"dl_ids(DL.{table}) AS ids").collect()
+            assert rows, name
+            wrong = [row for row in rows if row.ids != [expected(table, row.v)]]
+            assert not wrong, f"{name} of {table}: {wrong[:3]}"
+
+
+@pytest.mark.slow
+def test_ids_survive_the_loss_of_an_executor(tables: Path, tmp_path: Path) -> None:
+    """Two executor processes; the first task of the scan kills its own, and Spark computes its rows again elsewhere."""
+    script = Path(__file__).with_name("losing_an_executor.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tables / "folder"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert found["executors_lost"] >= 1
+    assert found["pairs"] == [[v, v] for v in range(0, FILES * ROWS, 41)]
