@@ -46,13 +46,18 @@ object Encoding {
     }
   }
 
+  /** Whether bytes that `SetCodec` wrote surely are what `encode` gives for the same set. */
+  def isFinal(bytes: Array[Byte], setting: Int): Boolean =
+    bytes(0) == SetCodec.Tag &&
+      (setting == Set || setting == Auto && bytes.length <= RoaringCodec.SmallestSize &&
+        nothingShorter(bytes.length, SetCodec.largest(bytes)))
+
   /**
-   * Whether bytes that `SetCodec` wrote surely are what `encode` gives for the same set. Short ones are: with an id of b bits,
+   * Whether `auto` takes the sorted ids when they take `size` bytes, without a look at the others: if the largest id has b bits,
    * a BDD takes b + 4 bytes or, for all of 0 .. 2^b - 1, b + 3, and Roaring never less than `SmallestSize`.
    */
-  def isFinal(bytes: Array[Byte], setting: Int): Boolean =
-    bytes(0) == SetCodec.Tag && (setting == Set ||
-      setting == Auto && bytes.length <= RoaringCodec.SmallestSize && bytes.length <= SetCodec.bitLength(bytes) + 3)
+  def nothingShorter(size: Int, largest: Long): Boolean =
+    size <= RoaringCodec.SmallestSize && size <= 64 - java.lang.Long.numberOfLeadingZeros(largest) + 3
 
   private def checked(size: Long): Int = {
     if (size > Int.MaxValue - 16) LineageErrors.tooLarge(s"a lineage value of $size bytes is beyond the 2 GiB of a BINARY")

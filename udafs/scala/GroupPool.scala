@@ -37,10 +37,40 @@ final class GroupPool(memory: TaskMemoryManager) extends LongBinaryOperator with
   }
 
   /** Adds all ids of a lineage value. */
-  override def applyAsLong(handle: java.lang.Long, value: Array[Byte]): Long = {
-    val sink = new HandleSink(handle)
-    LineageValues.decode(value, sink)
-    sink.handle
+  override def applyAsLong(handle: java.lang.Long, value: Array[Byte]): Long =
+    if (handle == Empty && LineageValues.tag(value) == SetCodec.Tag && value.length <= 1024) firstOf(value)
+    else {
+      val sink = new HandleSink(handle)
+      LineageValues.decode(value, sink)
+      sink.handle
+    }
+
+  /** The first value of a group, and a short one: final aggregations see little else. */
+  private def firstOf(value: Array[Byte]): Long = {
+    val reader = new ByteReader(value, 1)
+    val n = SetCodec.readCount(reader)
+    var k = 0
+    while (capacity(k) < n) k += 1
+    var id = -1L
+    if (n < 2) {
+      if (n == 1) id = SetCodec.nextId(reader, id)
+      reader.expectEnd()
+      return id // {} is -1
+    }
+    val address = arena.allocate(k)
+    arena.open(address)
+    val page = arena.page
+    val from = arena.at + 1
+    var i = 0
+    while (i < n) {
+      id = SetCodec.nextId(reader, id)
+      page(from + i) = id
+      i += 1
+    }
+    page(arena.at) = header(n, k, unsorted = false)
+    arena.close()
+    reader.expectEnd()
+    -2 - address
   }
 
   private final class HandleSink(var handle: Long) extends IdSink {
@@ -170,12 +200,32 @@ final class GroupPool(memory: TaskMemoryManager) extends LongBinaryOperator with
     }
 
   /** What the group's rows travel as to the final aggregation. */
-  def partial(handle: Long): Array[Byte] = source(handle) match {
-    case buffer: IdBuffer if buffer.hasBitmaps => RoaringCodec.encode(buffer, RoaringCodec.plan(buffer))
-    case ids => Encoding.encode(ids, Encoding.Set)
-  }
+  def partial(handle: Long): Array[Byte] =
+    if (handle > Large) sortedIds(handle)
+    else source(handle) match {
+      case buffer: IdBuffer if buffer.hasBitmaps => RoaringCodec.encode(buffer, RoaringCodec.plan(buffer))
+      case ids => Encoding.encode(ids, Encoding.Set)
+    }
 
-  def result(handle: Long, setting: Int): Array[Byte] = Encoding.encode(source(handle), setting)
+  def result(handle: Long, setting: Int): Array[Byte] =
+    if (setting == Encoding.Bdd || handle <= Large) Encoding.encode(source(handle), setting)
+    else {
+      val bytes = sortedIds(handle)
+      val largest = if (handle >= Empty) math.max(handle, 0) else arena.page(arena.at + size(arena.page(arena.at)))
+      if (setting == Encoding.Set || Encoding.nothingShorter(bytes.length, largest)) bytes
+      else Encoding.encode(source(handle), setting)
+    }
+
+  /** A group that is not large, as `SetCodec` writes it; its block stays open. */
+  private def sortedIds(handle: Long): Array[Byte] =
+    if (handle == Empty) Encoding.empty(Encoding.Set)
+    else if (handle >= 0) SetCodec.single(handle)
+    else {
+      arena.open(-2 - handle)
+      val n = settle()
+      arena.close()
+      SetCodec.encodeSlice(arena.page, arena.at + 1, n)
+    }
 }
 
 object GroupPool {

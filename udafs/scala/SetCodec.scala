@@ -18,6 +18,29 @@ object SetCodec {
     writer.bytes
   }
 
+  /** The whole value of ids(from until from + n), strictly ascending: without any object beside the bytes. */
+  def encodeSlice(ids: Array[Long], from: Int, n: Int): Array[Byte] = {
+    val end = from + n
+    var size = 1 + Varint.size(n)
+    var previous = -1L
+    var i = from
+    while (i < end) {
+      size += Varint.size(ids(i) - previous - 1)
+      previous = ids(i)
+      i += 1
+    }
+    val bytes = new Array[Byte](size)
+    var at = Varint.write(bytes, 1, n)
+    previous = -1L
+    i = from
+    while (i < end) {
+      at = Varint.write(bytes, at, ids(i) - previous - 1)
+      previous = ids(i)
+      i += 1
+    }
+    bytes
+  }
+
   /** {id} */
   def single(id: Long): Array[Byte] = {
     val bytes = new Array[Byte](2 + Varint.size(id))
@@ -64,8 +87,8 @@ object SetCodec {
     counter.count
   }
 
-  /** Bit length of the largest id of a whole value, 0 when there is none. */
-  def bitLength(bytes: Array[Byte]): Int = {
+  /** The largest id of a whole value, 0 when there is none. */
+  def largest(bytes: Array[Byte]): Long = {
     val reader = new ByteReader(bytes, 1)
     var left = readCount(reader)
     var id = -1L
@@ -73,7 +96,7 @@ object SetCodec {
       id = nextId(reader, id)
       left -= 1
     }
-    64 - java.lang.Long.numberOfLeadingZeros(math.max(id, 0))
+    math.max(id, 0)
   }
 
   private final class Sizer extends IdConsumer {
