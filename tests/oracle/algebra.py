@@ -1,7 +1,7 @@
 """The oracle's query tree.
 
-Names stay unresolved, as in SQL: a `Col` means whatever `scoping.resolve` finds. Every node is frozen and hashable, so that Hypothesis can print
-it and a failing query can be pasted into a test.
+Names stay unresolved, as in SQL: a `Col` means whatever `scoping.resolve` finds. Every node is frozen and hashable, so
+that Hypothesis can print it and a failing query can be pasted into a test.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(item)
 
 
-# --- expressions -----------------------------------------------------------------------------------------------------------
+# --- expressions --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Frame(Node):
 
 @dataclass(frozen=True)
 class Over(Expr):
-    """A window function: an `Agg`, or `Func` row_number, rank, dense_rank, percent_rank, cume_dist, ntile, lag, lead."""
+    """A window function: an `Agg`, or a `Func` such as row_number, rank, percent_rank, ntile, lag, lead."""
 
     function: Agg | Func
     partition: tuple[Expr, ...] = ()
@@ -181,7 +181,7 @@ class InQuery(Expr):
     negated: bool = False
 
 
-# --- relations in FROM -------------------------------------------------------------------------------------------------------
+# --- relations in FROM --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class LateralView(Node):
     outer: bool = False
 
 
-# --- queries -----------------------------------------------------------------------------------------------------------------
+# --- queries ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ class Query(Node):
     offset: int | None = None
 
 
-# --- data --------------------------------------------------------------------------------------------------------------------
+# --- data ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ Database = dict[str, BaseTable]
 
 @dataclass(frozen=True)
 class LineageOn(Node):
-    """One expression of LINEAGE ON: over the columns of `table`, written with `qualifier` (the table's name or an alias of it)."""
+    """One expression of LINEAGE ON over the columns of `table`; `qualifier` is its name or an alias of it."""
 
     table: str
     qualifier: str

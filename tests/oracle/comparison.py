@@ -27,8 +27,8 @@ AnnotatedRow = tuple[tuple[object, ...], frozenset[tuple[str, object]]]
 class Verdict:
     """The outcome for one case.
 
-    outcome: "agree"; "disagree"; "refused" by a LineageError; "invalid" where Spark itself does not run the query; "open" where SQL allows
-    several answers. detail: the reason, or both sides of a disagreement.
+    outcome: "agree"; "disagree"; "refused" by a LineageError; "invalid" where Spark itself does not run the query;
+    "open" where SQL allows several answers. detail: the reason, or both sides of a disagreement.
     """
 
     outcome: str
@@ -62,8 +62,8 @@ class _Task:
 def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> dict[Mode, list[Verdict]]:
     """Compare Spark with the interpreter, case by case.
 
-    Mode "values": the rows that plain Spark returns. Mode "data", "control": rows and lineage of the rewritten query under that semantics, and the
-    names and types of the user's columns.
+    Mode "values": the rows that plain Spark returns. Mode "data", "control": rows and lineage of the rewritten query
+    under that semantics, and the names and types of the user's columns.
     """
     setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
     originals = analysed(spark, [setup.original for setup in setups])

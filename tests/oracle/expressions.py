@@ -54,8 +54,8 @@ class Relation:
 class Env:
     """Where an expression is evaluated.
 
-    scopes: (columns, values), innermost first. group: for a grouped row, one Env for each row of its group. rolled_up: the grouping expressions
-    absent from its grouping set. windows: values of the window functions for this row.
+    scopes: (columns, values), innermost first. group: for a grouped row, one Env for each row of its group.
+    rolled_up: the grouping expressions absent from its grouping set. windows: values of window functions for this row.
     """
 
     scopes: tuple[tuple[Scope, Values], ...] = ()

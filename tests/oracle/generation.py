@@ -12,7 +12,7 @@ from tests.oracle.strategies import cases
 
 Case = tuple[Database, Statement]
 
-# After ten examples Hypothesis begins to repeat earlier ones with small mutations; many short runs give more variety than a long one.
+# After ten examples Hypothesis begins to repeat earlier ones with small mutations: many short runs give more variety.
 CASES_A_SEED = 10
 _SETTINGS = settings(
     max_examples=CASES_A_SEED, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False

@@ -1,41 +1,51 @@
 """A naive interpreter of annotated relations.   [Zhang 2007, §3, Definition 1 and §3.4]
 
-A relation is a list of rows, each with the set of (table, row id) pairs it came from. Every operator is the definition, written with loops;
-nothing is optimised, hoisted or decorrelated: a subquery is evaluated anew for every outer row.
+A relation is a list of rows, each with the set of (table, row id) pairs it came from. Every operator is the
+definition, written with loops; nothing is optimised, hoisted or decorrelated: a subquery is evaluated anew for every
+outer row.
 
 What each operator does to lineage ("control adds" = only under control semantics):
 
 - base table: the row's id. VALUES and SELECT without FROM: nothing.
 - WHERE, ON, ORDER BY, LIMIT, projection: the input row's. Control adds the rows of the subqueries in a predicate.
 - joins: the union of the sides that matched; an unmatched row of an outer join keeps its own.
-- LEFT SEMI JOIN: the left row's. Control adds the right rows that match it. LEFT ANTI JOIN: the left row's; no right row matches.
-- scalar subquery in a select list: adds the rows the subquery returns for this row, also under data. What it returns carries its own
-  lineage: an aggregate the union over its group, which may be empty.
-- [NOT] EXISTS, [NOT] IN: nothing. Control adds *all* rows the subquery returns for this outer row, whether or not they are equal (paper, Q9).
-- GROUP BY, ROLLUP, CUBE, GROUPING SETS: the union over the rows of the group, also those a FILTER or DISTINCT inside the aggregate
-  drops. A global group over no rows: nothing. Control adds the rows of the subqueries in HAVING.
+- LEFT SEMI JOIN: the left row's. Control adds the right rows that match it. LEFT ANTI JOIN: the left row's; no right
+  row matches.
+- scalar subquery in a select list: adds the rows the subquery returns for this row, also under data. What it returns
+  carries its own lineage: an aggregate the union over its group, which may be empty.
+- [NOT] EXISTS, [NOT] IN: nothing. Control adds *all* rows the subquery returns for this outer row, whether or not
+  they are equal (paper, Q9).
+- GROUP BY, ROLLUP, CUBE, GROUPING SETS: the union over the rows of the group, also those a FILTER or DISTINCT inside
+  the aggregate drops. A global group over no rows: nothing. Control adds the rows of the subqueries in HAVING.
 - DISTINCT, UNION: the union over equal rows (NULL equals NULL). UNION ALL: the row's own.
 - INTERSECT [ALL]: all equal rows of both sides, for every copy.
 - EXCEPT [ALL]: all equal rows of the left side, for every copy. Control adds all rows of the right side.
-- window aggregate: the row's own and all rows of its frame. Ranking: the row's own; control adds the rows of its partition.
+- window aggregate: the row's own and all rows of its frame. Ranking: the row's own; control adds the rows of its
+  partition.
 - explode: the input row's. Lateral: as a join with the subquery evaluated for the left row.
-- LINEAGE ON: the id of a base row is the tuple of the values of the expressions on its table; tables not named have no lineage.
+- LINEAGE ON: the id of a base row is the tuple of the values of the expressions on its table; tables not named have
+  no lineage.
 
 Decisions where the rule table leaves room:
 
- 1. IN adds all rows of its subquery under control, not only the equal ones (the table says so of NOT IN; the paper's Q9 hoists all of IN).
- 2. Lineage follows the text, not short-circuits: a subquery counts in an untaken CASE arm, behind `FALSE AND`, and so on.
- 3. A scalar subquery anywhere within a select-list expression counts as being in the output (`1 + (SELECT …)`, `CASE WHEN (SELECT …) > 1`),
-    also as the argument of an aggregate, where the group's union includes the subquery's rows for each row of the group. EXISTS and IN in a
-    select list add nothing under data.
- 4. lag and lead are aggregates over a frame of one row: they add the row they read. NULLs they skip or defaults they take add nothing.
+ 1. IN adds all rows of its subquery under control, not only the equal ones (the table says so of NOT IN; the paper's
+    Q9 hoists all of IN).
+ 2. Lineage follows the text, not short-circuits: a subquery counts in an untaken CASE arm, behind `FALSE AND`, and so
+    on.
+ 3. A scalar subquery anywhere within a select-list expression counts as being in the output (`1 + (SELECT …)`, `CASE
+    WHEN (SELECT …) > 1`), also as the argument of an aggregate, where the group's union includes the subquery's rows
+    for each row of the group. EXISTS and IN in a select list add nothing under data.
+ 4. lag and lead are aggregates over a frame of one row: they add the row they read. NULLs they skip or defaults they
+    take add nothing.
  5. QUALIFY is a predicate, as WHERE is: the frames (and partitions) of the windows in it count under control only.
- 6. A window's frame is made of the rows that reach the window (after WHERE, GROUP BY, HAVING), with the lineage they have there. A FILTER on a
-    window aggregate does not shrink the frame.
- 7. A subquery in ON adds to the pair it was evaluated for; an unmatched row of an outer join gets the rows of the subquery evaluated on the row
-    as it comes out, padded with NULLs (the same for uncorrelated subqueries, the only ones that are generated there).
+ 6. A window's frame is made of the rows that reach the window (after WHERE, GROUP BY, HAVING), with the lineage they
+    have there. A FILTER on a window aggregate does not shrink the frame.
+ 7. A subquery in ON adds to the pair it was evaluated for; an unmatched row of an outer join gets the rows of the
+    subquery evaluated on the row as it comes out, padded with NULLs (the same for uncorrelated subqueries, the only
+    ones that are generated there).
  8. A row that ORDER BY … LIMIT drops is not in the lineage of the rows that stay, under either semantics.
- 9. A column that nobody reads still counts: a scalar subquery in a derived table's select list is in the lineage of its rows.
+ 9. A column that nobody reads still counts: a scalar subquery in a derived table's select list is in the lineage of
+    its rows.
 10. With GROUPING SETS, a set given twice yields its groups twice, each with the lineage of its rows.
 """
 
@@ -118,7 +128,7 @@ class Interpreter:
         self._evaluate = Evaluator(self.query)
         self._windows = WindowFunctions(self._evaluate, self._control)
 
-    # --- queries -----------------------------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------------------
 
     def query(self, query: Query, env: Env) -> Relation:
         env = replace(env, ctes=dict(env.ctes))
@@ -172,7 +182,7 @@ class Interpreter:
             rows += [Row(row.values, lineage)] * (copies if op.all else min(copies, 1))
         return Relation(columns, tuple(rows))
 
-    # --- one SELECT block, in SQL's order of evaluation ----------------------------------------------------------------
+    # --- one SELECT block, in SQL's order of evaluation -----------------------------------------------------
 
     def _select(self, select: Select, env: Env) -> tuple[Scope, list[tuple[Row, Env]]]:
         source = self.relation(select.source, env) if select.source is not None else Relation((), (Row((), NOTHING),))
@@ -241,7 +251,7 @@ class Interpreter:
         below = (child for child in expr.children() if isinstance(child, Expr))
         return union(self.subquery_lineage(child, env, selected=selected) for child in below)
 
-    # --- grouping ----------------------------------------------------------------------------------------------------
+    # --- grouping -------------------------------------------------------------------------------------------
 
     def _grouped(self, group: GroupBy, scope: Scope, units: list[Unit], env: Env) -> list[Unit]:
         everything = dict.fromkeys([*group.plain, *(expr for each in group.sets for expr in each)])
@@ -257,7 +267,7 @@ class Interpreter:
         return grouped
 
     def _group_unit(self, members: list[Unit], absent: frozenset[Expr], scope: Scope, env: Env) -> Unit:
-        """A group as one row: its first member, where only grouping expressions may be read, the absent ones as NULL."""
+        """A group as one row: its first member, of which only grouping expressions are read; absent ones are NULL."""
         values = list(members[0].env.scopes[0][1]) if members else [None] * len(scope)
         for expr in absent:
             found = resolve([scope], expr.name, expr.qualifier) if isinstance(expr, Col) else None
@@ -268,7 +278,7 @@ class Interpreter:
         )
         return Unit(here, union(member.lineage for member in members))
 
-    # --- FROM --------------------------------------------------------------------------------------------------------
+    # --- FROM -----------------------------------------------------------------------------------------------
 
     def relation(self, rel: Rel, env: Env) -> Relation:
         match rel:
@@ -387,10 +397,11 @@ def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def check_cut(cut: int, rows: Sequence[Row], keys: Sequence[Values]) -> None:
-    """A cut between rows tied on the sort key is determined only if all rows of the tie are the same, lineage included."""
-    if 0 < cut < len(rows) and keys[cut - 1] == keys[cut]:
-        if len({row for row, key in zip(rows, keys, strict=True) if key == keys[cut]}) > 1:
-            raise NondeterministicError("LIMIT within ties")
+    """A cut between rows tied on the sort key is determined only if the tied rows are the same, lineage included."""
+    if not 0 < cut < len(rows) or keys[cut - 1] != keys[cut]:
+        return
+    if len({row for row, key in zip(rows, keys, strict=True) if key == keys[cut]}) > 1:
+        raise NondeterministicError("LIMIT within ties")
 
 
 def grouping_sets(group: GroupBy) -> list[tuple[Expr, ...]]:

@@ -57,7 +57,7 @@ class Printer:
             return text
         return f"{text} LINEAGE ON {self._list(on.expr for on in statement.lineage_on) or '()'}"
 
-    # --- queries -----------------------------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------------------
 
     def query(self, query: Query) -> str:
         parts = []
@@ -122,7 +122,7 @@ class Printer:
             elements.append(f"{group.kind}({', '.join(self._list(each) for each in group.sets)})")
         return f"GROUP BY {', '.join(elements)}" if elements else ""
 
-    # --- relations ---------------------------------------------------------------------------------------------------
+    # --- relations ------------------------------------------------------------------------------------------
 
     def relation(self, rel: Rel) -> str:
         match rel:
@@ -157,7 +157,7 @@ class Printer:
         outer = "OUTER " if view.outer else ""
         return f"LATERAL VIEW {outer}explode(array({self._list(view.items)})) {view.alias} AS {view.column}"
 
-    # --- expressions -------------------------------------------------------------------------------------------------
+    # --- expressions ----------------------------------------------------------------------------------------
 
     def expr(self, expr: Expr) -> str:  # noqa: C901 - one arm for each kind of expression
         match expr:
@@ -261,7 +261,8 @@ def create_view(name: str, table: BaseTable) -> str:
     """A temporary view that holds the base table's rows."""
     columns = ", ".join(table.columns)
     if table.rows:
-        return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM VALUES {values_rows(table.rows, table.kinds)} AS v({columns})"
+        rows = values_rows(table.rows, table.kinds)
+        return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM VALUES {rows} AS v({columns})"
     typed = ", ".join(f"CAST(NULL AS {SPARK_TYPES[k]}) AS {c}" for c, k in zip(table.columns, table.kinds, strict=True))
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT {typed} WHERE false"
 

@@ -1,7 +1,7 @@
 """Hypothesis strategies: small base tables, and queries over them with every operator, nested.
 
-Queries are generated with types and scopes at hand, so that nearly all of them are valid Spark SQL. What cannot be known beforehand (ties cut by a LIMIT, a
-scalar subquery with two rows) the interpreter finds out.
+Queries are generated with types and scopes at hand, so that nearly all of them are valid Spark SQL. What nobody can know
+beforehand (ties cut by a LIMIT, a scalar subquery with two rows) the interpreter finds out.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class QueryWriter:
         self._ctes: list[tuple[str, Scope]] = []
         self._meanings: dict[str, set[str]] = {}  # qualifier → the base tables (or "") it stands for
 
-    # --- choices -----------------------------------------------------------------------------------------------------
+    # --- choices --------------------------------------------------------------------------------------------
 
     def pick(self, options: Sequence[Any]) -> Any:
         return self._draw(st.sampled_from(options))
@@ -143,7 +143,7 @@ class QueryWriter:
         self._fuel -= 1
         return self._fuel >= 0
 
-    # --- queries -----------------------------------------------------------------------------------------------------
+    # --- queries --------------------------------------------------------------------------------------------
 
     def query(self, outer: Scopes, want: Sequence[str] | None) -> tuple[Query, Scope]:
         """A query with columns of the wanted kinds (any when None) and its output columns."""
@@ -195,7 +195,7 @@ class QueryWriter:
     def _sort_key(self, expr: Expr) -> SortKey:
         return SortKey(expr, self.chance(3), self.pick([None, "FIRST", "LAST"]))
 
-    # --- SELECT ------------------------------------------------------------------------------------------------------
+    # --- SELECT ---------------------------------------------------------------------------------------------
 
     def _select(self, outer: Scopes, want: Sequence[str] | None) -> tuple[Select, Scope, Scope]:
         if self.chance(25):
@@ -336,7 +336,7 @@ class QueryWriter:
         end = self.pick([b for b in (None, 0, 1, 2, -1) if start is None or b is None or b >= start])
         return start, end
 
-    # --- FROM --------------------------------------------------------------------------------------------------------
+    # --- FROM -----------------------------------------------------------------------------------------------
 
     def _source(self, outer: Scopes) -> tuple[Rel, Scope]:
         taken: set[str] = set()
@@ -456,7 +456,7 @@ class QueryWriter:
     def _comparison(self, left: Expr, right: Expr) -> Expr:
         return Op("=" if not self.chance(3) else self.pick(COMPARISONS), left, right)
 
-    # --- expressions -------------------------------------------------------------------------------------------------
+    # --- expressions ----------------------------------------------------------------------------------------
 
     def literal(self, kind: str) -> Expr:
         if kind == "dbl":
@@ -577,7 +577,7 @@ class QueryWriter:
             return InQuery(operands, self.subquery([kind, "int"], site), self.chance(2))
         return InQuery((self.expr(kind, plain, 1),), self.subquery([kind], site), self.chance(2))
 
-    # --- LINEAGE ON --------------------------------------------------------------------------------------------------
+    # --- LINEAGE ON -----------------------------------------------------------------------------------------
 
     def lineage_on(self) -> tuple[LineageOn, ...]:
         """Expressions over base tables, by a name that means one base table throughout the statement."""

@@ -1,6 +1,7 @@
-"""Spark beside the interpreter, over generated queries: the rows of plain Spark, then rows and lineage of the rewritten queries.
+"""Spark beside the interpreter, over generated queries: rows of plain Spark, rows and lineage of rewritten queries.
 
-A failure is shrunk and printed with its tables, SQL, and both sides; put the printed `Statement(…)` into `test_regressions.py` once it is mended.
+A failure is shrunk and printed with its tables, its SQL and both sides; the last line is the statement to put into
+`test_regressions.py`.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def test_outer_joins_keep_the_side_that_matched() -> None:
 @pytest.mark.parametrize(("kind", "rows"), [("SEMI", {"r0": "t5", "r1": "t5", "r2": "t6"}), ("ANTI", {"r3": ""})])
 def test_semi_and_anti_join(kind: str, rows: dict[str, str]) -> None:
     join = select(Col("rid"), source=Join(kind, Table("r"), Table("t"), ON_A))
-    assert [ids for ids in lineage(join).values()] == [[row] for row in rows]
-    assert [ids for ids in lineage(join, "control").values()] == [[r, *filter(None, [t])] for r, t in rows.items()]
+    assert list(lineage(join).values()) == [[row] for row in rows]
+    assert list(lineage(join, "control").values()) == [[r, *filter(None, [t])] for r, t in rows.items()]
 
 
 def test_exists_adds_its_rows_under_control() -> None:

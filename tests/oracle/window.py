@@ -132,7 +132,7 @@ def ranking(name: str, args: Sequence[Value], keys: list[Values], at: int) -> Va
 
 
 def compare(order: Sequence[SortKey], left: Values, right: Values) -> int:
-    """-1, 0 or 1 as `left` sorts before, with or after `right`. NULLs come first when ascending, unless said otherwise."""
+    """-1, 0 or 1 as `left` sorts before, with or after `right`; by default NULLs come first when ascending."""
     for key, a, b in zip(order, left, right, strict=True):
         if a == b:
             continue
