@@ -1,0 +1,53 @@
+"""Registered tables as plain data, and short ways to read and print SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sqlglot
+from sqlglot import exp
+
+from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
+from rewrites.base_table import BaseTable
+from rewrites.driver import RewrittenQuery, rewrite
+from rewrites.environment import Semantics
+
+
+class PlainTables:
+    """`t(id, k, v)` and `u(uid, k, w)`, and `lineitem`, whose rows are read from a file."""
+
+    def __init__(self) -> None:
+        self._tables = {
+            "t": BaseTable("t", ("id", "k", "v"), "t", "id"),
+            "u": BaseTable("u", ("uid", "k", "w"), "u", "uid"),
+            "lineitem": BaseTable("lineitem", ("l_quantity",), "parquet.`/x`", "_metadata.row_index"),
+        }
+
+    def find(self, parts: Sequence[str]) -> BaseTable | None:
+        return self._tables.get(parts[0].lower()) if len(parts) == 1 else None
+
+    def names(self) -> list[str]:
+        return list(self._tables)
+
+
+TABLES = PlainTables()
+
+
+def read(sql: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, dialect=FaithfulSpark)
+
+
+def rewritten(
+    sql: str,
+    semantics: Semantics = Semantics.DATA,
+    chosen: Collection[str] | None = None,
+    lineage_on: Sequence[str] | None = None,
+) -> RewrittenQuery:
+    query = read(sql)
+    assert isinstance(query, exp.Query)
+    clause = None if lineage_on is None else [read(each) for each in lineage_on]
+    return rewrite(query, TABLES, read, semantics=semantics, chosen=chosen, lineage_on=clause)
+
+
+def printed(sql: str, semantics: Semantics = Semantics.DATA, chosen: Collection[str] | None = None) -> str:
+    return print_sql(rewritten(sql, semantics, chosen).tree)

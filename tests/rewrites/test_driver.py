@@ -1,0 +1,151 @@
+"""The driver: what it leaves alone, what it promises, what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from forward_lineage.frontend.dialect import print_sql
+from rewrites.driver import BLOCK_RULES, rewrite
+from rewrites.environment import Semantics
+from rewrites.rules import aggregation, from_clause, names, stars, subqueries, windows
+from tests.rewrites.plain_tables import TABLES, printed, read, rewritten
+from udafs.errors import LineageError
+
+BOTH = pytest.mark.parametrize("semantics", list(Semantics))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 AS one",
+        "SELECT * FROM VALUES (1, 2) AS x(a, b)",
+        "SELECT id FROM range(5) WHERE id > 2 ORDER BY id",
+        "SELECT count(*) FROM range(5)",
+        "SELECT DISTINCT a FROM VALUES (1), (1) AS x(a)",
+        "WITH c AS (SELECT 1 AS a) SELECT a FROM c UNION SELECT a + 1 FROM c",
+        "SELECT a FROM VALUES (1) AS x(a) INTERSECT SELECT 1",
+    ],
+)
+def test_a_query_without_tables_stays_as_it_is(sql: str, semantics: Semantics) -> None:
+    result = rewritten(sql, semantics)
+    assert print_sql(result.tree) == print_sql(read(sql))
+    assert result.tables == ()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, k FROM t WHERE v > 1",
+        "SELECT * FROM t JOIN u ON t.k = u.k",
+        "SELECT k, count(*) AS n FROM t GROUP BY k HAVING count(*) > 1",
+        "SELECT DISTINCT k FROM t",
+        "SELECT k FROM t UNION SELECT k FROM u",
+        "SELECT k FROM t EXCEPT SELECT k FROM u",
+        "SELECT id FROM t WHERE k IN (SELECT k FROM u)",
+        "SELECT id, (SELECT max(w) FROM u WHERE u.k = t.k) AS m, row_number() OVER (ORDER BY id) AS n FROM t",
+    ],
+)
+def test_an_untraced_query_stays_as_it_is(sql: str, semantics: Semantics) -> None:
+    assert printed(sql, semantics, chosen=()) == print_sql(read(sql))
+
+
+def test_an_untraced_table_is_only_read_where_its_rows_are() -> None:
+    assert printed("SELECT l_quantity FROM lineitem", chosen=()) == "SELECT l_quantity FROM parquet.`/x` AS lineitem"
+
+
+def test_only_the_chosen_tables_are_traced() -> None:
+    assert rewritten("SELECT t.id FROM t JOIN u ON t.k = u.k", chosen=["U"]).tables == ("u",)
+
+
+def test_the_tables_are_those_of_the_lineage_column_in_its_order() -> None:
+    result = rewritten("SELECT w FROM u LEFT JOIN t USING (k) WHERE EXISTS (SELECT 1 FROM lineitem)", Semantics.CONTROL)
+    assert result.tables == ("u", "t", "lineitem")
+    struct = result.tree.selects[-1]
+    assert struct.alias == "DL"
+    assert [field.name for field in struct.this.expressions[::2]] == ["u", "t", "lineitem"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, v FROM t",
+        "SELECT k, count(*) FROM t GROUP BY k",
+        "SELECT DISTINCT k, v FROM t",
+        "(SELECT k, v FROM t)",
+        "SELECT k, v FROM t UNION ALL SELECT k, w FROM u",
+        "SELECT k, v FROM t INTERSECT ALL SELECT k, w FROM u ORDER BY k LIMIT 1",
+    ],
+)
+def test_nothing_hidden_is_left_in_the_result(sql: str, semantics: Semantics) -> None:
+    outermost = rewritten(sql, semantics).tree
+    query = outermost.find(exp.Select) if isinstance(outermost, exp.Subquery) else outermost
+    assert isinstance(query, exp.Select)
+    assert query.selects[-1].alias == "DL"
+    assert not any(item.output_name.startswith("__") for item in query.selects)
+
+
+def test_an_id_is_no_set_until_the_end() -> None:
+    """SELECT … FROM … WHERE … over subqueries needs `dl_of` once a table, in the outermost select list."""
+    sql = printed("SELECT q.id FROM (SELECT id, k FROM (SELECT * FROM t) WHERE v > 1) q JOIN u ON q.k = u.k")
+    assert sql.count("dl_of(") == 2
+    assert "dl_union" not in sql
+    assert "dlunion" not in sql
+
+
+def test_uncorrelated_subqueries_do_not_join_the_rows() -> None:
+    sql = printed("SELECT id FROM t WHERE k IN (SELECT k FROM u)", Semantics.CONTROL)
+    assert "JOIN" not in sql
+    assert sql.count("dlunion") == 1
+
+
+def test_order_and_limit_of_a_set_operation_stay_outermost() -> None:
+    tree = rewritten("SELECT k FROM t UNION ALL SELECT k FROM u ORDER BY k LIMIT 2").tree
+    assert tree.args["order"] is not None
+    assert tree.args["limit"] is not None
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT * FROM t TABLESAMPLE (5 PERCENT)", "TABLESAMPLE takes other rows"),
+        ("SELECT id FROM nowhere", "nowhere is not a registered table"),
+        ("SELECT k FROM t UNION BY NAME SELECT k FROM u", "BY NAME"),
+        ("WITH RECURSIVE c AS (SELECT id FROM t) SELECT id FROM c", "WITH RECURSIVE is not traced"),
+        ("SELECT id AS DL FROM t", "already has a column DL"),
+        ("SELECT __dl_t FROM t", "reserved for lineage"),
+        ("SELECT id FROM (t JOIN u ON t.k = u.k) AS j", "alias for a parenthesised join"),
+    ],
+)
+def test_refusals(sql: str, message: str) -> None:
+    with pytest.raises(LineageError, match=message):
+        rewritten(sql)
+
+
+@pytest.mark.parametrize("clause", ["prewhere", "match", "connect", "into", "settings"])
+def test_a_clause_that_no_rule_claims_is_refused(clause: str) -> None:
+    """Spark has none of these; a new sqlglot might read what a new Spark has."""
+    query = read("SELECT id FROM t")
+    assert isinstance(query, exp.Select)
+    query.set(clause, exp.true())
+    with pytest.raises(LineageError, match="is not traced"):
+        rewrite(query, TABLES, read)
+
+
+def test_the_order_of_the_rules() -> None:
+    """Each pair is explained beside `BLOCK_RULES`."""
+    place = {rule: at for at, rule in enumerate(BLOCK_RULES)}
+    assert place[from_clause.apply] == 0
+    assert place[names.apply] < place[subqueries.apply] < place[aggregation.apply] < place[windows.apply]
+    assert place[subqueries.apply] < place[stars.apply]
+    assert len(place) == len(BLOCK_RULES)
+
+
+def test_invented_names_are_never_given_twice() -> None:
+    sql = printed("SELECT k FROM (SELECT k FROM t) UNION SELECT k FROM (SELECT k FROM u) UNION SELECT k FROM t")
+    tree = read(sql)
+    invented = [alias.name for alias in tree.find_all(exp.TableAlias) if alias.name.startswith("__")]
+    assert len(invented) == len(set(invented)) > 2
