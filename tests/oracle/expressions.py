@@ -147,7 +147,7 @@ class Evaluator:
         raise TypeError(expr)
 
     def holds(self, predicate: Expr, env: Env) -> bool:
-        """Whether a predicate is true, for WHERE, HAVING, QUALIFY and ON: unknown is as good as false."""
+        """Whether a predicate is true, for WHERE, HAVING and QUALIFY: unknown is as good as false."""
         match predicate:
             case Op("AND", left, right):
                 return self.holds(left, env) and self.holds(right, env)

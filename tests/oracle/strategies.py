@@ -1,7 +1,7 @@
 """Hypothesis strategies: small base tables, and queries over them with every operator, nested.
 
-Queries are generated with types and scopes at hand, so that nearly all of them are valid Spark SQL. What nobody can know
-beforehand (ties cut by a LIMIT, a scalar subquery with two rows) the interpreter finds out.
+Queries are generated with types and scopes at hand, so that nearly all of them are valid Spark SQL. What nobody can
+know beforehand (ties cut by a LIMIT, a scalar subquery with two rows) the interpreter finds out.
 """
 
 from __future__ import annotations
