@@ -5,6 +5,8 @@ At most nine bytes (63 bits), shortest form only. numpy does a pass for each byt
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +16,8 @@ UInt64s = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
 MAX_BYTES = 9
+
+_FEW = 8  # below one number in so many, the longer ones are picked out instead of going through all
 
 
 def corrupt(keyword: str, detail: str) -> CorruptLineageError:
@@ -72,13 +76,19 @@ def decode(data: Bytes) -> UInt64s:
         raise corrupt("varint", f"a number takes {longest} bytes, {MAX_BYTES} are the most")
     if np.any((data[ends] == 0) & (size > 1)):
         raise corrupt("varint", "a number is not in its shortest form")
-    values = (data[starts] & 127).astype(np.uint64)
-    longer = np.arange(values.size)
+    # Half the memory to go through where no number has more than 28 bits.
+    width: Any = np.uint32 if longest <= 4 else np.uint64
+    groups = np.append(data & 127, np.zeros(longest, np.uint8))
+    values: Any = groups[starts].astype(width)
     for position in range(1, longest):
-        longer = longer[size[longer] > position]
-        group = (data[starts[longer] + position] & 127).astype(np.uint64)
-        values[longer] |= group << np.uint64(7 * position)
-    return values
+        longer = size > position
+        if _FEW * np.count_nonzero(longer) < values.size:
+            few = np.flatnonzero(longer)
+            values[few] |= groups[starts[few] + position].astype(width) << width(7 * position)
+        else:
+            values |= (groups[starts + position].astype(width) << width(7 * position)) * longer
+    decoded: UInt64s = values.astype(np.uint64)
+    return decoded
 
 
 def decode_first(data: Bytes) -> tuple[int, int]:
