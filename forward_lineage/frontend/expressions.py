@@ -147,6 +147,8 @@ class ExpressionParser(LiteralParser):
                 return self._parse_window(call)
             self._retreat(index)
         first = self._curr
+        if first.token_type is TokenType.VAR and first.text.upper() == "IDENTIFIER" and self._next.text == "(":
+            self._refuse("a name that is computed (IDENTIFIER)", first, "Write the name itself.")
         call = super()._parse_function_call(*args, **kwargs)
         if call and first.text.upper() == "TRANSFORM" and self._curr.token_type in (TokenType.USING, TokenType.ROW):
             self._refuse("SELECT TRANSFORM … USING (a script)", first, "Lineage cannot follow rows through a script.")

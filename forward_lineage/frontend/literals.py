@@ -32,7 +32,6 @@ AFTER_A_NAME = {
     TokenType.GT,
     TokenType.L_BRACKET,
     TokenType.LT,
-    TokenType.PLUS,
     TokenType.R_PAREN,
     TokenType.SENTINEL,
 }
@@ -62,6 +61,8 @@ class LiteralParser(SparkParser):
         **NUMERIC_PARSERS,
     }
 
+    _joins_strings = True
+
     def _written(self, node: _Node, how: str) -> _Node:
         node.meta["written"] = how
         return self.expression(node)
@@ -76,12 +77,24 @@ class LiteralParser(SparkParser):
     def _parse_strings(self, first: Token) -> exp.Expr:
         """One literal of one or several adjacent strings, which Spark joins."""
         value, last = first.text, first
-        while self._match_set((TokenType.STRING, TokenType.RAW_STRING)):
+        while self._joins_strings and self._match_set((TokenType.STRING, TokenType.RAW_STRING)):
             last = self._prev
             value += last.text
         literal = exp.Literal.string(value)
         literal.meta["written"] = self._text(first, last)
         return self.expression(literal, first)
+
+    def _parse_key_value_property(self, *args: Any, **kwargs: Any) -> Any:
+        self._joins_strings = False  # OPTIONS ('key' 'value')
+        index = self._index
+        try:
+            property_ = super()._parse_key_value_property(*args, **kwargs)
+        finally:
+            self._joins_strings = True
+        if isinstance(property_, exp.Property):
+            parts = self._tokens[index : self._index]
+            property_.meta["written"] = "=" if any(part.token_type is TokenType.EQ for part in parts) else " "
+        return property_
 
     def _parse_a_number(self, token: Token) -> exp.Expr:
         if SUFFIXED_NUMBER.fullmatch(token.text):

@@ -56,6 +56,20 @@ class VerbatimGenerator(FaithfulGenerator):
 
     VERBATIM = True
 
+    def select_sql(self, expression: exp.Select) -> str:
+        """Print a select; one that was written with FROM first begins with it."""
+        first, _, views = expression.meta.get("written", "").partition(" ")
+        if first != "FROM":
+            return super().select_sql(expression)
+        rest = expression.copy()
+        rest.meta["written"] = ""
+        with_, from_, joins = (rest.args.pop(part, None) for part in ("with_", "from_", "joins"))
+        laterals = rest.args.pop("laterals", None) or []
+        rest.set("laterals", laterals[int(views) :])
+        before = [from_, *(joins or []), *laterals[: int(views)]]
+        sql = f"{''.join(self.sql(part) for part in before)} {self.sql(rest)}"
+        return f"{self.sql(with_)} {sql}" if with_ else sql
+
 
 _Print = Callable[[Any, Any], str]
 
@@ -87,8 +101,18 @@ def _keyword_call(self: FaithfulGenerator, call: KeywordCall) -> str:
     for index, (word, argument) in enumerate(zip(call.args["words"], call.expressions, strict=True)):
         if word:
             text += word if index == 0 or word == "," else f" {word}"
-        text += f"{' ' if word else ''}{self.sql(argument)}"
+        shown = self.sql(argument)
+        text += f"{' ' if word and shown else ''}{shown}"
     return f"{text})"
+
+
+def _file_format(self: FaithfulGenerator, provider: exp.FileFormatProperty) -> str:
+    # The name as the user wrote it; sqlglot prints it in capitals.
+    return f"{'STORED AS' if provider.args.get('hive_format') else 'USING'} {self.sql(provider, 'this')}"
+
+
+def _property(self: FaithfulGenerator, property_: exp.Property) -> str:
+    return f"{self.sql(property_, 'this')}{property_.meta.get('written', '=')}{self.sql(property_, 'value')}"
 
 
 def _hint(self: FaithfulGenerator, hint: exp.Hint) -> str:
@@ -146,6 +170,7 @@ FaithfulGenerator.TRANSFORMS = {
     exp.BitwiseRightShift: _operator(">>"),
     exp.Cast: _cast,
     exp.DataType: _as_written(lambda self, e: self.datatype_sql(e)),
+    exp.FileFormatProperty: _file_format,
     exp.Hint: _hint,
     exp.ILike: lambda self, e: self.ilike_sql(e),
     exp.IntDiv: _operator("DIV"),
@@ -155,6 +180,7 @@ FaithfulGenerator.TRANSFORMS = {
     exp.NullSafeEQ: lambda self, e: self.binary(e, "IS NOT DISTINCT FROM" if e.meta.get("written") else "<=>"),
     exp.NullSafeNEQ: lambda self, e: self.binary(e, "IS DISTINCT FROM"),
     exp.Ordered: _ordered,
+    exp.Property: _property,
     exp.RegexpLike: _operator("RLIKE"),
     exp.TableAlias: _table_alias,
     exp.Values: _values,

@@ -29,8 +29,11 @@ _CLAUSE_PHRASES = """
     CLUSTER BY,DISTRIBUTE BY,GROUP BY,GROUPING SETS,ORDER BY,PARTITION BY,PARTITIONED BY,SORT BY
 """
 _OPERATORS = "!= -> :: <= <=> <> == => >= |> || /*+"
-_KEYWORDS = {*_CLAUSE_WORDS.split(), *_CLAUSE_PHRASES.strip().split(","), *_OPERATORS.split()}
+_PHRASES_AND_WORDS = {*_CLAUSE_WORDS.split(), *_CLAUSE_PHRASES.strip().split(","), *_OPERATORS.split()}
+KEYWORDS = {word for phrase in _PHRASES_AND_WORDS for word in phrase.split()}
+"""The words of the parser's grammar, in capitals; its operators too."""
 
+_MAY_PRECEDE_A_COLUMN = {TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.WHERE}
 _QUERY_BEGINS = {TokenType.FROM, TokenType.SELECT, TokenType.TABLE, TokenType.VALUES, TokenType.WITH}
 _CLAUSES = {
     TokenType.CLUSTER_BY,
@@ -51,20 +54,37 @@ class FaithfulTokenizer(Spark.Tokenizer):
     """sqlglot's tokens with Spark's keywords only; comments are expected to be blanked out before."""
 
     KEYWORDS: ClassVar[dict[str, Any]] = {
-        word: token for word, token in Spark.Tokenizer.KEYWORDS.items() if word in _KEYWORDS
+        word: token for word, token in Spark.Tokenizer.KEYWORDS.items() if word in _PHRASES_AND_WORDS
     }
     NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
     TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = {TokenType.SELECT, TokenType.HINT}
 
     def tokenize(self, sql: str) -> list[Token]:
-        """Tokens of `sql`; numbers with a suffix, which sqlglot takes for names, are numbers."""
-        return [
-            Token(TokenType.NUMBER, t.text, t.line, t.col, t.start, t.end, t.comments)
-            if t.token_type is TokenType.VAR and t.text[0] in "0123456789" and SUFFIXED_NUMBER.fullmatch(t.text)
-            else t
-            for t in super().tokenize(sql)
-        ]
+        """Cut `sql` into tokens; numbers with a suffix are numbers, not names, and some keywords are names."""
+        tokens = super().tokenize(sql)
+        for index, token in enumerate(tokens):
+            before = tokens[index - 1].token_type if index else TokenType.SENTINEL
+            after = tokens[index + 1].token_type if index + 1 < len(tokens) else TokenType.SENTINEL
+            if token.token_type is TokenType.VAR:
+                if token.text[0] in "0123456789" and SUFFIXED_NUMBER.fullmatch(token.text):
+                    tokens[index] = _retyped(token, TokenType.NUMBER)
+            elif before is TokenType.DOT:
+                if token.text[0].isalpha() and token.token_type is not TokenType.IDENTIFIER:
+                    tokens[index] = _retyped(token, TokenType.VAR)  # t.order
+            elif token.token_type is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME:
+                tokens[index] = _retyped(token, TokenType.VAR)  # a column called all
+        return tokens
+
+
+def _retyped(token: Token, token_type: TokenType) -> Token:
+    return Token(token_type, token.text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def _leftmost(query: Any) -> Any:
+    while isinstance(query, exp.SetOperation):
+        query = query.this
+    return query
 
 
 class FaithfulParser(ExpressionParser):
@@ -90,16 +110,37 @@ class FaithfulParser(ExpressionParser):
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._curr
         if first.token_type is TokenType.FROM:
-            self._refuse("a query that begins with FROM", first, "Begin it with SELECT: SELECT … FROM ….")
+            return self._parse_query_from_first()
         if first.token_type is TokenType.WITH:
             return self._parse_query_with_ctes()
         query = super()._parse_select_query(*args, **kwargs)
         if query and first.token_type is TokenType.TABLE:
-            leftmost = query
-            while isinstance(leftmost, exp.SetOperation):
-                leftmost = leftmost.this
-            leftmost.meta["written"] = "TABLE"
+            _leftmost(query).meta["written"] = "TABLE"
         return query
+
+    def _parse_query_from_first(self) -> exp.Expr | None:
+        """``FROM t SELECT a WHERE b``: the same tree as with SELECT first."""
+        first = self._curr
+        from_ = self._parse_from()
+        joins = list(self._parse_joins())
+        laterals = list(iter(self._parse_lateral, None))
+        if self._curr.token_type is TokenType.INSERT:
+            self._refuse("several INSERTs from one FROM", first, "Write them as statements of their own.")
+        if from_ is None or self._curr.token_type is not TokenType.SELECT:
+            self._refuse("a query that begins with FROM and has no SELECT", first, "Write SELECT * FROM ….")
+        select = self._parse_select()
+        if isinstance(select, exp.SetOperation):
+            # Spark takes FROM t SELECT a UNION SELECT b for two selects from t, the first with a column called UNION.
+            self._refuse("a set operation in a query that begins with FROM", first, "Write SELECT … FROM …, twice.")
+        if not isinstance(select, exp.Select) or select.args.get("from_") or select.args.get("joins"):
+            self._refuse("a second FROM in a query that begins with FROM", first, "Write SELECT … FROM ….")
+        select.set("from_", from_)
+        select.set("joins", joins or None)
+        select.set("laterals", [*laterals, *(select.args.get("laterals") or [])] or None)
+        select.meta["written"] = f"FROM {len(laterals)}"
+        if self._match(TokenType.SELECT, advance=False):
+            self._refuse("several SELECTs from one FROM", self._curr, "Write them with UNION ALL.")
+        return select
 
     def _parse_query_with_ctes(self) -> exp.Expr | None:
         with_ = self._parse_with()

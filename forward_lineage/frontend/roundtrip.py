@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_verbatim
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at
+from forward_lineage.frontend.reading import KEYWORDS
 from udafs.errors import LineageError
 
 # Two spellings of one token in Spark's own lexer or grammar.
@@ -23,30 +24,38 @@ _SAME = {
     "MINUS": "EXCEPT",
     "SETMINUS": "EXCEPT",
     "REGEXP": "RLIKE",
+    "SOME": "ANY",
     "TEMP": "TEMPORARY",
 }
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT"}
 # After these words a name is not an alias, so an AS that sqlglot puts in between would change the meaning.
 _NO_ALIAS_AFTER = {
-    "TABLE",
-    "STREAM",
-    "LATERAL",
-    "MAP",
-    "REDUCE",
-    "NOT",
-    "DISTINCT",
     "ALL",
     "CASE",
-    "INTERVAL",
-    "SELECT",
+    "DISTINCT",
     "FROM",
     "JOIN",
+    "LATERAL",
+    "MAP",
+    "NOT",
+    "REDUCE",
+    "SELECT",
+    "STREAM",
+    "TABLE",
 }
+# Words that are printed in capitals, besides the parser's keywords. Every other word must keep its case: it is a name.
+_CAPITALS = """
+    AFTER BOTH BUCKET BY CAST CURRENT EXCLUDE FIRST FOLLOWING GROUP IF IGNORE INCLUDE LAST LEADING LOCATION NAME NULLS
+    OF OPTIONS OUT PLACING PRECEDING REPEATABLE RESPECT SETS SORT SYSTEM_TIME SYSTEM_VERSION TBLPROPERTIES TIMESTAMP
+    TRAILING TRY_CAST UNBOUNDED UNKNOWN VERSION WITHIN
+"""
+_KEYWORDS = KEYWORDS | set(_CAPITALS.split())
 _EXCERPT = 30
 
 
 class _Word(NamedTuple):
     text: str
+    spelling: str
     start: int
     after_as: bool
 
@@ -71,13 +80,19 @@ def check_printed_as_read(sql: str, words: list[Token], tree: exp.Expr) -> None:
         printed = []
     for index, (ours, theirs) in enumerate(zip(wrote, printed, strict=False)):
         invented_alias = theirs.after_as and not ours.after_as and index and wrote[index - 1].text in _NO_ALIAS_AFTER
-        if ours.text != theirs.text or invented_alias:
+        if not _same(ours, theirs) or invented_alias:
             raise _not_understood(sql, ours.start, printed_sql, theirs.start)
     if len(wrote) != len(printed):
         shorter = min(len(wrote), len(printed))
         ours_start = wrote[shorter].start if shorter < len(wrote) else len(sql)
         theirs_start = printed[shorter].start if shorter < len(printed) else len(printed_sql)
         raise _not_understood(sql, ours_start, printed_sql, theirs_start)
+
+
+def _same(ours: _Word, theirs: _Word) -> bool:
+    if ours.text != theirs.text:
+        return False
+    return ours.spelling == theirs.spelling or theirs.text in _KEYWORDS or not ours.spelling[0].isalpha()
 
 
 def _normal(words: list[Token]) -> list[_Word]:
@@ -89,7 +104,7 @@ def _normal(words: list[Token]) -> list[_Word]:
         if text == "AS" and following not in ("", ",", ")") and _ends_something(before):
             after_as = True
         elif not _says_nothing(before, text, following, texts[index + 2]):
-            normal.append(_Word(text, token.start, after_as))
+            normal.append(_Word(text, token.text, token.start, after_as))
             after_as = False
     return normal
 

@@ -78,6 +78,7 @@ def parse(sql: str) -> Statement:
                 at=position_at(sql, token.start),
                 instead="Give them one by one; split_script() takes a script apart.",
             )
+    _refuse_variables(sql, words)
     clause = _lineage_clause(sql, words)
     end = words[clause].start if clause is not None else words[-1].end
     readable = without_comments(sql, tokens)
@@ -251,7 +252,7 @@ def _granules(sql: str, readable: str, clause: list[Token]) -> tuple[exp.Express
             at=position_at(sql, clause[0].start),
             instead="Name columns of base tables, or write LINEAGE ON () to trace nothing.",
         )
-    if _is_one_group(listed):
+    if _is_one_group(listed) and listed[1].word not in ("SELECT", "WITH"):
         listed = listed[1:-1]
         if not listed:
             return ()
@@ -291,6 +292,16 @@ def _granule(sql: str, readable: str, item: list[Token]) -> exp.Expression:
             instead="Each item is an expression over the columns of one base table.",
         )
     return tree
+
+
+def _refuse_variables(sql: str, words: list[Token]) -> None:
+    for dollar, brace in itertools.pairwise(words):
+        if dollar.text == "$" and brace.text == "{":
+            raise LineageError(
+                "a variable (${…}) that Spark would put text in for",
+                at=position_at(sql, dollar.start),
+                instead="Write the text itself, or use a parameter (:name).",
+            )
 
 
 def _refuse_blocks(sql: str, tokens: list[Token]) -> None:
