@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from walmart_demo.paper import TABLE_9
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return generate(5, folder=tmp_path_factory.mktemp("walmart") / "five")
+    return generate(13, folder=tmp_path_factory.mktemp("walmart") / "small")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def test_a_report_that_lineage_did_not_name_would_show(
 
 def test_it_reads_well(lineage: ForwardLineage, folder: Path) -> None:
     console = Console(file=io.StringIO(), width=80, record=True)
-    demo.tell(console, lineage, folder, stores=5)
+    demo.tell(console, lineage, folder, stores=13)
     text = console.export_text()
     assert "A receipt that looks wrong" in text
     assert "Training Item Do Not Sell" in text
@@ -105,3 +108,14 @@ def test_wrong_options() -> None:
     result = CliRunner().invoke(demo.main, ["--stores", "131"])
     assert result.exit_code == 1
     assert result.output == "Error: 131 stores cannot be drawn. Ask for 1 to 130.\n"
+
+
+@pytest.mark.slow
+def test_from_the_command_line(tmp_path: Path) -> None:
+    environment = {**os.environ, "FORWARD_LINEAGE_DATA": str(tmp_path)}
+    command = [sys.executable, "-m", "walmart_demo", "--stores", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "2 stores" in done.stdout
+    assert "What it spoiled" in done.stdout
+    assert (tmp_path / "walmart" / "stores2-seed2007" / "item_scan.parquet").exists()
