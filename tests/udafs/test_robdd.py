@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -223,3 +224,12 @@ def test_an_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_environment_chooses_the_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORWARD_LINEAGE_BDD", "autoref")
     assert BddManager(("x0",)).backend == "autoref"
+
+
+def test_without_cudd_the_pure_python_manager_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORWARD_LINEAGE_BDD", raising=False)
+    monkeypatch.setitem(sys.modules, "dd.cudd", None)  # as on a platform for which dd ships no CUDD
+    assert available_backends() == ("autoref",)
+    assert BddManager(("x0",)).backend == "autoref"
+    with pytest.raises(LineageError, match="'cudd' is not available here"):
+        BddManager(("x0",), backend="cudd")

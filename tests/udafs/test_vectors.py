@@ -61,3 +61,14 @@ def test_every_keyword_of_the_format_has_a_vector() -> None:
     table = text.split("## Malformed bytes")[1].split("##")[0]
     keywords = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}
     assert keywords == {keyword for _, keyword, _ in make_vectors.MALFORMED}
+
+
+def test_the_worked_examples() -> None:
+    text = make_vectors.FOLDER.with_name("FORMAT.md").read_text(encoding="utf-8")
+    lines = text.split("## Worked examples")[1].split("|---|---|---|---|")[1].strip().split("\n\n")[0].splitlines()
+    assert len(lines) == 5
+    for line in lines:
+        name, *values = (cell.strip() for cell in line.strip("|").split("|"))
+        ids = [int(each) for each in name.strip("{}").split(",") if each]
+        for encoding, value in zip(("set", "bdd", "roaring"), values, strict=True):
+            assert LineageSet(ids).to_bytes(encoding).hex(" ") == value.strip("`")  # type: ignore[arg-type]
