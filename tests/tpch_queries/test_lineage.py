@@ -31,7 +31,7 @@ TABLE_7 = {
 NO_SUBQUERY = ("q3", "q6", "q10")  # data lineage is control lineage here
 
 # [Zhang 2007, Table 8]: average number of granules of a result row. The paper: Q5 394, Q6 364, Q7 334, Q9 402, Q15 91;
-# which week a day belongs to is not said there, and 53 weeks in place of 52 account for the difference.
+# how it numbers weeks is not said there.
 WEEKS = "(year(lineitem.l_shipdate), weekofyear(lineitem.l_shipdate), lineitem.l_shipmode)"
 TABLE_8 = {"q5": 423.8, "q6": 364.0, "q7": 357.0, "q9": 421.4, "q15": 91.0}
 
