@@ -47,7 +47,7 @@ def _join(join: exp.Join, block: Block) -> None:
     _source(join.this, block)
     added = block.scope.relations[len(before) :]
     if join.method == "NATURAL":
-        _spell_out_natural(join, before, added)
+        _spell_out_natural(join, [relation for relation in before if relation.in_star], added)
     if join.kind in ("SEMI", "ANTI"):
         semi_joins.apply(join, added, block)
     if join.side in ("LEFT", "FULL") and join.kind not in ("SEMI", "ANTI"):
@@ -80,8 +80,7 @@ def _spell_out_natural(join: exp.Join, left: list[Relation], right: list[Relatio
     if common:
         join.set("using", [name(column) for column in common])
     else:
-        join.set("side", None)
-        join.set("kind", "CROSS")
+        join.set("on", exp.true())
 
 
 def _all_columns(relations: list[Relation], join: exp.Join) -> list[str]:

@@ -16,7 +16,7 @@ from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
 from rewrites.scope import Relation
-from rewrites.terms import as_one, column, hidden_column, merge, named, over_rows
+from rewrites.terms import as_one, column, hidden_column, merge, name, named, over_rows
 
 
 def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
@@ -41,9 +41,19 @@ def _condition(join: exp.Join, left: list[Relation], right: list[Relation]) -> e
     using = join.args.get("using") or []
     if not using:
         on = join.args.get("on")
-        return on.copy() if on is not None else exp.true()
+        return _qualified(on.copy(), [*left, *right]) if on is not None else exp.true()
     equalities = [exp.EQ(this=_owner(key.name, left, join), expression=_owner(key.name, right, join)) for key in using]
     return exp.and_(*equalities)
+
+
+def _qualified(on: exp.Expr, relations: list[Relation]) -> exp.Expr:
+    """Qualify the bare names of a condition: in its new place, behind all of FROM, other relations may have them too."""
+    for node in list(on.walk(prune=lambda inner: isinstance(inner, exp.Query))):
+        if isinstance(node, exp.Column) and not node.table:
+            owners = [relation for relation in relations if relation.has(node.name)]
+            if len(owners) == 1:
+                node.set("table", name(owners[0].alias))
+    return on
 
 
 def _owner(key: str, relations: list[Relation], join: exp.Join) -> exp.Column:
