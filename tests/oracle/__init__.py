@@ -10,5 +10,5 @@ Nothing here imports `rewrites`; only the comparison test imports the public API
 | `expressions` | values of expressions in three-valued logic |
 | `interpreter` | tree → annotated relation; its header states the semantics |
 | `strategies` | Hypothesis: small tables, queries with every operator |
-| `spark_batches` | many tiny queries in one Spark job |
+| `spark_answers` | what Spark answers to many tiny queries |
 """

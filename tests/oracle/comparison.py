@@ -16,7 +16,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError,
 from tests.oracle.generation import Case
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import Printer, to_sql
-from tests.oracle.spark_batches import Answer, analysed, create_tables, run_all
+from tests.oracle.spark_answers import Answer, analysed, create_tables, run_all
 from tests.oracle.strategies import SCHEMAS
 
 Mode = Literal["values", "data", "control"]

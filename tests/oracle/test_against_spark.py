@@ -10,14 +10,18 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage import ForwardLineage
-from tests.oracle.comparison import Mode, Verdict, judge, report
+from forward_lineage import ForwardLineage, LineageError
+from tests.oracle.comparison import Mode, Verdict, annotated, judge, report
+from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import Case, many_cases, shrunk
-from tests.oracle.spark_batches import fast_for_tiny_data
+from tests.oracle.interpreter import interpret
+from tests.oracle.printing import create_view, to_sql
+from tests.oracle.spark_answers import fast_for_tiny_data, run_all
 
 CHUNK = 250
 SHRINK_SECONDS = 60
@@ -88,6 +92,31 @@ def test_rows_and_lineage(tiny: SparkSession) -> None:
 
 def test_granules(tiny: SparkSession) -> None:
     compare(tiny, 40, 300_000, ["data", "control"], granules=True)
+
+
+def test_through_a_session(tiny: SparkSession, tmp_path: Path) -> None:
+    """The same through `lineage.sql`, with its checks, on tables registered once."""
+    database, _ = next(case for _, case in many_cases(100, 400_000) if all(len(t.rows) > 2 for t in case[0].values()))
+    lineage = ForwardLineage(tiny, home=tmp_path)
+    for table, content in database.items():
+        tiny.sql(create_view(table, content))
+        lineage.register(table, key=content.columns[0])
+    outcomes: Counter[str] = Counter()
+    for _, (_, statement) in many_cases(20, 500_000):
+        text = to_sql(statement)
+        try:
+            expected = annotated(interpret(statement, database, "control"), statement, database, traced=True)
+            answer = run_all([lineage.sql(text, semantics="control")])[0]
+        except (NondeterministicError, MoreThanOneRowError):
+            outcomes["open"] += 1
+        except LineageError as refusal:
+            outcomes["refused"] += 1
+            print(f"{refusal}\n  {text}")
+        else:
+            assert answer.error is None, f"{text}\n{answer.error}"
+            assert Counter((values, frozenset(ids)) for values, ids in answer.rows) == expected, text
+            outcomes["agree"] += 1
+    assert outcomes["agree"] >= 16, outcomes
 
 
 @pytest.mark.long
