@@ -1,4 +1,4 @@
-"""The kernel's codecs by themselves: ns an id to build and to read 1,000,000 random ids, RoaringBitmap's own build beside.
+"""The kernel's codecs alone: ns an id to build and to read 1,000,000 random ids, and RoaringBitmap's own build.
 
     python -m tests.bench.kernel_codecs --bits 23,32,62
 
@@ -18,6 +18,7 @@ from rich.table import Table
 from udafs.build import build_kernel, class_path, compile_scala, java
 
 _SOURCES = sorted(Path(__file__).with_name("scala").glob("*.scala"))
+_MAIN = "org.apache.spark.sql.forwardlineage.CodecBench"
 
 
 def measure(bits: str) -> list[tuple[int, str, float, int]]:
@@ -25,19 +26,8 @@ def measure(bits: str) -> list[tuple[int, str, float, int]]:
     kernel = build_kernel()
     with tempfile.TemporaryDirectory() as folder:
         compile_scala(_SOURCES, Path(folder), [kernel])
-        done = subprocess.run(
-            [
-                java(),
-                "-Xmx2g",
-                "-cp",
-                class_path(Path(folder), kernel),
-                "org.apache.spark.sql.forwardlineage.CodecBench",
-                *bits.split(","),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        command = [java(), "-Xmx2g", "-cp", class_path(Path(folder), kernel), _MAIN, *bits.split(",")]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     return [(int(b), what, float(ns), int(size)) for b, what, ns, size in rows]
 

@@ -2,9 +2,9 @@ package org.apache.spark.sql.forwardlineage
 
 import java.nio.LongBuffer
 import java.nio.channels.FileChannel
+import java.nio.file.Path
 import java.nio.file.StandardOpenOption.{CREATE_NEW, DELETE_ON_CLOSE, READ, WRITE}
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
@@ -13,8 +13,11 @@ import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
  * The memory is asked of Spark. What Spark refuses lies in a file of Spark's local folders, mapped into memory, so a task
  * with more groups than memory gets slower and does not fail. A block of the file is worked on as a copy: `open` it, change
  * `page` from `at` on, `close` it before the next one is opened.
+ *
+ * @param newFile a path where nothing is yet
  */
-private final class Arena(memory: TaskMemoryManager, classes: Int) extends MemoryConsumer(memory, MemoryMode.ON_HEAP) {
+private final class Arena(memory: TaskMemoryManager, newFile: () => Path, classes: Int)
+    extends MemoryConsumer(memory, MemoryMode.ON_HEAP) {
   import Arena._
 
   private var pages = new Array[Array[Long]](16) // null where the page lies in the file
@@ -109,10 +112,7 @@ private final class Arena(memory: TaskMemoryManager, classes: Int) extends Memor
   }
 
   private def mapPage(): LongBuffer = {
-    if (file == null) {
-      val path = SparkEnv.get.blockManager.diskBlockManager.createTempLocalBlock()._2.toPath
-      file = FileChannel.open(path, CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE)
-    }
+    if (file == null) file = FileChannel.open(newFile(), CREATE_NEW, READ, WRITE, DELETE_ON_CLOSE)
     file.map(FileChannel.MapMode.READ_WRITE, file.size(), PageBytes).asLongBuffer
   }
 

@@ -1,9 +1,10 @@
 package org.apache.spark.sql.forwardlineage
 
+import java.nio.file.Path
 import java.util.concurrent.ConcurrentHashMap
 import java.util.function.{LongBinaryOperator, ToLongBiFunction}
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.memory.TaskMemoryManager
 
 /**
@@ -17,10 +18,12 @@ import org.apache.spark.memory.TaskMemoryManager
  *
  * Adding to a set may move it and returns its new handle.
  */
-final class GroupPool(memory: TaskMemoryManager) extends LongBinaryOperator with ToLongBiFunction[java.lang.Long, Array[Byte]] {
+final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
+    extends LongBinaryOperator
+    with ToLongBiFunction[java.lang.Long, Array[Byte]] {
   import GroupPool._
 
-  private[forwardlineage] val arena = new Arena(memory, Classes)
+  private[forwardlineage] val arena = new Arena(memory, newFile, Classes)
   private val large = new java.util.ArrayList[IdBuffer]
   private val scratch = new ScratchIds
 
@@ -247,7 +250,9 @@ object GroupPool {
     val name = (task.taskAttemptId(), key)
     var pool = pools.get(name)
     if (pool == null) {
-      val made = new GroupPool(task.taskMemoryManager())
+      val made = new GroupPool(
+        task.taskMemoryManager(),
+        () => SparkEnv.get.blockManager.diskBlockManager.createTempLocalBlock()._2.toPath)
       pools.put(name, made)
       task.addTaskCompletionListener[Unit] { _ =>
         pools.remove(name)

@@ -5,7 +5,8 @@ import java.util.SplittableRandom
 
 import scala.io.StdIn
 
-import org.apache.spark.SparkRuntimeException
+import org.apache.spark.{SparkConf, SparkRuntimeException}
+import org.apache.spark.memory.{TaskMemoryManager, UnifiedMemoryManager}
 
 /** Lets a test talk to the codecs without Spark: one command a line in, one line out; bytes as hex, ids packed as int64. */
 object CodecProbe {
@@ -25,6 +26,7 @@ object CodecProbe {
     case List("size", bytes) => LineageValues.size(unhex(bytes)).toString
     case List("contains", bytes, id) => LineageValues.contains(unhex(bytes), id.toLong).toString
     case List("intersects", a, b) => LineageValues.intersects(unhex(a), unhex(b)).toString
+    case List("pool", seed, steps, heap) => pool(seed.toLong, steps.toInt, heap.toLong)
     case List("fuzz", seed, rounds, file) => fuzz(seed.toLong, rounds.toInt, file)
   }
 
@@ -108,5 +110,51 @@ object CodecProbe {
       assert(java.util.Arrays.equals(LineageValues.idArray(again), ids))
       if (again(0) == bytes(0) && bytes(0) < 2) assert(java.util.Arrays.equals(again, bytes), "accepted what is not canonical")
     }
+  }
+
+  /** Random adds, values and merges on a pool whose task gets `heap` bytes, compared with plain sets at the end. */
+  private def pool(seed: Long, steps: Int, heap: Long): String = {
+    val random = new SplittableRandom(seed)
+    val manager = new UnifiedMemoryManager(new SparkConf(), heap, 0, 1)
+    val file = java.nio.file.Files.createTempDirectory("pool").resolve("pages")
+    val pool = new GroupPool(new TaskMemoryManager(manager, 0), () => file)
+    val handles = Array.fill(3000)(GroupPool.Empty)
+    val sets = Array.fill(handles.length)(new java.util.TreeSet[java.lang.Long])
+    // Half of the steps go to few groups, so that some outgrow every size of block.
+    def group(): Int = if (random.nextBoolean()) random.nextInt(20) else random.nextInt(handles.length)
+    def id(g: Int): Long = if (g < 10) random.nextInt(100000) else random.nextLong() & Long.MaxValue
+    for (_ <- 0 until steps) {
+      val g = group()
+      random.nextInt(40) match {
+        case 0 =>
+          val other = group()
+          if (other != g) {
+            handles(g) = pool.merge(handles(g), handles(other))
+            sets(g).addAll(sets(other))
+            handles(other) = GroupPool.Empty
+            sets(other).clear()
+          }
+        case 1 =>
+          val ids = Array.fill(random.nextInt(30))(id(g)).distinct.sorted
+          val value = Encoding.encode(new SortedIds(ids, ids.length), random.nextInt(3))
+          handles(g) = pool.applyAsLong(Long.box(handles(g)), value)
+          ids.foreach(sets(g).add(_))
+        case _ =>
+          val one = id(g)
+          handles(g) = pool.applyAsLong(handles(g), one)
+          sets(g).add(one)
+      }
+    }
+    for (g <- handles.indices) {
+      val ids = sets(g).stream.mapToLong(_.longValue).toArray
+      val setting = random.nextInt(3)
+      val result = Encoding.encode(new SortedIds(ids, ids.length), setting)
+      assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
+      assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
+    }
+    val mapped = java.nio.file.Files.exists(file)
+    pool.arena.free()
+    assert(!java.nio.file.Files.exists(file), "the file is gone")
+    if (mapped) "in a file" else "on the heap"
   }
 }
