@@ -47,7 +47,7 @@ def _condition(join: exp.Join, left: list[Relation], right: list[Relation]) -> e
 
 
 def _qualified(on: exp.Expr, relations: list[Relation]) -> exp.Expr:
-    """Qualify the bare names of a condition: in its new place, behind all of FROM, other relations may have them too."""
+    """Qualify the bare names of a condition: behind all of FROM, its new place, other relations may have them too."""
     for node in list(on.walk(prune=lambda inner: isinstance(inner, exp.Query))):
         if isinstance(node, exp.Column) and not node.table:
             owners = [relation for relation in relations if relation.has(node.name)]
