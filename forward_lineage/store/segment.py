@@ -3,8 +3,8 @@
     magic "FLSEG", version 1, form, crc32 of what follows (4 bytes, little-endian), then
     varints first row and number of rows, then the columns of the form
 
-Forms are append-only: `bdd` is a roBDD's node table, `runs` are shared runs of ids. The smaller is written. Row numbers
-inside are relative to the first row. The checksum is looked at before anything else.
+Forms are append-only: `runs` are shared runs of ids, `bdd` is a roBDD's node table, which is written where it is far
+smaller. Row numbers inside are relative to the first row. The checksum is looked at before anything else.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ VERSION = 1
 BDD, RUNS = 1, 2
 _HEADER = len(MAGIC) + 2 + 4
 
-#: Beyond this many pairs no BDD is tried: building it would take longer than saving the result.
-_MOST_PAIRS = 1 << 23
+#: Beyond this many pairs no BDD is tried: building it could take longer than saving the result.
+_MOST_PAIRS = 1 << 22
+#: A node takes 1.5 to 2 bytes unless the lineage is very regular, so a BDD of many more nodes than a third of the bytes
+#: would win little or nothing; a BDD of few nodes is tried in any case.
+_CHEAP = 20_000
 
 
 class CorruptSegmentError(LineageError):
@@ -75,7 +78,7 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
 
     Args:
         segment: any.
-        form: `auto` for the smaller one.
+        form: `auto` for runs unless a BDD has so few nodes that it must be smaller.
 
     Raises:
         LineageError: a row lies outside the segment.
@@ -182,8 +185,7 @@ def _smaller_bdd(relation: RunsRelation, size: int) -> bytes | None:
     row_bits, id_bits = (int(side.max(initial=0)).bit_length() for side in (rows, ids))
     upper, lower = rows.view(np.uint64), ids.view(np.uint64)
     try:
-        # A node of TPC-H lineage takes 1.5 to 2 bytes: what has more nodes than two thirds of the bytes would lose.
-        table = robdd_build.from_pairs(upper, lower, row_bits, id_bits, at_most=2 * size // 3)
+        table = robdd_build.from_pairs(upper, lower, row_bits, id_bits, at_most=_CHEAP + size // 3)
     except robdd_build.TooManyNodesError:
         return None
     columns = _bdd_columns(BddRelation(table, row_bits, id_bits))
