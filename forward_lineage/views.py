@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -37,7 +38,7 @@ class SessionTables:
         return self.catalog.names()
 
     def _view(self, parts: Sequence[str]) -> View | None:
-        session = self.spark._jsparkSession.sessionState()  # type: ignore[attr-defined]
+        session = self.spark._jsparkSession.sessionState()
         name = ".".join(f"`{part.replace('`', '``')}`" for part in parts)
         identifier = session.sqlParser().parseTableIdentifier(name)
         catalog = session.catalog()
@@ -50,16 +51,16 @@ class SessionTables:
         if found.viewText().isEmpty():
             raise LineageError(
                 f"{called} is a view made from a DataFrame, whose rows have no ids",
-                instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS SELECT.",
+                instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
         columns = tuple(field.name for field in self.spark.table(name).schema)
         return View(called, columns, found.viewText().get())
 
 
-def _refuse_other_database(spark: SparkSession, view: object, called: str) -> None:
+def _refuse_other_database(spark: SparkSession, view: Any, called: str) -> None:
     """The text of a view names tables as its maker saw them."""
-    made_in = view.viewCatalogAndNamespace()  # type: ignore[attr-defined]
+    made_in = view.viewCatalogAndNamespace()
     namespace = [made_in.apply(i) for i in range(made_in.size())]
     here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
     if namespace and namespace != here:
