@@ -82,8 +82,7 @@ class ForwardLineage:
         Args:
             name: what queries call the table.
             key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
-            which a
-                materialised dictionary then gives ids.
+                which a materialised dictionary then gives ids.
             path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files.
             order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
                 files is copied, sorted or not.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,24 +105,33 @@ def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
 def _first_change(then: Sequence[DataFile], found: Sequence[DataFile]) -> str | None:
     """Say which file differs first, and how."""
     now = {file.path: file for file in found}
+    twins = look_alikes(then)
     for file in then:
         if file.path not in now:
             return f"{file.path} is missing"
-        if not still_the_same(file, now[file.path]):
+        if not still_the_same(file, now[file.path], twins):
             return f"{file.path} {_how(file, now[file.path])}"
     known = {file.path for file in then}
     return next((f"{file.path} is new" for file in found if file.path not in known), None)
 
 
-def still_the_same(then: DataFile, now: DataFile) -> bool:
+def look_alikes(files: Sequence[DataFile]) -> set[tuple[int, int, str]]:
+    """Return size, time and footer of those files that share all three: only the inode tells them apart."""
+    counts = Counter((file.size, file.modified, file.footer) for file in files)
+    return {looks for looks, count in counts.items() if count > 1}
+
+
+def still_the_same(then: DataFile, now: DataFile, twins: Container[tuple[int, int, str]]) -> bool:
     """Tell whether a file was left alone: same size and time, and the same file or at least the same footer.
 
     Copying a data folder with its times keeps sizes and times and changes inodes, and so does swapping two files:
-    then the footer decides.
+    then the footer decides, unless another registered file has the same one.
     """
     if then.same_place_and_time(now):
         return True
     if (then.size, then.modified) != (now.size, now.modified):
+        return False
+    if (then.size, then.modified, then.footer) in twins:
         return False
     if not then.footer:  # of other formats the footer is not known; sizes and times must do
         return True

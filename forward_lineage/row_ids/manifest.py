@@ -25,9 +25,8 @@ class Manifest:
         name: the name that queries use.
         version: counts from 1; every registration that changes anything, and every refresh, adds one.
         provider: what gives the ids: an integer `key`, a `column` or expression that is a row id already, the
-        `position`
-            in Parquet files, a materialised `copy`, a materialised `dictionary` of any unique key, a saved `result`;
-            or `dropped`.
+            `position` in Parquet files, a materialised `copy`, a materialised `dictionary` of any unique key; or
+            `dropped`.
         columns: the user's columns in order, each with its Spark type.
         relation: see `BaseTable`.
         row_id: see `BaseTable`.
@@ -36,8 +35,9 @@ class Manifest:
         key: the key columns, or the expression that is the row id.
         order_by: the order of a materialised copy.
         source: where the rows came from: {"path": …}, {"table": …} or {"dataframe": …}, and the format with its
-        options. identity: for a table of Spark's own catalog, its full name; two tables may answer to one name after
-        `USE`. files: the files that a query reads or whose rows the ids were made from.
+            options.
+        identity: for a table of Spark's own catalog, its full name; two tables may answer to one name after `USE`.
+        files: the files that a query reads or whose rows the ids were made from.
         next_id: the first id that was never given to a row.
         retired: ranges [first, end) of ids whose rows are gone; they are never given again.
         trusted: whether uniqueness was taken on trust.

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from forward_lineage.row_ids.checks import still_the_same
+from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, list_files, local_path, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
 from forward_lineage.row_ids.spark_tables import (
@@ -84,16 +84,20 @@ def merged(
 
     """
     now = {file.path: file for file in listed}
+    twins = look_alikes(known)
     kept = {
         file.path: replace(file, inode=now[file.path].inode)
         for file in known
-        if file.path in now and still_the_same(file, now[file.path])
+        if file.path in now and still_the_same(file, now[file.path], twins)
     }
-    gone = {(file.size, file.modified, file.footer): file for file in known if file.path not in kept}
+    gone = {file.path: file for file in known if file.path not in kept}
+    moved = {(file.size, file.modified, file.footer): file for file in gone.values()}
     new = read_footers([file for file in listed if file.path not in kept])
     for file in new:
-        before = gone.pop((file.size, file.modified, file.footer), None)
-        if before is not None:
+        looks = (file.size, file.modified, file.footer)
+        if looks in moved and looks not in twins:
+            before = moved.pop(looks)
+            del gone[before.path]
             kept[file.path] = replace(file, offset=before.offset)
     added, next_id = with_offsets([file for file in new if file.path not in kept], next_id)
     retired = [(file.offset, file.offset + file.rows) for file in gone.values() if file.rows]

@@ -44,18 +44,8 @@ SELECT
   s_name,
   sum(num) AS n,
   named_struct('store', dlunion(store.__dl_store), 'sales', dlunion(sales.__dl_sales)) AS DL
-FROM (
-  SELECT
-    *,
-    CAST(s_id AS BIGINT) AS __dl_store
-  FROM store
-) AS store
-JOIN (
-  SELECT
-    *,
-    CAST(t_id AS BIGINT) AS __dl_sales
-  FROM sales
-) AS sales
+FROM (SELECT *, CAST(s_id AS BIGINT) AS __dl_store FROM store) AS store
+JOIN (SELECT *, CAST(t_id AS BIGINT) AS __dl_sales FROM sales) AS sales
   USING (s_id)
 GROUP BY
   s_name

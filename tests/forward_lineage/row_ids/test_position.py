@@ -156,6 +156,17 @@ class TestBrokenContract:
         (tmp_path / "x").rename(two)
         assert self.refusal(lineage) == self.message(one, "is another file under the same name")
 
+    def test_twins_that_changed_places(self, lineage: ForwardLineage, tmp_path: Path) -> None:
+        """Equal sizes, times and footers: nothing but the inode tells that the rows are in other files now."""
+        place = tmp_path / "t"
+        for name, values in (("a", [1, 2, 3, 9]), ("b", [1, 3, 2, 9])):  # the same statistics
+            os.utime(write(place / f"{name}.parquet", values), ns=(10**18, 10**18))
+        lineage.register("t", path=place)
+        (place / "a.parquet").rename(tmp_path / "x")
+        (place / "b.parquet").rename(place / "a.parquet")
+        (tmp_path / "x").rename(place / "b.parquet")
+        assert self.refusal(lineage) == self.message(place / "a.parquet", "is another file under the same name")
+
     def test_all_gone(self, t: ForwardLineage, folder: Path, tmp_path: Path) -> None:
         folder.rename(tmp_path / "moved")
         assert self.refusal(t) == (
