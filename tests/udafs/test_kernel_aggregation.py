@@ -135,6 +135,12 @@ QUERIES: dict[str, str] = {
     "beside another object aggregate": """
         SELECT g, d FROM (SELECT g, dlunion(id) AS d, collect_list(id) FROM pairs GROUP BY g)""",
     "an expression of it": "SELECT g, dl_union(dlunion(id), dlunion(id + 0)) AS d FROM pairs GROUP BY g",
+    "a subquery in its argument": """
+        SELECT g, dlunion(id + (SELECT 0 * count(*) FROM pairs)) AS d FROM pairs GROUP BY g""",
+    "beside many decimals": """
+        SELECT g, d FROM (
+          SELECT g, dlunion(id) AS d, sum(x), sum(x + 1), sum(x + 2), avg(x)
+          FROM (SELECT *, CAST(g AS DECIMAL(15, 2)) AS x FROM pairs) GROUP BY g)""",
     "having": "SELECT g, dlunion(id) AS d FROM pairs GROUP BY g HAVING dl_size(dlunion(id)) >= 0",
     "whole partition window": "SELECT DISTINCT g, dlunion(id) OVER (PARTITION BY g) AS d FROM pairs",
     "decimal and string keys": """
@@ -148,6 +154,14 @@ QUERIES: dict[str, str] = {
 def test_same_bytes_in_every_query(sql: SparkSession, reference: dict[int, bytes], query: str) -> None:
     frame(sql, 3).createOrReplaceTempView("pairs")
     assert {row.g: bytes(row.d) for row in sql.sql(query).collect()} == reference
+
+
+def test_session_windows(sql: SparkSession) -> None:
+    data = sql.sql("""
+        SELECT min(id) AS first, dl_ids(dlunion(id)) AS ids
+        FROM (SELECT id, timestamp_seconds(id * 60 + 6000 * (id div 5)) AS at FROM range(0, 40, 1, 3))
+        GROUP BY session_window(at, '10 minutes')""")
+    assert {row.first: row.ids for row in data.collect()} == {i: list(range(i, i + 5)) for i in range(0, 40, 5)}
 
 
 def test_no_group(sql: SparkSession) -> None:

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete, Final, Partial}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression, SessionWindow}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete, DeclarativeAggregate, Final, Partial}
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
@@ -21,10 +21,10 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
  *       Project(keys, ..., handle -> partial value)
  *         HashAggregate(keys, ..., handles)                      partial
  *
- * Where it does not apply (DISTINCT aggregates, streams, other object aggregates beside it) Spark's own strategy plans `DlUnion`
- * as it stands, with equal results. So it does beside many sums of wide decimals, as in TPC-H Q1: in the fixed-width buffer of a
- * hash aggregation each is written and read as a BigInteger for every row, in an object buffer it is not, and then the
- * object aggregation is the faster one (Q1: 0.65 of the time of the query without lineage, against 0.99).
+ * Where it does not apply (DISTINCT aggregates, session windows, streams, other object aggregates beside it) Spark's own
+ * strategy plans `DlUnion` as it stands, with equal results. So it does beside many sums of wide decimals, as in TPC-H Q1: in
+ * the fixed-width buffer of a hash aggregation each is read and written as a BigInteger for every row, in an object buffer it
+ * is not, and then the object aggregation is the faster one (Q1: 0.65 of the CPU time without lineage, against 0.99).
  */
 object LineageAggregation extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
@@ -39,9 +39,12 @@ object LineageAggregation extends SparkStrategy {
   private def enabled: Boolean = SQLConf.get.getConfString(Key, "true").toBoolean
 
   private def applies(keys: Seq[NamedExpression], aggregates: Seq[AggregateExpression]): Boolean =
-    aggregates.exists(_.aggregateFunction.isInstanceOf[DlUnion]) && !aggregates.exists(_.isDistinct) && {
-      val buffers = aggregates.map(_.aggregateFunction).filterNot(_.isInstanceOf[DlUnion]).flatMap(_.aggBufferAttributes)
-      Aggregate.supportsHashAggregate(buffers, keys) && buffers.count(isWideDecimal) < ManyWideDecimals
+    !aggregates.exists(_.isDistinct) && !keys.exists(_.metadata.contains(SessionWindow.marker)) && {
+      val (unions, others) = aggregates.map(_.aggregateFunction).partition(_.isInstanceOf[DlUnion])
+      unions.nonEmpty && others.forall(_.isInstanceOf[DeclarativeAggregate]) && {
+        val buffers = others.flatMap(_.aggBufferAttributes)
+        Aggregate.supportsHashAggregate(buffers, keys) && buffers.count(isWideDecimal) < ManyWideDecimals
+      }
     }
 
   private val ManyWideDecimals = 4
