@@ -1,31 +1,18 @@
-"""Lay SQL out for people to read."""
+"""Lay SQL out for people to read.
+
+`sqlparse` breaks the lines; subqueries and lists that fit on one line are put back on it.
+"""
 
 from __future__ import annotations
 
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
+import sqlparse
+from sqlparse.exceptions import SQLParseError
 
-from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
-from forward_lineage.frontend.printing import FaithfulGenerator
+from forward_lineage.frontend.lexing import Token, is_blank, lex, meaningful
+from udafs.errors import LineageError
 
-_WIDTH = 72  # of a list or a subquery; a longer one is broken into lines
-
-
-class _Layout(FaithfulGenerator):
-    """Breaks a statement into lines, and leaves a short subquery on one."""
-
-    def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
-        flat = print_sql(expression)
-        return flat if len(flat) <= _WIDTH else super().subquery_sql(expression, sep)
-
-    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-        text = super().join_sql(expression, join_op)
-        comma = text.startswith(", ") and "\n" not in text
-        return f",\n  {text[2:]}" if comma else text
-
-    def paren_sql(self, expression: exp.Paren) -> str:
-        flat = print_sql(expression)
-        return flat if len(flat) <= _WIDTH else super().paren_sql(expression)
+_WIDTH = 88  # a longer list, call or subquery is broken into lines
+_INDENT = 2
 
 
 def layout(sql: str) -> str:
@@ -35,17 +22,53 @@ def layout(sql: str) -> str:
         sql: one statement, as `rewrite_sql` returns it.
 
     Returns:
-        the text laid out; the text as it is when it would not read back the same.
+        the text laid out, token for token the same; the text as it is when that cannot be had.
 
     """
-    dialect = FaithfulSpark()
-    printer = _Layout(dialect=dialect, pretty=True, normalize_functions=False, comments=False, max_text_width=_WIDTH)
     try:
-        tree = dialect.parse(sql)[0]
-        if tree is None:
-            return sql
-        laid_out = printer.generate(tree)
-        again = dialect.parse(laid_out)[0]
-    except (SqlglotError, RecursionError):
+        before = meaningful(lex(sql))
+        laid_out = sqlparse.format(sql, reindent=True, indent_width=_INDENT, wrap_after=_WIDTH)
+        laid_out = _on_one_line_where_it_fits(laid_out)
+        after = meaningful(lex(laid_out))
+    except (LineageError, SQLParseError, RecursionError):
         return sql
-    return laid_out if again is not None and print_sql(again) == print_sql(tree) else sql
+    # sqlparse knows many dialects' quotes but not all of Spark's.
+    same = [token.text for token in before] == [token.text for token in after]
+    return laid_out if same else sql
+
+
+def _on_one_line_where_it_fits(sql: str) -> str:
+    text = ""
+    tokens = lex(sql)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text == "(" and (end := _end_of_group(tokens, index)):
+            group = _in_one_line(tokens[index:end])
+            column = len(text) - text.rfind("\n") - 1
+            if column + len(group) <= _WIDTH:
+                text += group
+                index = end
+                continue
+        text += _line_break(token) if token.text.count("\n") > 1 and is_blank(token) else token.text
+        index += 1
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def _end_of_group(tokens: list[Token], start: int) -> int | None:
+    depth = 0
+    for index in range(start, len(tokens)):
+        depth += (tokens[index].text == "(") - (tokens[index].text == ")")
+        if depth == 0:
+            return index + 1
+    return None
+
+
+def _in_one_line(group: list[Token]) -> str:
+    text = "".join(" " if is_blank(token) and token.text.isspace() else token.text for token in group)
+    return text.replace("( ", "(").replace(" )", ")")
+
+
+def _line_break(blank: Token) -> str:
+    """Blank lines say nothing here."""
+    return "\n" + blank.text.rpartition("\n")[2]

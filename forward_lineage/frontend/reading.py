@@ -114,6 +114,8 @@ class FaithfulParser(ExpressionParser):
         if first.token_type is TokenType.WITH:
             return self._parse_query_with_ctes()
         query = super()._parse_select_query(*args, **kwargs)
+        if isinstance(query, exp.Select) and not query.expressions:
+            self.raise_error("Expected something to select", first)
         if query and first.token_type is TokenType.TABLE:
             _leftmost(query).meta["written"] = "TABLE"
         return query
@@ -126,6 +128,8 @@ class FaithfulParser(ExpressionParser):
         laterals = list(iter(self._parse_lateral, None))
         if self._curr.token_type is TokenType.INSERT:
             self._refuse("several INSERTs from one FROM", first, "Write them as statements of their own.")
+        if self._curr.token_type is TokenType.PIPE_GT:
+            self._parse_pipe_syntax_query(exp.Select())
         if from_ is None or self._curr.token_type is not TokenType.SELECT:
             self._refuse("a query that begins with FROM and has no SELECT", first, "Write SELECT * FROM ….")
         select = self._parse_select()
@@ -156,6 +160,12 @@ class FaithfulParser(ExpressionParser):
             query.meta["parentheses"] = depth
         return query
 
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        group = super()._parse_group(skip_group_by_token)
+        if group and not any(group.args.values()):
+            self.raise_error("Expected something to group by", self._prev)
+        return group
+
     def _parse_ordered(self, parse_method: Any = None) -> exp.Ordered | None:
         ordered = super()._parse_ordered(parse_method)
         if ordered and self._tokens[self._index - 2].text.upper() == "NULLS":
@@ -180,6 +190,8 @@ class FaithfulParser(ExpressionParser):
             return None  # a column called values
         self._advance()
         rows = self._parse_csv(self._parse_disjunction)
+        if not rows:
+            self.raise_error("Expected a row after VALUES", self._prev)
         return self.expression(exp.Values(expressions=rows, alias=self._parse_table_alias()))
 
     def _values_to_select(self, values: exp.Values) -> exp.Select:

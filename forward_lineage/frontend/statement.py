@@ -41,7 +41,7 @@ class Statement:
     """One statement.
 
     Attributes:
-        text: the user's SQL without a trailing LINEAGE ON clause and semicolon, otherwise verbatim.
+        text: the user's SQL without a trailing LINEAGE ON clause, semicolon and comment, otherwise verbatim.
         tree: what it says, in `FaithfulSpark`; an `exp.Command` when it is not a query, CREATE or INSERT.
         lineage_on: the expressions of LINEAGE ON; empty for ``LINEAGE ON ()``, None without the clause.
 
@@ -131,6 +131,10 @@ def _read(sql: str, readable: str, words: list[Token]) -> exp.Expression:
         return exp.Command(this=verb, expression=exp.Literal.string(readable[words[0].start :].strip()))
     tree = _parse_into(sql, readable, None)
     check_printed_as_read(sql, words, tree)
+    if not isinstance(tree, exp.Query | exp.Values | exp.Create | exp.Insert):
+        raise LineageError("malformed SQL: this is no statement", at=position_at(sql, words[0].start))
+    if isinstance(tree, exp.Insert) and tree.expression is None:
+        raise LineageError("malformed SQL: INSERT without a query", at=position_at(sql, words[0].start))
     return tree
 
 
@@ -284,7 +288,13 @@ def _items(sql: str, listed: list[Token]) -> list[list[Token]]:
 
 def _granule(sql: str, readable: str, item: list[Token]) -> exp.Expression:
     start, end = item[0].start, item[-1].end
-    tree = _parse_into(sql, blank(readable[:start]) + readable[start:end], exp.Condition)
+    try:
+        tree = _parse_into(sql, blank(readable[:start]) + readable[start:end], exp.Condition)
+    except LineageError as error:
+        instead = (
+            "LINEAGE ON is the last clause of a statement; each item is an expression over one base table's columns."
+        )
+        raise LineageError(error.what, at=error.at, instead=instead) from None
     if isinstance(tree, exp.Star | exp.Tuple | exp.Alias) or tree.find(exp.Query):
         raise LineageError(
             f"LINEAGE ON cannot take `{sql[start:end]}`",

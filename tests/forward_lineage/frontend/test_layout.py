@@ -11,6 +11,9 @@ from forward_lineage import rewrite_sql
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend import layout
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
+from forward_lineage.frontend.lexing import lex, meaningful
+from forward_lineage.frontend.statement import parse
+from tests.forward_lineage.frontend.plans import statements
 from tpch_queries import names, query
 
 
@@ -28,10 +31,36 @@ def test_tpch(name: str, catalog: Catalog) -> None:
 
 
 def test_short_subqueries_stay_on_a_line() -> None:
-    sql = "SELECT a.x FROM (SELECT *, 1 AS y FROM t) AS a, (SELECT 2 AS z) AS b WHERE a.y = b.z"
-    assert layout(sql) == (
-        "SELECT\n  a.x\nFROM (SELECT *, 1 AS y FROM t) AS a,\n  (SELECT 2 AS z) AS b\nWHERE\n  a.y = b.z"
+    sql = (
+        "SELECT a.x, b.z FROM (SELECT *, 1 AS y FROM t) AS a, (SELECT 2 AS z) AS b WHERE a.y = b.z AND (a.x OR NOT b.z)"
     )
+    assert layout(sql).split("\n") == [
+        "SELECT a.x, b.z",
+        "FROM",
+        "  (SELECT *, 1 AS y FROM t) AS a,",
+        "  (SELECT 2 AS z) AS b",
+        "WHERE a.y = b.z",
+        "  AND (a.x OR NOT b.z)",
+    ]
+
+
+def test_long_subqueries_are_broken() -> None:
+    inner = "SELECT first_of_many_columns, second_of_many_columns FROM some_table WHERE first_of_many_columns > 1"
+    assert layout(f"SELECT * FROM ({inner}) AS a").split("\n") == [
+        "SELECT *",
+        "FROM",
+        "  (SELECT first_of_many_columns, second_of_many_columns",
+        "   FROM some_table",
+        "   WHERE first_of_many_columns > 1) AS a",
+    ]
+
+
+@pytest.mark.parametrize("sql", list(statements()))
+def test_laid_out_sql_has_the_same_tokens(sql: str) -> None:
+    printed = print_sql(parse(sql).tree)
+    assert [token.text for token in meaningful(lex(layout(printed)))] == [
+        token.text for token in meaningful(lex(printed))
+    ]
 
 
 @pytest.mark.parametrize("sql", ["this is no SQL (", "SELECT 'a  b\n c' AS x, `two  blanks` FROM t", "SELECT 'it\\'s'"])
