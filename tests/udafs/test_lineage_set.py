@@ -202,6 +202,7 @@ TestAgainstSet.settings = settings(max_examples=25, stateful_step_count=20)
 
 
 @forms
+@settings(max_examples=30)
 @given(ids=id_sets(), limit=st.one_of(row_ids, st.just(2**63)))
 def test_below(form: Form, ids: set[int], limit: int) -> None:
     expected = {row_id for row_id in ids if row_id < limit}

@@ -95,7 +95,7 @@ def test_the_smaller_form_is_written() -> None:
 def test_equal_sets_are_stored_once() -> None:
     ids = np.random.default_rng(4).choice(1 << 20, 5000, replace=False)
     one = segments.encode(Segment(0, 1, RunsRelation.from_pairs(np.zeros(5000, int), ids)))
-    many = segments.encode(Segment(0, 400, RunsRelation.from_pairs(np.repeat(np.arange(400), 5000), np.tile(ids, 400))))
+    many = segments.encode(Segment(0, 50, RunsRelation.from_pairs(np.repeat(np.arange(50), 5000), np.tile(ids, 50))))
     assert len(many) < len(one) + 50
 
 
