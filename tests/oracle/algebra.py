@@ -155,6 +155,15 @@ class Over(Expr):
     partition: tuple[Expr, ...] = ()
     order: tuple[SortKey, ...] = ()
     frame: Frame | None = None
+    name: str | None = None  # then it is written in a WINDOW clause
+
+
+@dataclass(frozen=True)
+class AliasRef(Expr):
+    """A lateral column alias: the name of an earlier item of the same select list, and what it stands for."""
+
+    name: str
+    stands_for: Expr
 
 
 @dataclass(frozen=True)
@@ -263,6 +272,15 @@ class Item(Node):
 
 
 @dataclass(frozen=True)
+class ExplodeItem(Node):
+    """explode(array(elements)) AS alias in a select list; explode_outer when `outer`."""
+
+    elements: tuple[Expr, ...]
+    alias: str
+    outer: bool = False
+
+
+@dataclass(frozen=True)
 class Star(Node):
     """`*` or `qualifier.*`."""
 
@@ -274,18 +292,20 @@ class GroupBy(Node):
     """GROUP BY plain expressions and, with `kind` ROLLUP, CUBE or GROUPING SETS, a second part.
 
     `sets` lists the elements: one expression each for ROLLUP and CUBE, the sets themselves for GROUPING SETS.
+    `spelling` is how the plain expressions are written if not in full: as ordinals, aliases or ALL.
     """
 
     plain: tuple[Expr, ...] = ()
     kind: str | None = None
     sets: tuple[tuple[Expr, ...], ...] = ()
+    spelling: str | None = None
 
 
 @dataclass(frozen=True)
 class Select(Node):
     """One SELECT block."""
 
-    items: tuple[Item | Star, ...]
+    items: tuple[Item | ExplodeItem | Star, ...]
     source: Rel | None = None
     views: tuple[LateralView, ...] = ()
     where: Expr | None = None

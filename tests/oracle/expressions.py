@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.oracle.algebra import (
     Agg,
+    AliasRef,
     Between,
     Case,
     Col,
@@ -134,6 +135,8 @@ class Evaluator:
                 return int(operand in env.rolled_up)
             case Over():
                 return env.windows[expr]
+            case AliasRef(_, stands_for):
+                return self.value(stands_for, env)
             case Scalar(query):
                 return self._scalar(query, env)
             case Exists(query, negated):

@@ -63,6 +63,7 @@ from tests.oracle.algebra import (
     Derived,
     Exists,
     Explode,
+    ExplodeItem,
     Expr,
     GroupBy,
     InQuery,
@@ -200,8 +201,9 @@ class Interpreter:
             units = self._filter(select.qualify, units)
         columns = tuple(column for item in select.items for column in output_columns(item, source.columns))
         rows = [
-            (Row(self._output(select, source.columns, unit), self._output_lineage(items, unit)), unit.env)
+            (Row(values, self._output_lineage(items, unit)), unit.env)
             for unit in units
+            for values in self._output(select, source.columns, unit)
         ]
         if select.distinct:
             rows = [(row, env) for row in distinct([row for row, _ in rows])]
@@ -216,14 +218,19 @@ class Interpreter:
             if self._evaluate.holds(predicate, unit.env)
         ]
 
-    def _output(self, select: Select, scope: Scope, unit: Unit) -> Values:
-        values: list[Value] = []
+    def _output(self, select: Select, scope: Scope, unit: Unit) -> list[Values]:
+        """The output rows of a unit: one, or with explode in the select list one for each element."""
+        rows: list[Values] = [()]
         for item in select.items:
             if isinstance(item, Star):
-                values += [unit.env.scopes[0][1][i] for i in star(item, scope)]
+                rows = [(*row, *(unit.env.scopes[0][1][i] for i in star(item, scope))) for row in rows]
+            elif isinstance(item, ExplodeItem):
+                elements = [self._evaluate.value(element, unit.env) for element in item.elements]
+                rows = [(*row, element) for row in rows for element in elements]
             else:
-                values.append(self._evaluate.value(item.expr, unit.env))
-        return tuple(values)
+                value = self._evaluate.value(item.expr, unit.env)
+                rows = [(*row, value) for row in rows]
+        return rows
 
     def _output_lineage(self, items: Sequence[Expr], unit: Unit) -> Lineage:
         return unit.lineage | union(self.subquery_lineage(item, unit.env, selected=True) for item in items)
@@ -474,7 +481,9 @@ def star(item: Star, scope: Scope) -> list[int]:
     return [i for i, column in enumerate(scope) if not column.hidden and item.qualifier in (None, column.qualifier)]
 
 
-def output_columns(item: Item | Star, scope: Scope) -> list[Column]:
+def output_columns(item: Item | ExplodeItem | Star, scope: Scope) -> list[Column]:
+    if isinstance(item, ExplodeItem):
+        return [Column(item.alias, None)]
     if isinstance(item, Star):
         return [scope[i] for i in star(item, scope)]
     # A bare column keeps its name; any other expression without an alias cannot be referred to.

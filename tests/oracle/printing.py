@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from tests.oracle.algebra import (
     Agg,
+    AliasRef,
     BaseTable,
     Between,
     Case,
@@ -13,6 +14,7 @@ from tests.oracle.algebra import (
     Derived,
     Exists,
     Explode,
+    ExplodeItem,
     Expr,
     Frame,
     Func,
@@ -41,6 +43,7 @@ from tests.oracle.algebra import (
     Value,
     Values,
 )
+from tests.oracle.expressions import own_nodes
 
 SPARK_TYPES = {"int": "BIGINT", "str": "STRING", "bool": "BOOLEAN", "dbl": "DOUBLE"}
 
@@ -95,6 +98,7 @@ class Printer:
 
     def _select(self, select: Select) -> str:
         items = ", ".join(self._item(item) for item in select.items)
+        named = [over for item in select.items for over in own_nodes(item) if isinstance(over, Over) and over.name]
         parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
         if select.source is not None:
             parts.append("FROM " + self.relation(select.source))
@@ -105,17 +109,21 @@ class Printer:
             parts.append(self._group(select.group))
         if select.having is not None:
             parts.append("HAVING " + self.expr(select.having))
+        if named:
+            parts.append("WINDOW " + ", ".join(f"{o.name} AS ({self._window(o)})" for o in dict.fromkeys(named)))
         if select.qualify is not None:
             parts.append("QUALIFY " + self.expr(select.qualify))
         return " ".join(part for part in parts if part)
 
-    def _item(self, item: Item | Star) -> str:
+    def _item(self, item: Item | ExplodeItem | Star) -> str:
+        if isinstance(item, ExplodeItem):
+            return f"explode{'_outer' if item.outer else ''}(array({self._list(item.elements)})) AS {item.alias}"
         if isinstance(item, Star):
             return f"{self._table(item.qualifier)}.*" if item.qualifier else "*"
         return self.expr(item.expr) + (f" AS {item.alias}" if item.alias else "")
 
     def _group(self, group: GroupBy) -> str:
-        elements = [self.expr(e) for e in group.plain]
+        elements = [group.spelling] if group.spelling else [self.expr(e) for e in group.plain]
         if group.kind == "GROUPING SETS":
             elements.append("GROUPING SETS (" + ", ".join(f"({self._list(each)})" for each in group.sets) + ")")
         elif group.kind:
@@ -185,7 +193,9 @@ class Printer:
             case Grouping(operand):
                 return f"grouping({self.expr(operand)})"
             case Over():
-                return self._over(expr)
+                return f"{self.expr(expr.function)} OVER {expr.name or f'({self._window(expr)})'}"
+            case AliasRef(name):
+                return name
             case Scalar(query):
                 return f"({self.query(query)})"
             case Exists(query, negated):
@@ -200,7 +210,7 @@ class Printer:
         where = f" FILTER (WHERE {self.expr(agg.where)})" if agg.where is not None else ""
         return f"{agg.name}({'DISTINCT ' if agg.distinct else ''}{inside}){where}"
 
-    def _over(self, over: Over) -> str:
+    def _window(self, over: Over) -> str:
         parts = []
         if over.partition:
             parts.append("PARTITION BY " + self._list(over.partition))
@@ -208,7 +218,7 @@ class Printer:
             parts.append("ORDER BY " + self._sort_keys(over.order))
         if over.frame:
             parts.append(_frame(over.frame))
-        return f"{self.expr(over.function)} OVER ({' '.join(parts)})"
+        return " ".join(parts)
 
     def _sort_keys(self, keys: Iterable[SortKey]) -> str:
         return ", ".join(

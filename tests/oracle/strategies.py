@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.oracle.algebra import (
     Agg,
+    AliasRef,
     BaseTable,
     Between,
     Case,
@@ -23,6 +24,7 @@ from tests.oracle.algebra import (
     Derived,
     Exists,
     Explode,
+    ExplodeItem,
     Expr,
     Frame,
     Func,
@@ -67,7 +69,7 @@ VALUES: dict[str, list[Value]] = {
     "str": ["x", "y", None, ""],
     "bool": [True, False, None],
 }
-COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
+COMPARISONS = ["=", "<>", "<=", ">=", "<>", "<=", ">=", "<", ">", "<=>"]
 
 
 def databases() -> st.SearchStrategy[Database]:
@@ -76,7 +78,7 @@ def databases() -> st.SearchStrategy[Database]:
     @st.composite
     def table(draw: st.DrawFn, name: str) -> BaseTable:
         columns, kinds = SCHEMAS[name]
-        count = draw(st.integers(0, 5))
+        count = draw(st.sampled_from([0, 1, 2, 3, 3, 4, 4, 5, 5, 5]))
         keys = draw(st.lists(st.integers(0, 7), min_size=count, max_size=count, unique=True))
         rows = [(key, *(draw(st.sampled_from(VALUES[kind])) for kind in kinds[1:])) for key in keys]
         return BaseTable(columns, kinds, tuple(rows))
@@ -87,7 +89,7 @@ def databases() -> st.SearchStrategy[Database]:
 @st.composite
 def statements(draw: st.DrawFn, size: int = 5, *, granules: bool = False) -> Statement:
     """A query of at most about `size` SELECT blocks, with a LINEAGE ON list when `granules`."""
-    writer = QueryWriter(draw, draw(st.sampled_from([1, 2, 2, 3, 3, size])))
+    writer = QueryWriter(draw, draw(st.sampled_from([1, 2, 3, 3, 4, size])))
     query, _ = writer.query((), None)
     return Statement(query, writer.lineage_on() if granules else None)
 
@@ -169,9 +171,13 @@ class QueryWriter:
             left, columns, _ = self._body(outer, want)
             kinds = [column.kind for column in columns]
             right: Select | SetOp | Query
-            right, _, _ = self._body(outer, kinds)
-            if self.chance(6):
+            if isinstance(left, Select) and self.chance(2):
+                # The same block under another filter: sides that really have rows in common.
+                right = replace(left, where=None, distinct=self.chance(3))
+            elif self.chance(6):
                 right, _ = self.query(outer, kinds)
+            else:
+                right, _, _ = self._body(outer, kinds)
             op = self.pick(["UNION", "INTERSECT", "EXCEPT"])
             return SetOp(op, left, right, all=self.chance(2)), columns, ()
         self.spend()
@@ -208,7 +214,7 @@ class QueryWriter:
             views.append(view)
             scope = (*scope, column)
         site = Site(tuple(references((scope, *outer), level=0)), (scope, *outer), outer_atoms((scope, *outer)))
-        where = self.predicate(site, 2) if self.chance(3) or outer else None
+        where = self.predicate(site, 2) if self.chance(2) or outer else None
         select = Select((), source, tuple(views), where)
         if self.chance(3) and scope:
             return self._grouped(select, site, scope, want)
@@ -234,14 +240,28 @@ class QueryWriter:
         if windowed and not grouped and not any(column.hidden for column in scope) and self.chance(3):
             qualify = Op(self.pick(COMPARISONS), self._over("int", site), self.literal("int"))
         kinds = want or [self.pick(["int", "int", "str", "bool", "dbl"]) for _ in range(self.number(1, 3))]
-        items, columns = [], []
+        items: list[Any] = []
+        columns: list[Column] = []
         for kind in kinds:
+            if kind == "int" and items and columns[-1].kind == "int" and self.chance(6):
+                previous = items[-1]
+                if (previous.alias or "").startswith("k"):  # a name of its own, which no column can have
+                    expr = Op("+", AliasRef(previous.alias, previous.expr), Lit(1))
+                    items.append(Item(expr, self.fresh("k")))
+                    columns.append(Column(items[-1].alias, None, kind))
+                    continue
             over = windowed and kind in ("int", "dbl") and self.chance(2)
-            expr = self._over(kind, site) if over else self.expr(kind, site, 2)
+            expr: Expr = self._over(kind, site) if over else self.expr(kind, site, 2)
+            if isinstance(expr, Over) and qualify is None and not grouped and self.chance(4):
+                expr = replace(expr, name=self.fresh("o"))
             bare = isinstance(expr, Col) and self.chance(2)
             alias = self.fresh("k") if qualify else None if bare else self._alias(grouped)
             items.append(Item(expr, alias))
             columns.append(Column(alias or (expr.name if isinstance(expr, Col) else None), None, kind))
+        if want is None and not grouped and not windowed and scope and self.chance(8):
+            elements, kind = self._array(site)
+            items.append(ExplodeItem(elements, self.fresh("k"), self.chance(2)))
+            columns.append(Column(items[-1].alias, None, kind))
         select = replace(select, items=tuple(items), qualify=qualify, distinct=distinct)
         return select, tuple(columns), () if grouped else scope
 
@@ -275,10 +295,25 @@ class QueryWriter:
         if want is None:
             want = [kind for _, kind in keys] + [kind for _, kind in self.some(atoms[len(keys) :], 1, 2)]
         select, columns, _ = self._finish(select, inner, scope, want, grouped=True)
+        if select.group and not group.kind and self.chance(3):
+            select = replace(select, group=replace(group, spelling=self._spelling(select.items, group.plain)))
         if select.group is None and having is None and not any(has_aggregate(item) for item in select.items):
             # Without GROUP BY only an aggregate makes the block a grouped one.
             select = replace(select, having=Op(">=", Agg("count"), Lit(0)))
         return select, columns, ()
+
+    def _spelling(self, items: Sequence[Any], keys: tuple[Expr, ...]) -> str | None:
+        """GROUP BY by position, by alias or ALL, where the select list allows it."""
+        exprs = [item.expr for item in items]
+        if any(key not in exprs for key in keys):
+            return None
+        aliases = [items[exprs.index(key)].alias for key in keys]
+        spellings = [", ".join(str(exprs.index(key) + 1) for key in keys)]
+        if all(aliases):
+            spellings.append(", ".join(aliases))
+        if all(expr in keys or isinstance(expr, Agg) for expr in exprs):
+            spellings.append("ALL")
+        return self.pick(spellings)  # type: ignore[no-any-return]
 
     def _grouping_sets(self, keys: list[Expr]) -> GroupBy:
         kind = self.pick(["ROLLUP", "CUBE", "GROUPING SETS"])
@@ -314,7 +349,8 @@ class QueryWriter:
             )
         )
         if name in ("sum", "count", "min", "max", "avg"):
-            function = Agg(name, (self.expr("int", site, 1),))
+            where = self.predicate(site, 1) if self.chance(8) else None
+            function = Agg(name, (self.expr("int", site, 1),), False, where)
             shape = self.pick(["partition", "default", "rows", "range"])
             if shape == "partition":
                 return Over(function, partition)
@@ -533,7 +569,7 @@ class QueryWriter:
         return Query(Select(tuple(Item(self.expr(k, replace(here, outer=()), 1)) for k in kinds), source, (), where))
 
     def predicate(self, site: Site, depth: int) -> Expr:
-        if site.subqueries and self._fuel > 0 and depth > 0 and self.chance(3):
+        if site.subqueries and self._fuel > 0 and depth > 0 and self.chance(2):
             return self._subquery_predicate(site)
         pairs = [(a, b) for a, k in site.atoms for b, j in site.outer if k == j]
         if pairs and self.chance(3):
