@@ -146,7 +146,10 @@ def _parenthesised(query: exp.Subquery, env: Environment) -> TracedQuery:
 
 
 def _distinct_apart(select: exp.Select) -> bool:
-    return bool(select.args.get("distinct")) and distinct.needs_derived_table(select)
+    clause = select.args.get("distinct")
+    if clause is not None:
+        refuse_others(clause, (), "DISTINCT")  # DISTINCT ON (…), which Spark does not have
+    return clause is not None and distinct.needs_derived_table(select)
 
 
 def _run_rules(select: exp.Select, env: Environment) -> Block:

@@ -51,7 +51,9 @@ class Granules:
 
     def rows(self, source: exp.Table) -> exp.Select:
         """Return the query that yields the table's rows, each with its granule's id as hidden column."""
-        dictionary = exp.Subquery(this=self.dictionary(source.copy()), alias=exp.TableAlias(this=name(_GRANULE)))
+        every_row = source.copy()
+        every_row.set("sample", None)  # ids must not depend on which rows are read
+        dictionary = exp.Subquery(this=self.dictionary(every_row), alias=exp.TableAlias(this=name(_GRANULE)))
         same = [
             exp.NullSafeEQ(this=_qualified(expression), expression=column(_GRANULE, _value(i)))
             for i, expression in enumerate(self.expressions)

@@ -36,6 +36,8 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
     source = read_from(table, block.env.parse)
     if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
         refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
+    if not traced and _same_name(source, node):
+        return Relation(alias.name, columns, parts=parts)
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
     if traced:
@@ -43,9 +45,8 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
             alias.append("columns", name(hidden_column(table.name)))
         node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
         return Relation(alias.name, columns, {table.name: Kind.ID}, parts=parts)
-    if not _same_name(source, node):
-        source.set("alias", alias)
-        node.replace(source)
+    source.set("alias", alias)
+    node.replace(source)
     return Relation(alias.name, columns, parts=parts)
 
 

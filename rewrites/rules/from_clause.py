@@ -203,7 +203,13 @@ def _lateral(node: exp.Lateral, block: Block) -> None:
         relation.nullable = True
         block.scope.relations.append(relation)
     else:
+        _refuse_tables_inside(node.this)
         block.scope.relations.append(lateral_views.relation(node, block))
+
+
+def _refuse_tables_inside(function: exp.Expr) -> None:
+    if any(isinstance(part, exp.Query | exp.Table) for part in function.walk() if part is not function):
+        refuse(function, f"A table as argument of {function.name.lower()} is not traced", "Join the table instead.")
 
 
 def _table_function(node: exp.Table, block: Block) -> Relation:
@@ -212,8 +218,7 @@ def _table_function(node: exp.Table, block: Block) -> Relation:
     function = node.this.name.lower()
     alias = node.args.get("alias")
     listed = tuple(identifier.name for identifier in (alias.args.get("columns") or [])) if alias else ()
-    if any(isinstance(part, exp.Query | exp.Table) for part in node.this.walk() if part is not node.this):
-        refuse(node, f"A table as argument of {function} is not traced", "Join the table instead.")
+    _refuse_tables_inside(node.this)
     columns = listed or _TABLE_FUNCTION_COLUMNS.get(function)
     return Relation(node.alias or block.env.names.fresh("f"), columns)
 

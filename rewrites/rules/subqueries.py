@@ -24,6 +24,7 @@ from rewrites.terms import merge
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
 _BEFORE_GROUPING = ("where", "group", "laterals", "joins")
+_VALUES = ("expressions", "group", "laterals")  # clauses whose values are in the output
 _BEHIND_WINDOWS = ("expressions", "qualify", "order", "sort")
 _OUTER = ("LEFT", "RIGHT", "FULL")
 
@@ -102,7 +103,7 @@ def _own_queries(root: exp.Expr, source: exp.Expr | None) -> Iterator[exp.Query]
 def _contributes(use: _Use, block: Block) -> bool:
     if block.env.semantics is Semantics.CONTROL:
         return True
-    return use.clause in ("expressions", "group") and not use.is_predicate
+    return use.clause in _VALUES and not use.is_predicate
 
 
 def _collect(use: _Use, original: exp.Query, block: Block) -> None:
