@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_unchanged, view_text
-from forward_lineage.row_ids.data_files import local_path
+from forward_lineage.row_ids.data_files import local_path, with_offsets
 from forward_lineage.row_ids.manifest import DROPPED, Manifest
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.spark_tables import columns_of, fingerprint, full_name, open_relation, open_table
@@ -111,6 +110,28 @@ class Registrar:
         opened = frame if view is not None else open_table(self.spark, table.name)
         return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
+    def register_result(self, name: str, folder: Path) -> Manifest:
+        """Register the rows of a saved result, so that later queries can trace it.
+
+        Unlike other tables, every version of a result numbers its rows from 0: the result's own version says which.
+
+        Args:
+            name: the result's name, of one part.
+            folder: its Parquet files, in the order of their names; ids are the numbers of the rows in that order.
+
+        Raises:
+            LineageError: there is no such folder, or something in it is not Parquet.
+
+        """
+
+        def draft(last: Manifest | None) -> Manifest:
+            manifest = replace(position.from_files(self.spark, name, folder), provider="result")
+            return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
+
+        written = self.registrations.write(draft, name)
+        self._make_view(written)
+        return written
+
     def drop(self, manifest: Manifest) -> None:
         """Forget a table: a last version that says so."""
         self.registrations.write(lambda last: replace(last or manifest, provider=DROPPED), manifest.name)
@@ -167,13 +188,21 @@ class Registrar:
             self._make_view(last)
             return last
         with self.registrations.new_data_folder(name) as folder:
-            manifest = copies.copy_rows(given, order_by, folder, name, self.registrations.next_id(name))
-            written = self.registrations.write(lambda _: manifest, name)
+            copied = copies.copy_rows(given, order_by, folder, name)
+
+            def draft(_: Manifest | None) -> Manifest:  # another session may have given ids meanwhile
+                files, next_id = with_offsets(copied.files, self.registrations.next_id(name))
+                return replace(copied, files=tuple(files), next_id=next_id)
+
+            written = self.registrations.write(draft, name)
         self._make_view(written)
         return written
 
     def _dictionary(self, name: str, key: list[str], trusted: bool) -> Manifest:
         last = self.registrations.latest(name)
+        if last is not None and dictionary.still_holds(self.spark, last, key):
+            return last
+        begun = self.registrations.newest(name)
         with self.registrations.new_data_folder(name) as folder:
             manifest = dictionary.from_columns(
                 self.spark,
@@ -184,10 +213,13 @@ class Registrar:
                 next_id=self.registrations.next_id(name),
                 trusted=trusted,
             )
-            written = self.registrations.write(lambda _: manifest, name)
-            if written.source["data"] != str(folder):  # the dictionary that is there already says the same
-                shutil.rmtree(folder, ignore_errors=True)
-        return written
+
+            def draft(_: Manifest | None) -> Manifest:
+                if self.registrations.newest(name) != begun:
+                    raise LineageError(f"another session registered {name} at the same time", instead="Do it again.")
+                return manifest
+
+            return self.registrations.write(draft, name)
 
     def _make_view(self, manifest: Manifest) -> None:
         if manifest.view is not None:

@@ -22,7 +22,7 @@ from forward_lineage.row_ids.spark_tables import (
 )
 from udafs.errors import LineageError
 
-BY_POSITION = ("position", "copy")
+BY_POSITION = ("position", "copy", "result")
 
 
 def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:

@@ -88,15 +88,14 @@ def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> b
     return wanted == {key: manifest.source.get(key) for key in wanted} and Path(manifest.source["data"]).is_dir()
 
 
-def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str, first_id: int = 0) -> Manifest:
-    """Write the rows to `folder`, sorted, and number them from `first_id`.
+def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) -> Manifest:
+    """Write the rows to `folder`, sorted, and number them from 0.
 
     Args:
         source: the rows.
         order_by: columns or expressions, each with ASC or DESC if need be; empty: as they come.
         folder: a new folder.
         name: the table's name.
-        first_id: the id of the first row.
 
     Raises:
         LineageError: Spark cannot sort or write the rows.
@@ -107,7 +106,7 @@ def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str, 
     ordered = sorted_rows(source.frame, order_by)
     with spark_errors(", ".join(order_by)):
         ordered.write.option("compression", "zstd").parquet(str(folder))
-    files, next_id = with_offsets(read_footers(list_files(folder)), first_id)
+    files, next_id = with_offsets(read_footers(list_files(folder)))
     relation = data_source("parquet", folder)
     written = columns_of(open_relation(source.frame.sparkSession, relation))
     if written != columns:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
+from forward_lineage.row_ids.checks import check_unchanged, source_files
 from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest
@@ -93,6 +94,17 @@ def from_columns(
         next_id=next_id,
         trusted=trusted,
     )
+
+
+def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> bool:
+    """Tell whether a dictionary that exists is of this key and in step with the table, as far as files can tell."""
+    if manifest.provider != "dictionary" or [part.lower() for part in manifest.key] != [part.lower() for part in key]:
+        return False
+    try:
+        check_unchanged(spark, manifest)
+    except LineageError:
+        return False
+    return bool(source_files(manifest))
 
 
 def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> None:

@@ -25,8 +25,8 @@ class Manifest:
         name: the name that queries use.
         version: counts from 1; every registration that changes anything, and every refresh, adds one.
         provider: what gives the ids: an integer `key`, a `column` or expression that is a row id already, the
-            `position` in Parquet files, a materialised `copy`, a materialised `dictionary` of any unique key; or
-            `dropped`.
+            `position` in Parquet files, a materialised `copy`, a materialised `dictionary` of any unique key, the row
+            number of a saved `result`; or `dropped`.
         columns: the user's columns in order, each with its Spark type.
         relation: see `BaseTable`.
         row_id: see `BaseTable`.

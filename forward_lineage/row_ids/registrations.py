@@ -96,6 +96,10 @@ class Registrations:
                 continue
             return manifest
 
+    def newest(self, name: str) -> int:
+        """Return the number of the newest version, 0 when there is none."""
+        return max(_versions(self.folder(name)), default=0)
+
     def next_id(self, name: str) -> int:
         """Return the first id that no version of a table has ever given to a row."""
         folder = self.folder(name)

@@ -180,6 +180,7 @@ class TestDictionary:
         after = ids(lineage, "t")
         del before[30]
         assert after == {**before, 15: 6, 5: 7}
+        assert lineage.register("t", key=["K"]).version == 2, "nothing has changed, nothing is written"
         write(folder / "c.parquet", [30])
         lineage.refresh("t")
         assert ids(lineage, "t")[30] == 5, "a key that comes back is the same key"

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.registering import Registrar
 from forward_lineage.row_ids.checks import check_files, current_files
 from tests.forward_lineage.row_ids.conftest import ids, write
 
@@ -98,6 +99,17 @@ def test_files_that_are_no_parquet(lineage: ForwardLineage, folder: Path) -> Non
         lineage.register("t", path=folder / "empty")
     with pytest.raises(LineageError, match=r"^s3a://bucket/x is not on a local file system"):
         lineage.register("t", path="s3a://bucket/x")
+
+
+def test_the_rows_of_a_saved_result_are_numbered_from_0(lineage: ForwardLineage, tmp_path: Path) -> None:
+    registrar = Registrar(lineage.spark, lineage.registrations)
+    for version, values in enumerate(([5, 6, 7], [8, 9]), 1):
+        write(tmp_path / str(version) / "rows-0.parquet", values[:1])
+        write(tmp_path / str(version) / "rows-1.parquet", values[1:])
+        manifest = registrar.register_result("r", tmp_path / str(version))
+        assert (manifest.provider, manifest.version) == ("result", version)
+        again = ForwardLineage(lineage.spark, lineage.home)
+        assert ids(again, "r") == {value: number for number, value in enumerate(values)}
 
 
 class TestBrokenContract:
