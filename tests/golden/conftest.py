@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.golden import tables
+from tests.oracle.spark_answers import FAST_FOR_TINY_DATA
 from udafs.attach import attach
 
 
@@ -16,11 +17,7 @@ def golden(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with the fixtures' tables; settings that make tiny queries fast."""
     session = spark.newSession()
     attach(session)
-    for key, value in (
-        ("spark.sql.shuffle.partitions", "1"),
-        ("spark.sql.adaptive.enabled", "false"),
-        ("spark.sql.codegen.wholeStage", "false"),  # compiling costs more than a dozen rows
-    ):
+    for key, value in FAST_FOR_TINY_DATA.items():
         session.conf.set(key, value)
     tables.create(session)
     yield session
