@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,8 @@ class Registrar:
         if manifest.view is None or view_text(self.spark, manifest.name) == manifest.view:
             return
         if not self.spark.catalog.tableExists(quoted(manifest.name)) and _readable(manifest):
-            self._make_view(manifest)
+            with suppress(LineageError):  # what is wrong with its files is said when it is queried
+                self._make_view(manifest)
 
     def catalog(self, manifests: Iterable[Manifest]) -> Catalog:
         """Return registered tables as a catalog, each also under the longer names that Spark knows it by."""

@@ -39,7 +39,7 @@ class ForwardLineage:
         home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home.
 
     Raises:
-        LineageError: the session is a Spark Connect client, or a registration under `home` is damaged.
+        LineageError: the session is a Spark Connect client. A damaged registration is reported when it is used.
 
     """
 
@@ -50,7 +50,8 @@ class ForwardLineage:
         self.registrations = Registrations(self.home)
         self._planner = Planner(spark)
         self._registrar = Registrar(spark, self.registrations)
-        self._manifests: dict[str, Manifest] = {manifest.name.lower(): manifest for manifest in self.registrations}
+        known, self._damaged = self.registrations.readable()
+        self._manifests: dict[str, Manifest] = {manifest.name.lower(): manifest for manifest in known}
         self._faithful: set[tuple[str, str]] = set()
         for manifest in self._manifests.values():
             self._registrar.restore_view(manifest)
@@ -265,6 +266,9 @@ class ForwardLineage:
         try:
             statement = rewrite_statement(sql, tables, semantics, traced)
         except LineageError as ours:
+            for name, error in self._damaged.items():
+                if ours.what == f"{name} is not a registered table":
+                    raise error from None
             self._let_spark_complain(sql, args)
             raise ours from None
         for table in statement.tables:

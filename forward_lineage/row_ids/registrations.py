@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import DROPPED, Manifest
@@ -125,12 +125,27 @@ class Registrations:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
+    def readable(self) -> tuple[list[Manifest], dict[str, LineageError]]:
+        """Return the registered tables, and by name what is wrong with those whose manifest is damaged."""
+        manifests, damaged = [], {}
+        for folder in self._folders():
+            try:
+                manifest = self._latest(folder)
+            except LineageError as error:
+                damaged[unquote(folder.name)] = error
+            else:
+                manifests += [manifest] if manifest is not None else []
+        return manifests, damaged
+
     def __iter__(self) -> Iterator[Manifest]:
-        tables = self.home / "tables"
-        for folder in sorted(tables.iterdir()) if tables.is_dir() else ():
+        for folder in self._folders():
             manifest = self._latest(folder)
             if manifest is not None:
                 yield manifest
+
+    def _folders(self) -> list[Path]:
+        tables = self.home / "tables"
+        return sorted(tables.iterdir()) if tables.is_dir() else []
 
     def _latest(self, folder: Path) -> Manifest | None:
         newest = max(_versions(folder), default=0)

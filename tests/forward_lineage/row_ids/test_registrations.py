@@ -77,6 +77,20 @@ def test_a_damaged_manifest(tmp_path: Path, damage: str) -> None:
     )
 
 
+def test_one_damaged_manifest_does_not_stop_the_others(
+    lineage: ForwardLineage, spark: SparkSession, folder: Path
+) -> None:
+    lineage.register("t", path=folder)
+    path = lineage.registrations.path(lineage.register("u", path=folder))
+    path.write_text("{")
+    tomorrow = ForwardLineage(spark.newSession(), lineage.home)
+    assert ids(tomorrow, "t")[30] == 5
+    with pytest.raises(LineageError) as refused:
+        tomorrow.sql("SELECT v FROM u")
+    assert str(refused.value).startswith(f"{path} is damaged.")
+    tomorrow.spark.catalog.dropTempView("t")
+
+
 def test_a_manifest_of_a_later_release(tmp_path: Path) -> None:
     registrations = Registrations(tmp_path)
     path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
