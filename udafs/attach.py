@@ -31,7 +31,7 @@ def attach(spark: SparkSession) -> None:
     try:
         entry = loader.loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet
-        spark.sql(f"ADD JAR '{build_kernel().as_posix()}'")
+        session.sessionState().resourceLoader().addJar(str(build_kernel()))  # what ADD JAR does
         entry = loader.loadClass(_ENTRY)
     gateway = spark.sparkContext._gateway
     assert gateway is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from udafs.attach import attach
-from udafs.build import build_kernel
+from udafs.build import CACHE_VARIABLE, build_kernel
 from udafs.errors import LineageError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -77,9 +78,13 @@ print("all well")
 
 @pytest.mark.slow
 def test_executors_of_their_own(tmp_path: Path) -> None:
+    cache = tmp_path / "it's a cache"
+    cache.mkdir()
+    shutil.copy(build_kernel(), cache)
     done = subprocess.run(
         [sys.executable, "-c", IN_A_CLUSTER, str(tmp_path / "log")],
         cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False,
+        env={**os.environ, CACHE_VARIABLE: str(cache)},
     )  # fmt: skip
     assert done.stdout.endswith("all well\n"), done.stderr[-3000:]
 

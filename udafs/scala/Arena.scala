@@ -119,6 +119,8 @@ private final class Arena(memory: TaskMemoryManager, newFile: () => Path, classe
   /** Nothing can be given back while groups are alive. */
   override def spill(size: Long, trigger: MemoryConsumer): Long = 0
 
+  def reachesIntoFile: Boolean = file != null
+
   def free(): Unit = {
     freeMemory(getUsed)
     if (file != null) file.close()

@@ -33,8 +33,9 @@ object Encoding {
     if (setting == Bdd) encode(new SortedIds(Array(id), 1), setting) else SetCodec.single(id)
 
   private def shortest(ids: IdSource): Array[Byte] = {
-    val setSize = SetCodec.sizeOf(ids)
-    val plan = if (setSize > RoaringCodec.SmallestSize) RoaringCodec.plan(ids) else null
+    val measure = SetCodec.measure(ids)
+    val setSize = measure.size
+    val plan = if (setSize > RoaringCodec.leastSize(measure.blocks)) RoaringCodec.plan(ids) else null
     val roaringSize = if (plan == null) Long.MaxValue else plan.size
     // Its tag is between the two: on a tie it gives way to the sorted ids, and wins over Roaring.
     val bdd = BddCodec.encode(ids, math.min(setSize - 1, roaringSize))

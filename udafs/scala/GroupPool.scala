@@ -211,12 +211,20 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     }
 
   def result(handle: Long, setting: Int): Array[Byte] =
-    if (setting == Encoding.Bdd || handle <= Large) Encoding.encode(source(handle), setting)
+    if (setting == Encoding.Bdd || setting == Encoding.Auto && !isShort(handle)) Encoding.encode(source(handle), setting)
+    else if (handle <= Large) Encoding.encode(source(handle), setting)
     else {
       val bytes = sortedIds(handle)
       val largest = if (handle >= Empty) math.max(handle, 0) else arena.page(arena.at + size(arena.page(arena.at)))
       if (setting == Encoding.Set || Encoding.nothingShorter(bytes.length, largest)) bytes
       else Encoding.encode(source(handle), setting)
+    }
+
+  /** Whether the sorted ids may take few enough bytes to be the shortest for certain. */
+  private def isShort(handle: Long): Boolean =
+    handle >= Empty || handle > Large && {
+      arena.open(-2 - handle)
+      size(arena.page(arena.at)) < RoaringCodec.SmallestSize
     }
 
   /** A group that is not large, as `SetCodec` writes it; its block stays open. */

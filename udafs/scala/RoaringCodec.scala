@@ -14,8 +14,11 @@ object RoaringCodec {
   private val MaxArray = 4096
   private val BitmapBytes = 8192
 
-  /** No Roaring64 value with an id is shorter: tag, count, high half, and one container of one run. */
-  val SmallestSize: Int = 1 + 8 + 4 + (4 + 1 + 4 + 6)
+  /** No value with ids in so many 2^16 blocks is shorter: tag, count, high half, cookie, and each block's key and container. */
+  def leastSize(blocks: Int): Long = 1 + 8 + 4 + 5 + (4 + 2L) * blocks
+
+  /** No Roaring64 value with an id is shorter. */
+  val SmallestSize: Int = leastSize(1).toInt
 
   def plan(ids: IdSource): Plan = {
     val plan = new Plan

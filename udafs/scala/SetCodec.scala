@@ -5,10 +5,13 @@ object SetCodec {
   val Tag = 0
 
   /** Bytes of the whole value, tag included. */
-  def sizeOf(ids: IdSource): Long = {
-    val sizer = new Sizer
+  def sizeOf(ids: IdSource): Long = measure(ids).size
+
+  /** Size of the value, and how many 2^16 blocks its ids lie in. */
+  def measure(ids: IdSource): Measure = {
+    val sizer = new Measure(1L + Varint.size(ids.count))
     ids.foreach(sizer)
-    1L + Varint.size(ids.count) + sizer.size
+    sizer
   }
 
   /** @param size what `sizeOf` gave */
@@ -99,17 +102,24 @@ object SetCodec {
     math.max(id, 0)
   }
 
-  private final class Sizer extends IdConsumer {
-    var size = 0L
+  final class Measure(before: Long) extends IdConsumer {
+    var size: Long = before
+    var blocks = 0
     private var previous = -1L
 
     override def accept(ids: Array[Long], from: Int, until: Int): Unit = {
       var last = previous
       var total = 0L
+      var block = -1L // no block is split over two calls
       var i = from
       while (i < until) {
-        total += Varint.size(ids(i) - last - 1)
-        last = ids(i)
+        val id = ids(i)
+        total += Varint.size(id - last - 1)
+        last = id
+        if (id >>> 16 != block) {
+          block = id >>> 16
+          blocks += 1
+        }
         i += 1
       }
       previous = last

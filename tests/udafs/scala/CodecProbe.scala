@@ -17,7 +17,7 @@ object CodecProbe {
       println(try answer(line.split(" ", -1).toList) catch { case e: SparkRuntimeException => "ERROR " + e.getMessage })
     }
 
-  private def answer(command: List[String]): String = command match {
+  private def answer(command: List[String]): String = (command: @unchecked) match {
     case List("new") => buffer = new IdBuffer; "ok"
     case "add" :: packed => ids(packed.mkString).foreach(buffer.add); "ok"
     case List("merge", bytes) => LineageValues.decode(unhex(bytes), buffer); "ok"
@@ -152,7 +152,7 @@ object CodecProbe {
       assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
       assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
     }
-    val mapped = java.nio.file.Files.exists(file)
+    val mapped = pool.arena.reachesIntoFile
     pool.arena.free()
     assert(!java.nio.file.Files.exists(file), "the file is gone")
     if (mapped) "in a file" else "on the heap"
