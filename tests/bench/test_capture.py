@@ -7,21 +7,36 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import DataFrame, Row, SparkSession
 
-import tpch_queries
+import walmart_demo.data
 from tests.bench import capture
-from tests.bench.capture import Sessions, rival
+from tests.bench.capture import Sessions
+from tests.bench.workloads import TPCH, WALMART, WORKLOADS
+
+QUERIES = [(workload.folder, name) for workload in (TPCH, WALMART) for name in workload.names]
 
 
 @pytest.fixture(scope="module")
-def sessions(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
-    yield Sessions.over(spark.newSession(), tpch, tmp_path_factory.mktemp("lineage_home"))
+def sessions(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sessions]:
+    """Give the sessions of a workload: TPC-H at scale factor 0.01, two of Walmart's stores."""
+    folders = {
+        "tpch": tpch,
+        "walmart": walmart_demo.data.generate(2, folder=tmp_path_factory.mktemp("walmart") / "two"),
+    }
+
+    @cache
+    def of(workload: str) -> Sessions:
+        home = tmp_path_factory.mktemp("lineage_home")
+        return Sessions.over(WORKLOADS[workload], spark.newSession(), folders[workload], home)
+
+    return of
 
 
 def id_columns(data: DataFrame) -> list[str]:
@@ -33,22 +48,22 @@ def plain(rows: list[Row], width: int) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", tpch_queries.names())
-def test_the_rival_answers_the_same(sessions: Sessions, name: str) -> None:
-    expected = sessions.plain.sql(tpch_queries.query(name))
-    found = sessions.numbered.sql(rival(name))
+@pytest.mark.parametrize(("workload", "name"), QUERIES)
+def test_the_rival_answers_the_same(sessions: Callable[[str], Sessions], workload: str, name: str) -> None:
+    expected = sessions(workload).plain.sql(WORKLOADS[workload].query(name))
+    found = sessions(workload).numbered.sql(WORKLOADS[workload].rival(name))
     width = len(expected.columns)
     assert found.columns[width:] == id_columns(found)
     assert Counter(plain(found.collect(), width)) == Counter(plain(expected.collect(), width))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", tpch_queries.names())
-def test_the_rival_collects_the_lineage(sessions: Sessions, name: str) -> None:
-    by_hand = sessions.numbered.sql(rival(name))
+@pytest.mark.parametrize(("workload", "name"), QUERIES)
+def test_the_rival_collects_the_lineage(sessions: Callable[[str], Sessions], workload: str, name: str) -> None:
+    by_hand = sessions(workload).numbered.sql(WORKLOADS[workload].rival(name))
     width = len(by_hand.columns) - len(id_columns(by_hand))
     tables = [column.removesuffix("_ids").removesuffix("_id") for column in id_columns(by_hand)]
-    traced = sessions.lineage.sql(tpch_queries.query(name))
+    traced = sessions(workload).lineage.sql(WORKLOADS[workload].query(name))
     fields = traced.schema["DL"].dataType.fieldNames()  # type: ignore[attr-defined]
     assert set(tables) <= set(fields)
     # A table that only a predicate's subquery reads gives no data lineage.
@@ -67,8 +82,8 @@ def annotated(rows: Sequence[tuple[object, ...]], width: int) -> Counter[tuple[o
     )
 
 
-def test_measuring(sessions: Sessions, tpch: Path) -> None:
-    found = capture.measure(sessions.spark, folder=tpch, queries=["q6", "s1"], runs=1, encodings=["auto", "set"])
+def test_measuring(spark: SparkSession, tpch: Path) -> None:
+    found = capture.measure(spark.newSession(), folder=tpch, queries=["q6", "s1"], runs=1, encodings=["auto", "set"])
     assert [comparison.query for comparison in found] == ["q6", "s1"]
     for comparison in found:
         names = [timing.variant for timing in comparison.timings]
