@@ -77,19 +77,21 @@ print("all well")
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_executors_of_their_own(tmp_path: Path) -> None:
     cache = tmp_path / "it's a cache"
     cache.mkdir()
     shutil.copy(build_kernel(), cache)
     done = subprocess.run(
         [sys.executable, "-c", IN_A_CLUSTER, str(tmp_path / "log")],
-        cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False,
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=880, check=False,
         env={**os.environ, CACHE_VARIABLE: str(cache)},
     )  # fmt: skip
     assert done.stdout.endswith("all well\n"), done.stderr[-3000:]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_in_the_spark_sql_shell(tmp_path: Path) -> None:
     home = Path(pyspark.__file__).parent
     statement = (
@@ -102,7 +104,7 @@ def test_in_the_spark_sql_shell(tmp_path: Path) -> None:
             "--conf", "spark.sql.extensions=forwardlineage.LineageExtensions", "--conf", "spark.ui.enabled=false",
             "--conf", "spark.sql.catalogImplementation=in-memory", "-e", statement,
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=880, check=False,
         env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
     )  # fmt: skip
     assert "[0,1,2,3,4]\tset\n" in done.stdout, done.stderr[-3000:]

@@ -243,9 +243,10 @@ print("all well")
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_more_groups_than_memory(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITH_LITTLE_MEMORY, str(tmp_path / "log")],
-        cwd=REPOSITORY, capture_output=True, text=True, timeout=290, check=False,
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=880, check=False,
     )  # fmt: skip
     assert done.stdout.endswith("all well\n"), done.stderr[-3000:]
