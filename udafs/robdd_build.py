@@ -124,7 +124,7 @@ def _truth_tables(levels: _Levels, distinct: Refs, bits: int) -> Refs:
         return distinct
     half = 1 << bits - 1
     lo, hi = distinct & (1 << half) - 1, distinct >> half
-    halves = np.unique(np.concatenate([lo, hi]))
+    halves = np.flatnonzero(np.bincount(np.concatenate([lo, hi])))
     refs = _truth_tables(levels, halves, bits - 1)
     return levels.add(refs[np.searchsorted(halves, lo)], refs[np.searchsorted(halves, hi)])
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from udafs.errors import LineageError
-from udafs.lineage_set import LineageSet
+from udafs.lineage_set import LineageSet, sorted_distinct
 
 Numbers = npt.NDArray[np.int64]
 
@@ -83,7 +83,7 @@ def sorted_pairs(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numb
         return row, base_id
     id_bits = int(base_id.max()).bit_length()
     if id_bits + int(row.max()).bit_length() <= 63:
-        packed = np.unique(row << id_bits | base_id)
+        packed = sorted_distinct(row << id_bits | base_id)
         return packed >> id_bits, packed & (1 << id_bits) - 1
     order = np.lexsort((base_id, row))
     row, base_id = row[order], base_id[order]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.store.relation import Numbers, Relation, sorted_pairs
-from udafs.lineage_set import LineageSet
+from udafs.lineage_set import LineageSet, sorted_distinct
 
 #: A product is computed through this many (row, id) pairs of the first relation at most, beyond it as BDDs.
 MOST_JOINED = 1 << 26
@@ -104,7 +104,7 @@ class RunsRelation(Relation):
         wanted = rows if rows.cardinality <= self.row.size else rows & self.rows()
         at = np.searchsorted(self.row, wanted.ids())
         at = at[at < self.row.size]
-        found = np.unique(self.set_of_row[at[np.isin(self.row[at], wanted.ids())]])
+        found = sorted_distinct(self.set_of_row[at[np.isin(self.row[at], wanted.ids())]])
         run = ranges(self.set_starts[found], np.diff(self.set_starts)[found])
         first, last = self.first[run], self.last[run]
         return (
@@ -148,7 +148,7 @@ class RunsRelation(Relation):
         known = at < other.row.size
         known[known] = other.row[at[known]] == between[known]
         # Each of my sets becomes the union of those sets of the other that its members lead to.
-        edges = np.unique(mine[known] * other.sets + other.set_of_row[at[known]])
+        edges = sorted_distinct(mine[known] * other.sets + other.set_of_row[at[known]])
         upper, lower = edges // max(other.sets, 1), edges % max(other.sets, 1)
         count = np.diff(other.set_starts)[lower]
         run = ranges(other.set_starts[lower], count)
@@ -157,7 +157,7 @@ class RunsRelation(Relation):
 
     def _with_sets(self, owner: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
         """My rows with other sets: runs sorted by (owner, first), the owner being the number of one of my sets."""
-        number = np.searchsorted(np.unique(owner), np.arange(self.sets))
+        number = np.searchsorted(sorted_distinct(owner), np.arange(self.sets))
         left = np.isin(np.arange(self.sets), owner)
         sets = RunsRelation._of_runs(owner, first, last)
         kept = left[self.set_of_row]
