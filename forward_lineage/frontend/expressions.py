@@ -193,13 +193,18 @@ class ExpressionParser(LiteralParser):
     def _parse_path(self, this: exp.Expr) -> exp.Expr:
         """``v:a.b[0]['c']`` of a variant or a JSON string; the path is kept as text."""
         first = self._curr
-        if first.token_type is TokenType.L_BRACKET:
-            self._advance_group(TokenType.L_BRACKET, TokenType.R_BRACKET)
-        else:
+        if not self._parse_path_index():
             self._advance()
-        while self._curr.token_type in (TokenType.DOT, TokenType.L_BRACKET):
-            if self._match(TokenType.DOT):
+        while self._parse_path_index() or self._match(TokenType.DOT):
+            if self._prev.token_type is TokenType.DOT:
                 self._advance()
-            else:
-                self._advance_group(TokenType.L_BRACKET, TokenType.R_BRACKET)
         return self.expression(PathExtract(this=this, path=self._text(first, self._prev)))
+
+    def _parse_path_index(self) -> bool:
+        if not self._match(TokenType.L_BRACKET):
+            return False
+        bracket = self._prev
+        constant = self._match_set((TokenType.STRING, TokenType.NUMBER, TokenType.STAR))
+        if not constant or not self._match(TokenType.R_BRACKET):
+            self._refuse("a path with a computed index", bracket, "Use variant_get(v, path, type).")
+        return True

@@ -6,6 +6,7 @@ the node's `meta["written"]`, so that `VerbatimGenerator` can print the user's o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.expressions import ExpressionParser
 from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
+from udafs.errors import LineageError, Position
 
 # Words that begin, end or join clauses; every other word is a mere name to the parser, types and functions included.
 _CLAUSE_WORDS = """
@@ -33,6 +35,7 @@ _PHRASES_AND_WORDS = {*_CLAUSE_WORDS.split(), *_CLAUSE_PHRASES.strip().split(","
 KEYWORDS = {word for phrase in _PHRASES_AND_WORDS for word in phrase.split()}
 """The words of the parser's grammar, in capitals; its operators too."""
 
+_NAME_WITH_DIGIT = re.compile(r"\d+e", re.IGNORECASE)
 _MAY_PRECEDE_A_COLUMN = {TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.WHERE}
 _QUERY_BEGINS = {TokenType.FROM, TokenType.SELECT, TokenType.TABLE, TokenType.VALUES, TokenType.WITH}
 _CLAUSES = {
@@ -69,6 +72,16 @@ class FaithfulTokenizer(Spark.Tokenizer):
             if token.token_type is TokenType.VAR:
                 if token.text[0] in "0123456789" and SUFFIXED_NUMBER.fullmatch(token.text):
                     tokens[index] = _retyped(token, TokenType.NUMBER)
+                elif token.text[0] in "0123456789" and "." in token.text:
+                    at = Position(token.line, token.col - len(token.text) + 1)
+                    raise LineageError(f"a number that runs into a name (`{token.text}`)", at=at)
+            elif token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and sql[token.start] == "0":
+                name = sql[token.start : token.end + 1]  # 0x1F is a name
+                tokens[index] = Token(
+                    TokenType.VAR, name, token.line, token.col, token.start, token.end, token.comments
+                )
+            elif token.token_type is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text):
+                tokens[index] = _retyped(token, TokenType.VAR)  # 1e
             elif before is TokenType.DOT:
                 if token.text[0].isalpha() and token.token_type is not TokenType.IDENTIFIER:
                     tokens[index] = _retyped(token, TokenType.VAR)  # t.order
@@ -114,6 +127,10 @@ class FaithfulParser(ExpressionParser):
         if first.token_type is TokenType.WITH:
             return self._parse_query_with_ctes()
         query = super()._parse_select_query(*args, **kwargs)
+        distinct = query.args.get("distinct") if isinstance(query, exp.Select) else None
+        if distinct and distinct.args.get("on"):
+            # To Spark, ON (a) * FROM t is a product of a call of `on` and a column called FROM.
+            self._refuse("DISTINCT ON", first, "Spark has none; use row_number() and QUALIFY.")
         if isinstance(query, exp.Select) and not query.expressions:
             self.raise_error("Expected something to select", first)
         if query and first.token_type is TokenType.TABLE:
@@ -159,6 +176,10 @@ class FaithfulParser(ExpressionParser):
         if depth:
             query.meta["parentheses"] = depth
         return query
+
+    def _parse_cluster(self) -> Any:
+        # sqlglot takes what stands behind CLUSTER BY for mere names; in Spark they are expressions.
+        return self._parse_sort(exp.Cluster, TokenType.CLUSTER_BY)
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         group = super()._parse_group(skip_group_by_token)
