@@ -120,6 +120,8 @@ def _open(spark: SparkSession, name: str, path: Path | None) -> _Opened:
 def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
     """Check in one aggregate pass that an expression is never NULL, never negative and never twice the same.
 
+    When it is, a second pass finds out what is wrong.
+
     Args:
         frame: the rows.
         expression: Spark SQL over them, of an integer type.
@@ -129,7 +131,10 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         LineageError: it is; the message says which, how often, and gives an example.
 
     """
-    groups = frame.select(F.expr(expression).cast("bigint").alias("id")).groupBy("id").agg(F.count("*").alias("n"))
+    ids = frame.select(F.expr(expression).cast("bigint").alias("id"))
+    if _fits_in_a_set(frame) and _is_a_set(ids):
+        return
+    groups = ids.groupBy("id").agg(F.count("*").alias("n"))
     found = groups.agg(
         F.sum(F.when(F.col("id").isNull(), F.col("n"))).alias("nulls"),
         F.sum(F.when(F.col("id") < 0, F.col("n"))).alias("negatives"),
@@ -148,6 +153,24 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         )
 
 
+def _fits_in_a_set(frame: DataFrame) -> bool:
+    """A set of all ids takes up to 16 bytes an id in one task; grouping, which is slower, can spill to disk."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()
+    return int(str(plan.stats().sizeInBytes())) < _MOST_BYTES
+
+
+def _is_a_set(ids: DataFrame) -> bool:
+    """Tell whether there are as many different ids as rows, none NULL or negative."""
+    found = ids.agg(
+        F.count("*").alias("rows"),
+        F.count_if(F.col("id") >= 0).alias("valid"),
+        F.expr("dl_size(dlunion(CASE WHEN id >= 0 THEN id END))").alias("different"),
+    ).first()
+    assert found is not None
+    return bool(found.rows == found.valid == found.different)
+
+
+_MOST_BYTES = 8 << 30  # of the table, as Spark estimates it
 _OTHER_IDS = "Use another key, several columns (key=[…]), or path= for ids by position."
 
 
