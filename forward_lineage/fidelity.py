@@ -17,7 +17,7 @@ PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
 
 _EXPRESSION_ID = re.compile(r"#(\d+)L?")
 _GENERATED = re.compile(r"__auto_generated_subquery_name\w*|_gen_alias_\d+|\bplan_id=\d+")
-_TOKEN = re.compile(r"-?\d[\w.:-]*|[A-Za-z_]\w*|\S")
+_TOKEN = re.compile(r"[\w.:#-]+|\S")  # a number, a name or a UUID is one token, whatever its sign and digits
 
 
 def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:

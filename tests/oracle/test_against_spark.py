@@ -23,6 +23,9 @@ from tests.oracle.interpreter import interpret
 from tests.oracle.printing import create_view, to_sql
 from tests.oracle.spark_answers import fast_for_tiny_data, run_all
 
+# Seconds are few on an idle machine, but a busy one must not fail for being busy.
+pytestmark = pytest.mark.timeout(1800)
+
 CHUNK = 250
 SHRINK_SECONDS = 60
 
@@ -83,15 +86,15 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granule
 
 
 def test_rows_of_plain_spark(tiny: SparkSession) -> None:
-    compare(tiny, 60, 100_000, ["values"])
+    compare(tiny, 40, 100_000, ["values"])
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 150, 200_000, ["data", "control"])
+    compare(tiny, 120, 200_000, ["data", "control"])
 
 
 def test_granules(tiny: SparkSession) -> None:
-    compare(tiny, 40, 300_000, ["data", "control"], granules=True)
+    compare(tiny, 30, 300_000, ["data", "control"], granules=True)
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def test_formats_without_positions(
 
 def test_a_source_like_jdbc(lineage: ForwardLineage, spark: SparkSession) -> None:
     """Rows that come from a program: no files, no positions, no order of their own."""
-    rows = spark.sparkContext.parallelize([(3, "x"), (1, "y"), (2, "z")]).toDF("v BIGINT, w STRING")
+    rows = spark.createDataFrame(spark.sparkContext.parallelize([(3, "x"), (1, "y"), (2, "z")]), "v BIGINT, w STRING")
     lineage.register("t", source=rows, order_by="w DESC")
     assert ids(lineage, "t") == {2: 0, 1: 1, 3: 2}
 

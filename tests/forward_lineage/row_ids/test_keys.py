@@ -56,7 +56,8 @@ class TestIntegerKey:
                 seen.add(1)
                 yield row
 
-        spark.range(100).rdd.mapPartitions(count).toDF("v BIGINT").createOrReplaceTempView("t")
+        counted = spark.range(100).rdd.mapPartitions(count)
+        spark.createDataFrame(counted, "v BIGINT").createOrReplaceTempView("t")
         lineage.register("t", key="v")
         assert seen.value == 100
         lineage.register("t", key="v", trusted=True)
