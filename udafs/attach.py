@@ -27,14 +27,17 @@ def attach(spark: SparkSession) -> None:
             "this is a Spark Connect session, and the kernel needs the driver's JVM",
             instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
         )
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
     loader = session.sharedState().jarClassLoader()
     try:
         entry = loader.loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet
-        session.sessionState().resourceLoader().addJar(str(build_kernel()))  # what ADD JAR does
+        jar = str(build_kernel())
+        session.sessionState().resourceLoader().addJar(jar)  # what ADD JAR does
+        # To its class loader Spark gives a path with a space twice encoded; this one is right.
+        loader.addURL(gateway.jvm.java.io.File(jar).toURI().toURL())
         entry = loader.loadClass(_ENTRY)
-    gateway = spark.sparkContext._gateway
-    assert gateway is not None
     no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
     no_arguments = gateway.new_array(gateway.jvm.java.lang.Object, 0)
     entry.getConstructor(no_types).newInstance(no_arguments).attach(session)
