@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
@@ -126,14 +125,9 @@ def _tpch(console: Console, lineage: ForwardLineage, scale: float) -> None:
         lineage.register(table, path=folder / f"{table}.parquet")
     sql = query("q3")
     with console.status("running …"):
-        plain = lineage.spark.sql(sql)
-        _seconds(plain)  # the first run of anything also compiles it
-        plain_seconds = _seconds(plain)
         frame = lineage.sql(sql).cache()
-        traced_seconds = _seconds(frame)
         _print(console, _sizes(frame, tables))
         rows, _ = first_rows(frame, 3)
-    _say(console, f"One run: {plain_seconds:.1f} s without lineage, {traced_seconds:.1f} s with it.")
     _print(console, lineage_table(frame.columns, rows, 3, title="The first three rows"))
     _heading(console, "Back to the base rows of the first one", 'lineage.rows("lineitem", ids) reads them.')
     origin = rows[0][-1].asDict()
@@ -194,12 +188,6 @@ def _plain(frame: DataFrame, title: str) -> Table:
     for row in rows:
         table.add_row(*[show(value) for value in row])
     return table
-
-
-def _seconds(frame: DataFrame) -> float:
-    start = time.perf_counter()
-    frame.write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - start
 
 
 def _heading(console: Console, question: str, explanation: str) -> None:
