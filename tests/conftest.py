@@ -19,6 +19,17 @@ settings.register_profile("forward_lineage", deadline=None)
 settings.load_profile("forward_lineage")
 
 
+# Hundreds of small Spark jobs each: together they are most of the suite's time, so not in the quick tier.
+MANY_SPARK_JOBS = ("bench", "golden", "oracle", "row_ids", "tpch_queries", "walmart_demo")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs many Spark jobs as slow; what needs no Spark stays quick wherever it stands."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and set(MANY_SPARK_JOBS) & set(item.path.parts):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
