@@ -16,7 +16,7 @@ from rewrites.refusals import refuse
 from rewrites.spark_functions import GENERATORS
 from rewrites.terms import Kind, call, column, hidden_column, name, named
 
-_OUTSIDE = ("order", "limit", "offset", "with_")
+_OUTSIDE = ("order", "limit", "offset")
 
 
 def group_equal_rows(
@@ -58,7 +58,7 @@ def needs_derived_table(select: exp.Select) -> bool:
 
 def in_derived_table(select: exp.Select, env: Environment) -> TracedQuery:
     """Rewrite SELECT DISTINCT by grouping the rewritten block from outside."""
-    outside = {clause: select.args.get(clause) for clause in _OUTSIDE if clause != "with_"}
+    outside = {clause: select.args.get(clause) for clause in _OUTSIDE}
     _refuse_hidden_sort_keys(select)
     for clause in outside:
         select.set(clause, None)

@@ -1,10 +1,9 @@
 """Bring the lineage of a subquery's rows into the block around it.   [Zhang 2007, §3.4, Q8 → Q9]
 
 Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its
-value joins
-the lineage of a result row, not of every input row.
-Correlated:   (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row
-of the block.
+value joins the lineage of a result row, not of every input row.
+Correlated: (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row of
+the block.
 """
 
 from __future__ import annotations
@@ -103,9 +102,8 @@ def correlated(one_row: exp.Select, block: Block) -> Lineage:
     """Return the lineage of a correlated one-row query, its projections being hidden columns, as terms of a row.
 
     A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes
-    the join key;
-    LATERAL would be joined before, over every combination of FROM. A window function cannot hold a scalar subquery:
-    there LATERAL it is.
+    the join key; LATERAL would be joined before, over every combination of FROM. A window function cannot hold a
+    scalar subquery: there LATERAL it is.
     """
     if any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)
