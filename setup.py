@@ -14,6 +14,8 @@ RUNTIME = [
     "dd>=0.6",
     "click>=8.1",
     "rich>=13.7",
+    "networkx>=3.2",
+    "matplotlib>=3.8",
 ]
 TPCH = ["tpchgen-cli>=4.0"]
 DEV = [

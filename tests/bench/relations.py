@@ -33,6 +33,7 @@ from forward_lineage.store.relation import Relation
 from forward_lineage.store.segment import Segment
 from forward_lineage.store.values import relation_of_values
 from tests.bench.capture import Sessions
+from tests.bench.workloads import TPCH
 from tpch_queries.data import generate
 from udafs.lineage_set import LineageSet
 
@@ -129,7 +130,7 @@ def run(scale: float, queries: Sequence[str], semantics: str, runs: int, memory:
     spark = local_session("stored relations", driver_memory=memory)
     found = []
     with tempfile.TemporaryDirectory() as home:
-        lineage = Sessions.over(spark, folder, Path(home)).lineage
+        lineage = Sessions.over(TPCH, spark, folder, Path(home)).lineage
         for name in queries:
             values = lineage.sql(tpch_queries.query(name), semantics=semantics).select("DL.*").toArrow()
             for table in values.column_names:
