@@ -66,11 +66,13 @@ class Sessions:
         text = self.workload.query(name)
         return [
             Variant("without", lambda: self.plain.sql(text)),
-            *(Variant(f"lineage {encoding}", self._traced(text, semantics, encoding)) for encoding in encodings),
+            *(Variant(f"lineage {encoding}", self.traced(text, semantics, encoding)) for encoding in encodings),
             Variant("collect_set", lambda: self.numbered.sql(self.workload.rival(name))),
         ]
 
-    def _traced(self, text: str, semantics: str, encoding: str) -> Callable[[], DataFrame]:
+    def traced(self, text: str, semantics: str, encoding: str) -> Callable[[], DataFrame]:
+        """Return what runs a text with lineage, its sets in that encoding."""
+
         def prepare() -> DataFrame:
             self.spark.conf.set(_ENCODING, encoding)
             return self.lineage.sql(text, semantics=semantics)

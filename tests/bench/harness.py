@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
@@ -26,11 +27,13 @@ class Variant:
     Attributes:
         name: the column's title in the table of ratios.
         prepare: makes the DataFrame: parsing, rewriting, analysis. Timed apart from running it.
+        finish: puts away what a run leaves behind, such as cached rows; not timed.
 
     """
 
     name: str
     prepare: Callable[[], DataFrame]
+    finish: Callable[[], None] = lambda: None
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Timing:
         variant: its name.
         run: seconds to compute all rows and columns.
         prepare: seconds until there was a DataFrame to run.
+        peak: bytes: the fullest the JVM's heap was during each run, garbage of that run included.
         refused: the message, when the variant could not be run at all; the other fields are then empty.
 
     """
@@ -48,6 +52,7 @@ class Timing:
     variant: str
     run: list[float] = field(default_factory=list)
     prepare: list[float] = field(default_factory=list)
+    peak: list[int] = field(default_factory=list)
     refused: str | None = None
 
     @property
@@ -101,6 +106,8 @@ def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, run
             if turn >= warm_up:
                 timing.prepare.append(prepare)
                 timing.run.append(run)
+                timing.peak.append(_peak_of_heap(spark))
+            variant.finish()
     return Comparison(query, tuple(timings))
 
 
@@ -169,6 +176,7 @@ def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
                     "name": timing.variant,
                     "run_seconds": timing.run,
                     "prepare_seconds": timing.prepare,
+                    "peak_bytes": timing.peak,
                     "median_seconds": timing.median,
                     "ratio": comparison.ratio(timing.variant),
                     "refused": timing.refused,
@@ -192,6 +200,20 @@ def _collect_garbage(spark: SparkSession) -> None:
     jvm = spark._jvm  # PySpark has no public way to ask for a collection
     assert jvm is not None
     jvm.System.gc()
+    for pool in _heap(spark):
+        pool.resetPeakUsage()
+
+
+def _peak_of_heap(spark: SparkSession) -> int:
+    """Bytes that the heap's pools held at their fullest since the last collection that was asked for."""
+    return sum(int(pool.getPeakUsage().getUsed()) for pool in _heap(spark))
+
+
+def _heap(spark: SparkSession) -> list[Any]:
+    jvm = spark._jvm
+    assert jvm is not None
+    pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    return [pool for pool in pools if pool.getType().name() == "HEAP"]
 
 
 def _ratio(value: float | None, timing: Timing) -> str:
