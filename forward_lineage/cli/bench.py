@@ -1,0 +1,88 @@
+"""`forward-lineage bench`: the paper's experiments redone, and a report on them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+import forward_lineage
+from udafs.errors import LineageError
+
+_ALL = "original,auto,bdd,set,collect_set,reverse-one,reverse-all"
+
+
+@click.command()
+@click.option("--scale", default="1", show_default=True, help="Scale factors joined by commas; 1 is the paper's data.")
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="Timed runs of each variant.")
+@click.option(
+    "--queries",
+    default="all",
+    show_default=True,
+    help="Any of aspj, spj, granularity, walmart, q1 … q22, s1 … s8, walmart:q1 …, granularity:q5 ….",
+)
+@click.option("--variants", default=_ALL, show_default=True, help="Measured in turn; the original always is.")
+@click.option("--semantics", type=click.Choice(["data", "control"]), default="data", show_default=True)
+@click.option("--sizes/--no-sizes", default=True, show_default=True, help="Also count and store the lineage.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("bench_report"),
+    show_default=True,
+    help="Folder of the report, its plots and the JSON records; queries of an earlier run are kept.",
+)
+@click.option("--memory", default="4g", show_default=True, help="Heap of the Spark driver.")
+@click.option("--smoke", is_flag=True, help="One small query of each experiment, once: does everything work?")
+def bench(
+    *,
+    scale: str,
+    runs: int,
+    queries: str,
+    variants: str,
+    semantics: str,
+    sizes: bool,
+    output: Path,
+    memory: str,
+    smoke: bool,
+) -> None:
+    """Measure what lineage costs, and write a report.
+
+    Each query runs without lineage, with it in every encoding, with row ids collected by hand, and with the reverse
+    queries of Cui and Widom, in turn, in one Spark session. Needs a checkout of the project.
+    """
+    evidence = _evidence()
+    if smoke:
+        scale, runs, queries = "0.01", 1, evidence.smoke_queries()
+    written = evidence.run(
+        scales=_scales(scale),
+        runs=runs,
+        queries=queries,
+        variants=[name.strip() for name in variants.split(",")],
+        semantics=semantics,
+        output=output,
+        sizes=sizes,
+        memory=memory,
+    )
+    click.echo(written)
+
+
+def _evidence() -> ModuleType:
+    """Load the bench, which is not part of an installed package: its rivals and data are for developers."""
+    checkout = Path(forward_lineage.__file__).resolve().parent.parent
+    if not (checkout / "tests" / "bench" / "evidence.py").exists():
+        raise LineageError("forward-lineage bench needs a checkout of the project", instead="Run make bench there.")
+    if str(checkout) not in sys.path:
+        sys.path.insert(0, str(checkout))
+    return importlib.import_module("tests.bench.evidence")
+
+
+def _scales(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a number, or several joined by commas", param_hint="--scale"
+        ) from None
