@@ -13,6 +13,8 @@ from sqlglot import exp
 from forward_lineage.catalog import Catalog
 from forward_lineage.fidelity import check_fidelity
 from forward_lineage.frontend import RewrittenStatement, rewrite_statement
+from forward_lineage.frontend.parameters import refuse_other_order
+from forward_lineage.frontend.settings import refuse_other_readings
 from forward_lineage.frontend.statement import parse
 from forward_lineage.granularity import decoded, described_granules
 from forward_lineage.planning import Arguments, Planner
@@ -23,9 +25,15 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.spark_errors import spark_errors
 from forward_lineage.spark_names import quoted
+from forward_lineage.store.library import Library
+from forward_lineage.store.questions import SavedResults
+from forward_lineage.store.saved_result import SavedResult
+from forward_lineage.store.saver import Mode, Saver
+from forward_lineage.store.segment import Form
 from forward_lineage.views import SessionTables
 from udafs.attach import attach
 from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
 
 
 class ForwardLineage:
@@ -55,6 +63,9 @@ class ForwardLineage:
         self._faithful: set[tuple[str, str]] = set()
         for manifest in self._manifests.values():
             self._registrar.restore_view(manifest)
+        self._library = Library(self.home)
+        self._saver = Saver(self, self._library)
+        self._saved = SavedResults(self, self._library)
 
     @property
     def catalog(self) -> Catalog:
@@ -147,7 +158,7 @@ class ForwardLineage:
             LineageError: the table is not registered, or is not what was registered any more.
 
         """
-        manifest = self._registered(table)
+        manifest = self.registered(table)
         check_unchanged(self.spark, manifest)
         base = self.registrations.base_table(manifest)
         columns = ", ".join(quoted(column) for column in base.columns)
@@ -162,11 +173,11 @@ class ForwardLineage:
             LineageError: the table is not registered, or that promise cannot be kept.
 
         """
-        return self._know(self._registrar.refresh(self._registered(name)))
+        return self._know(self._registrar.refresh(self.registered(name)))
 
     def unregister(self, name: str) -> None:
         """Forget a table. Saved results keep the lineage they have."""
-        self._registrar.drop(self._registered(name))
+        self._registrar.drop(self.registered(name))
         del self._manifests[name.lower()]
 
     def sql(self, sql: str, semantics: str = "data", args: Arguments = None) -> DataFrame:
@@ -194,7 +205,9 @@ class ForwardLineage:
             LineageError: as for `sql`.
 
         """
-        return self._rewritten(sql, semantics, args=args).sql
+        statement = self._rewritten(sql, semantics, args=args)
+        refuse_other_order(statement.places)
+        return statement.sql
 
     def granules(self, frame: DataFrame) -> DataFrame:
         """Return a result of LINEAGE ON with the values that its ids stand for in place of the ids.
@@ -229,7 +242,7 @@ class ForwardLineage:
             LineageError: as for `sql`; or the condition is wrong; or the query does not read the table.
 
         """
-        known = self._registered(table)
+        known = self.registered(table)
         probe = f"SELECT * FROM {known.name} WHERE ({where})"
         self._check_fidelity(rewrite_statement(probe, self.catalog))
         suspects = replace(known, row_id=f"CASE WHEN {where} THEN {known.row_id} END")
@@ -241,11 +254,203 @@ class ForwardLineage:
         frame = self._run(statement, sql, semantics)
         return frame.where(f"dl_size(DL.`{known.name}`) > 0")
 
+    # ------------------------------------------------------------ saved results: docs/store.md
+
+    def save(
+        self,
+        df_or_sql: DataFrame | str,
+        name: str,
+        *,
+        semantics: str = "data",
+        mode: Mode = "overwrite",
+        keep_versions: bool = False,
+        encoding: Form = "auto",
+    ) -> SavedResult:
+        """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
+
+        Args:
+            df_or_sql: a query, or a DataFrame that `sql` returned, perhaps filtered, sorted or projected since.
+            name: letters, digits and _.
+            semantics: ``"data"`` or ``"control"``, of a query; a DataFrame has its own.
+            mode: ``"overwrite"``: a new version takes the place of the one before at one stroke, when all is written;
+                ``"error"``: refuse a name that is taken; ``"append"``: put the rows behind those that are there.
+            keep_versions: let this version stay readable when a later one is saved.
+            encoding: of the lineage: ``"auto"`` for the smaller, ``"bdd"`` or ``"runs"`` to force one.
+
+        Returns:
+            what was saved: version, columns, number of rows, tables with their numbers of (row, id) pairs.
+
+        Raises:
+            LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use.
+
+        """
+        saved = self._saver.save(
+            df_or_sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, encoding=encoding
+        )
+        self._know_results()
+        return saved
+
+    def results(self) -> list[SavedResult]:
+        """Return the newest version of every saved result, by name; those with a damaged manifest are left out."""
+        return self._library.results()
+
+    def describe(self, name: str) -> SavedResult:
+        """Return what is known about a saved result.
+
+        Raises:
+            LineageError: there is no such result, or its manifest is damaged.
+
+        """
+        return self._library.get(name)
+
+    def drop(self, name: str) -> None:
+        """Forget a saved result; what other saved results were made of stays on disk for as long as they are there.
+
+        Raises:
+            LineageError: there is no such result.
+
+        """
+        self._library.drop(name)
+        self._know_results()
+
+    def result(self, name: str, version: int | None = None) -> DataFrame:
+        """Return the rows of a saved result: the user's columns, in the order in which they were saved.
+
+        Args:
+            name: the result.
+            version: one that was kept; the newest when not given.
+
+        Raises:
+            LineageError: there is no such result or version, or a file of it is damaged.
+
+        """
+        return self._saved.rows(name, version)
+
+    def backward(
+        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+    ) -> DataFrame:
+        """Return the base rows that rows of a saved result were made of.
+
+        Args:
+            result: its name.
+            where: which rows, as a condition over its columns; all of them when neither is given.
+            rows: which rows, by number, from 0.
+            table: a table that the result was made of, directly or through other saved results, or one of these;
+                may be left out when there is one base table only.
+
+        Returns:
+            the table's columns after a column ``row_id``, in the order of the ids; the values of a result that was
+            saved with LINEAGE ON.
+
+        Raises:
+            LineageError: no such result, row, column or table; the ids no longer mean the same rows; a file is damaged.
+
+        """
+        return self._saved.backward(result, where, rows=rows, table=table)
+
+    def backward_ids(
+        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+    ) -> LineageSet:
+        """Return the ids that `backward` would return the rows of; with ``rows=`` no Spark job runs."""
+        return self._saved.backward_ids(result, where, rows=rows, table=table)
+
+    def forward(
+        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+    ) -> DataFrame:
+        """Return the rows of a saved result that were made of some rows of a table.
+
+        Args:
+            table: a table that the result was made of, directly or through other saved results, or one of these.
+            where: which rows, as a condition over its columns; over the values if the result was saved with LINEAGE
+                ON. All of them when neither is given.
+            ids: which rows, by id.
+            result: the result's name.
+
+        Returns:
+            the result's columns after a column ``row_id``, the number of the row, in the order of these.
+
+        Raises:
+            LineageError: as for `backward`.
+
+        """
+        return self._saved.forward(table, where, ids=ids, result=result)
+
+    def forward_ids(
+        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+    ) -> LineageSet:
+        """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs."""
+        return self._saved.forward_ids(table, where, ids=ids, result=result)
+
+    def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
+        """Return every saved result with rows that were made of some rows of a table, directly or through others.
+
+        Args:
+            table: a registered table or a saved result.
+            where: which rows, as a condition over its columns.
+            ids: which rows, by id.
+
+        Returns:
+            ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``; a result stands behind those that it was
+            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``.
+
+        Raises:
+            LineageError: as for `forward`, whichever result it is about: an answer without it would not be complete.
+
+        """
+        return self._saved.impact(table, where, ids=ids)
+
+    def stale(self) -> DataFrame:
+        """Return the saved results that were made of something that has changed since.
+
+        Returns:
+            ``result STRING, table STRING, saved_with BIGINT, now BIGINT``: versions of the table, or of the saved
+            result; `now` is NULL when it was changed and not registered again, or is not there any more.
+
+        """
+        return self._saved.stale()
+
+    def table(self, relation: str) -> DataFrame:
+        """Return lineage as a relation to join and aggregate over.
+
+        Args:
+            relation: ``"lineage_of(a saved result, a table)"``.
+
+        Returns:
+            ``row BIGINT, id BIGINT``, every pair once: the row of the result was made of the table's row.
+
+        Raises:
+            LineageError: as for `backward`.
+
+        """
+        return self._saved.table(relation)
+
+    def _know_results(self) -> None:
+        """Let queries read the newest version of every saved result, whichever session saved it."""
+        results = {saved.name.lower(): saved for saved in self._library.results()}
+        gone = set(self._library.names()) - set(results) - set(self._library.damaged())
+        for name in gone & set(self._manifests):
+            if self._manifests[name].provider == "result":
+                self._registrar.drop(self._manifests.pop(name))
+        for name, saved in results.items():
+            known = self._manifests.get(name)
+            if known is not None and known.provider != "result":
+                continue  # registered here under the same name, not by us
+            if known is None or known.source.get("path") != str(saved.rows_folder.resolve()):
+                if known is None and self.spark.catalog.tableExists(quoted(name)):
+                    continue  # the name is in use in this session
+                self._know(self._registrar.register_result(saved.name, saved.rows_folder))
+
     def _know(self, manifest: Manifest) -> Manifest:
         self._manifests[manifest.name.lower()] = manifest
         return manifest
 
-    def _registered(self, name: str) -> Manifest:
+    def registered(self, name: str) -> Manifest:
+        """Return a table's registration.
+
+        Raises:
+            LineageError: it is not registered.
+
+        """
         manifest = self._manifests.get(name.lower()) or self.registrations.latest(name)
         if manifest is None:
             close = self.catalog.nearest(name.split("."))
@@ -262,6 +467,8 @@ class ForwardLineage:
         traced: Sequence[str] | None = None,
         args: Arguments = None,
     ) -> RewrittenStatement:
+        self._know_results()
+        refuse_other_readings(self.spark.conf.get, sql)
         tables = SessionTables(self.spark, catalog or self.catalog)
         try:
             statement = rewrite_statement(sql, tables, semantics, traced)
@@ -305,7 +512,8 @@ class ForwardLineage:
         if args and not wanted.fields:
             raise LineageError("parameters in a command are not traced", instead="Write the values into the SQL.")
         with spark_errors(statement.sql):
-            frame = self.spark.sql(statement.sql, args=args) if args else self.spark.sql(statement.sql)
+            values = [args[place] for place in statement.places] if isinstance(args, list) else args
+            frame = self.spark.sql(statement.sql, args=values) if values else self.spark.sql(statement.sql)
         if not wanted.fields:  # CREATE … AS and INSERT return no rows
             return frame
         tables = [self._manifests[table.lower()] for table in statement.tables]

@@ -111,7 +111,7 @@ def decode(data: bytes, name: str = "a segment") -> Segment:
     if version != VERSION or form not in (BDD, RUNS):
         raise _corrupt(name, f"has version {version}, form {form}, which this version does not know")
     body = data[_HEADER:]
-    if zlib.crc32(body) != int.from_bytes(data[_HEADER - 4 : _HEADER], "little"):
+    if zlib.crc32(body) != checksum(data):
         raise _corrupt(name, "is damaged or cut short: its checksum is wrong")
     reader = Reader(body)
     try:
@@ -124,7 +124,12 @@ def decode(data: bytes, name: str = "a segment") -> Segment:
 
 
 def write(path: Path, segment: Segment, form: Form = "auto") -> int:
-    """Write a segment's file, whole or not at all; returns its bytes."""
+    """Write a segment's file, whole or not at all; returns how many bytes it has."""
+    return len(write_encoded(path, segment, form)[0])
+
+
+def write_encoded(path: Path, segment: Segment, form: Form = "auto") -> tuple[bytes, str]:
+    """Write a segment's file, whole or not at all; returns what it holds, and its form (`runs` or `bdd`)."""
     data = encode(segment, form)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with partial.open("wb") as file:
@@ -132,21 +137,34 @@ def write(path: Path, segment: Segment, form: Form = "auto") -> int:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
-    return len(data)
+    return data, "bdd" if data[len(MAGIC) + 1] == BDD else "runs"
 
 
-def read(path: Path) -> Segment:
+def read(path: Path, expected: int | None = None) -> Segment:
     """Read a segment's file.
 
+    Args:
+        path: the file.
+        expected: the checksum that it must have, when somebody noted it.
+
     Raises:
-        CorruptSegmentError: it is missing, cannot be read, or is damaged; the message names it.
+        CorruptSegmentError: it is missing, cannot be read, is damaged, or is another segment than expected; the message
+            names it.
 
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise _corrupt(str(path), f"cannot be read ({error.strerror})") from error
-    return decode(data, str(path))
+    segment = decode(data, str(path))
+    if expected is not None and checksum(data) != expected:
+        raise _corrupt(str(path), "is not the segment that the manifest names: its checksum is another one")
+    return segment
+
+
+def checksum(data: bytes) -> int:
+    """The checksum that the bytes of a segment carry: CRC-32 of all that follows it."""
+    return int.from_bytes(data[_HEADER - 4 : _HEADER], "little")
 
 
 def _corrupt(name: str, fault: str) -> CorruptSegmentError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -20,11 +20,23 @@ from udafs.lineage_set import LineageSet
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """What the manifest says of a segment: its file, and the rows first_row … first_row + rows − 1 it answers for."""
+    """What the manifest says of a segment: its file, and the rows first_row … first_row + rows − 1 it answers for.
+
+    Attributes:
+        path: of the file.
+        first_row: number of the first row in the result.
+        rows: how many rows.
+        moved: what is to be added to row numbers in the file; a segment is written before it is known how many rows
+            others have.
+        checksum: the CRC-32 that the file must have, when the manifest says.
+
+    """
 
     path: Path
     first_row: int
     rows: int
+    moved: int = 0
+    checksum: int | None = None
 
 
 class SegmentCache:
@@ -55,7 +67,8 @@ class SegmentCache:
             if file.path in self._kept:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
-        found = segments.read(file.path)
+        found = segments.read(file.path, file.checksum)
+        found = replace(found, first_row=found.first_row + file.moved)
         has, expected = f"{found.first_row} + {found.rows}", f"{file.first_row} + {file.rows}"
         if has != expected:
             raise CorruptSegmentError(
