@@ -6,6 +6,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 SF     ?= 0.1
+BENCH_SF  ?= 0.1,1
+BENCH_OUT ?= bench_report
 
 # PySpark starts its workers with this interpreter; without it they would take whatever `python3` is.
 export PYSPARK_PYTHON := $(abspath $(PY))
@@ -19,7 +21,7 @@ help:
 	@echo "make test        all tests            make test-quick  under two minutes"
 	@echo "make test-long   thousands of random queries against the oracle"
 	@echo "make check       formatter, linter, types"
-	@echo "make bench       overhead of lineage as ratios (see docs/performance.md)"
+	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv and generated data"
 
 setup: $(READY)
@@ -58,7 +60,7 @@ format: $(READY)
 
 bench: $(READY)
 	@$(PY) -m forward_lineage.java
-	@$(PY) -m tests.bench.capture
+	@$(PY) -m forward_lineage bench --scale $(BENCH_SF) --output $(BENCH_OUT)
 
 clean:
-	rm -rf $(VENV) .data .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .data bench_report .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -18,8 +18,9 @@ RUNTIME = [
     "matplotlib>=3.8",
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+BENCH = [*TPCH, "matplotlib>=3.9"]
 DEV = [
-    *TPCH,
+    *BENCH,
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "hypothesis>=6.100",
@@ -49,6 +50,6 @@ setup(
         "walmart_demo": ["*.sql", "*.md"],
     },
     install_requires=RUNTIME,
-    extras_require={"tpch": TPCH, "dev": DEV},
+    extras_require={"tpch": TPCH, "bench": BENCH, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

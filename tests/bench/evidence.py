@@ -6,7 +6,8 @@ import json
 import os
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def run(
     output: Path,
     sizes: bool,
     memory: str,
+    session: SparkSession | None = None,
 ) -> Path:
     """Measure, write `sf<scale>.json` files, the report and its plots into a folder.
 
@@ -51,6 +53,7 @@ def run(
         output: the folder.
         sizes: whether lineage is counted and stored, too: one more run of each query.
         memory: heap of the Spark driver, e.g. ``4g``.
+        session: a running session to use; when not given, one is started, and stopped in the end.
 
     Returns:
         the report, a Markdown file.
@@ -66,20 +69,21 @@ def run(
     folders = {(scale, each.key): each.workload.generate(scale) for scale in scales for each, _ in work}
     output.mkdir(parents=True, exist_ok=True)
     report.check_plots()
-    spark = local_session("forward-lineage bench", driver_memory=memory)
+    spark = session or local_session("forward-lineage bench", driver_memory=memory)
+    bench = _Bench(spark, runs, tuple(variants), semantics, sizes)
     try:
         with _progress() as progress:
             task = progress.add_task("", total=len(scales) * len(work))
             for scale in scales:
                 record = Recorder(output / f"sf{scale:g}.json", scale, spark)
-                with tempfile.TemporaryDirectory() as home:
-                    bench = _Bench(spark, Path(home), runs, tuple(variants), semantics, sizes)
+                with bench.at_home():
                     for experiment, query in work:
                         progress.update(task, description=f"scale {scale:g}, {experiment.key} {query}")
                         record.add(experiment, bench.measure(experiment, query, folders[scale, experiment.key]))
                         progress.advance(task)
     finally:
-        spark.stop()
+        if session is None:
+            spark.stop()
     return report.write(output)
 
 
@@ -108,12 +112,21 @@ class Recorder:
 
 
 class _Bench:
-    def __init__(
-        self, spark: SparkSession, home: Path, runs: int, variants: tuple[str, ...], semantics: str, sizes: bool
-    ) -> None:
-        self.spark, self.home, self.runs = spark, home, runs
+    """Measures queries of one scale, the sessions over their tables made once."""
+
+    def __init__(self, spark: SparkSession, runs: int, variants: tuple[str, ...], semantics: str, sizes: bool) -> None:
+        self.spark, self.runs = spark, runs
         self.wanted, self.semantics, self.sizes = variants, semantics, sizes
+        self.home = Path()
         self._sessions: dict[str, Sessions] = {}
+
+    @contextmanager
+    def at_home(self) -> Iterator[None]:
+        """Keep registrations and results in a folder of its own, for the tables of one scale."""
+        self._sessions = {}
+        with tempfile.TemporaryDirectory() as home:
+            self.home = Path(home)
+            yield
 
     def measure(self, experiment: Experiment, query: str, folder: Path) -> Record:
         """Compare the variants of one query and count its lineage."""

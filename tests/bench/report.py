@@ -105,7 +105,7 @@ def _figure(experiment: Experiment, record: Record, folder: Path) -> Iterator[st
     yield from _title(2, f"{title}, scale factor {scale} (the paper's {experiment.figure})")
     file = folder / f"{experiment.key}-sf{scale}.png"
     semantics = _joined({query["semantics"] for query in queries})
-    plots.bars(queries, f"{title} (scale factor {scale}, {semantics} lineage)", file)
+    plots.bars(queries, title, f"scale factor {scale}, {semantics} lineage; × marks what could not be run", file)
     yield f"![{title}]({file.name})"
     yield ""
     shown = names(queries)[1:]
