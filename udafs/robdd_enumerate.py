@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,73 @@ def blocks(table: NodeTable, refs: Refs, top: int) -> Iterator[tuple[Refs, Codes
 
 def codes(table: NodeTable) -> Codes:
     """All codes of a table of at most 64 variables, ascending. The caller has looked at `table.count()`."""
-    found = [code for _, code in blocks(table, np.array([table.root]), table.nbits)]
-    return np.concatenate(found) if found else np.empty(0, np.uint64)
+    refs = np.array([table.root])
+    if table.nbits < 64 and _scattered(table):
+        return _scattered_codes(table, refs)
+    return _gathered(code for _, code in blocks(table, refs, table.nbits))
+
+
+def _scattered(table: NodeTable) -> bool:
+    """Whether many of the nodes above the words only continue a path, as they do where codes are far apart."""
+    above = slice(int(table.starts[min(WORD_BITS, table.nbits)]), None)
+    only_child = np.count_nonzero(np.minimum(table.lo[above], table.hi[above]) == 0)
+    return bool(4 * only_child > table.lo[above].size)
+
+
+def _scattered_codes(table: NodeTable, refs: Refs) -> Codes:
+    """`codes` of at most 63 variables; a path that has one code left is finished at once, whatever stands below it."""
+    children = _children_or_code(table)
+    prefix = np.zeros(1, np.int64)
+    found: list[Codes] = []
+    for level in range(table.nbits - 1, WORD_BITS - 1, -1):
+        # `take` and indices: many times as fast as indexing with a mask.
+        both = children.take(refs, axis=0)
+        skipping = np.flatnonzero(refs < 2 + table.starts[level])
+        if skipping.size:
+            both[skipping] = refs[skipping, None]
+        alive = np.flatnonzero(both != 0)
+        refs = both.ravel().take(alive)
+        prefix = (prefix << 1).take(alive >> 1) | (alive & 1)
+        single = np.flatnonzero(refs < 0)
+        if single.size:
+            found.append((prefix.take(single) << level | ~refs.take(single)).view(np.uint64))
+            left = np.flatnonzero(refs >= 0)
+            refs, prefix = refs.take(left), prefix.take(left)
+    words, upper = _words(table)[refs], (prefix << WORD_BITS).view(np.uint64)
+    for start in range(0, words.size, _BLOCKS):
+        word, low = _set_bits(words[start : start + _BLOCKS])
+        found.append(upper[start : start + _BLOCKS].take(word) | low)
+    all_codes = _gathered(found)
+    all_codes.sort()
+    return all_codes
+
+
+def _gathered(found: Iterable[Codes]) -> Codes:
+    return np.concatenate([np.empty(0, np.uint64), *found])
+
+
+def _children_or_code(table: NodeTable) -> Refs:
+    """(lo, hi) of each reference, shape (2 + nodes, 2); (~code, 0) where only one code over its bits is left."""
+    children = np.empty((2 + table.nodes, 2), np.int64)
+    children[0], children[1] = 0, 1
+    children[2:, 0], children[2:, 1] = table.lo, table.hi
+    code = np.full(2 + table.nodes, -1)
+    code[1] = 0
+    below = 1  # references from here on stand on the level below
+    for level in range(table.nbits):
+        part = slice(int(table.starts[level]), int(table.starts[level + 1]))
+        if part.start < part.stop:
+            lo, hi = table.lo[part], table.hi[part]
+            child = lo + hi  # where one is the sink 0, the other
+            # -1, no single code, stays -1 whatever bit is set in it.
+            here = code[np.minimum(child, part.start + 1)] | (hi > 0).astype(np.int64) << level
+            here[(child < below) | (np.minimum(lo, hi) > 0)] = -1
+            code[2 + part.start : 2 + part.stop] = here
+            single = np.flatnonzero(here >= 0)
+            if level >= WORD_BITS:
+                children[2 + part.start + single] = np.stack([~here[single], np.zeros_like(single)], axis=1)
+        below = 2 + part.start
+    return children
 
 
 def pairs(table: NodeTable, lower_bits: int) -> tuple[Codes, Codes]:

@@ -375,9 +375,9 @@ def test_mutated_bytes() -> None:
     fuzz(4_000, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_mutated_bytes() -> None:
-    fuzz(120_000, seed=2)
+    fuzz(200_000, seed=2)
 
 
 @given(st.sampled_from([b"\x00", b"\x01", b"\x02", b""]), st.binary(max_size=60))

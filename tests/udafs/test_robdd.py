@@ -175,6 +175,18 @@ def manager(request: pytest.FixtureRequest) -> Iterator[BddManager]:
     yield BddManager(bit_variables("x", 24), backend=request.param)
 
 
+@pytest.mark.parametrize("nbits", [7, 12, 20, 31, 45, 63, 64])
+@pytest.mark.parametrize("count", [1, 2, 50, 3000])
+def test_scattered_codes_and_some_close_together(nbits: int, count: int) -> None:
+    """Codes that are alone in their part of the domain, pairs of neighbours, and dense blocks, in one set."""
+    rng = np.random.default_rng([nbits, count])
+    scattered = rng.integers(0, 1 << nbits, count, np.uint64)
+    dense = np.arange(min(300, 1 << nbits), dtype=np.uint64)
+    pairs, mixed = np.concatenate([scattered, scattered ^ np.uint64(1)]), np.concatenate([scattered, dense])
+    for codes in map(np.unique, (scattered, pairs, mixed)):
+        assert np.array_equal(robdd_enumerate.codes(robdd_build.from_codes(codes, nbits)), codes)
+
+
 @given(case=code_sets(most_bits=24))
 def test_load_and_extract(manager: BddManager, case: tuple[list[int], int]) -> None:
     codes, nbits = case

@@ -9,8 +9,10 @@ import java.util.Arrays
  * so a value of 2^62 ids costs as much as its bytes.
  *
  * @param levels level of each node, the least significant bit being 0
+ * @param starts the nodes of level k are starts(k) until starts(k + 1)
  */
-final class BddTable private (private val nbits: Int, lo: Array[Int], hi: Array[Int], levels: Array[Byte], private val root: Int) {
+final class BddTable private (
+    private val nbits: Int, starts: Array[Int], lo: Array[Int], hi: Array[Int], levels: Array[Byte], private val root: Int) {
 
   private def level(ref: Int): Int = if (ref < 2) -1 else levels(ref - 2)
 
@@ -23,59 +25,93 @@ final class BddTable private (private val nbits: Int, lo: Array[Int], hi: Array[
 
   /** Number of ids; 2^63 comes out negative. */
   def count: Long = {
-    val counts = new Array[Long](lo.length) // over the bits up to the node's own
-    var i = 0
-    while (i < lo.length) {
-      counts(i) = spread(lo(i), levels(i), counts) + spread(hi(i), levels(i), counts)
-      i += 1
-    }
-    spread(root, nbits, counts)
+    val few = spread(root, nbits)
+    if (few < Int.MaxValue) few else countMany
   }
 
-  /** Ids under `ref` when it stands for all bits below `level`. */
-  private def spread(ref: Int, level: Int, counts: Array[Long]): Long =
+  /** Ids under each node, over the bits up to its own; `Int.MaxValue` for so many and more. */
+  private lazy val counts = {
+    val counts = new Array[Int](starts(nbits))
+    for (level <- 0 until nbits) {
+      var i = starts(level)
+      while (i < starts(level + 1)) {
+        counts(i) = math.min(spread(lo(i), level, counts) + spread(hi(i), level, counts), Int.MaxValue).toInt
+        i += 1
+      }
+    }
+    counts
+  }
+
+  private def spread(ref: Int, level: Int): Long = spread(ref, level, counts)
+
+  /** Ids under `ref` when it stands for all bits below `level`, at most `Int.MaxValue`. */
+  private def spread(ref: Int, level: Int, counts: Array[Int]): Long =
     if (ref == 0) 0
-    else if (ref == 1) 1L << level
-    else counts(ref - 2) << (level - 1 - levels(ref - 2))
-
-  /** Gives the ids to `sink` in ascending order. */
-  def decode(sink: IdSink): Unit = new Walk(sink).visit(root, math.max(nbits, 6), 0L)
-
-  /**
-   * Depth first down to bit 6; below, a node is a word of 64 bits, its truth table. Variables a node skips repeat its bits,
-   * which is just what they mean.
-   */
-  private final class Walk(sink: IdSink) {
-    private val words = new Array[Long](nodesBelow(6))
-    private val valid = if (nbits >= 6) -1L else (1L << (1 << nbits)) - 1
-
-    for (i <- words.indices) {
-      val ones = BddTable.Variables(levels(i))
-      words(i) = word(lo(i)) & ~ones | word(hi(i)) & ones
+    else if (ref == 1) if (level >= 31) Int.MaxValue else 1L << level
+    else if (ref - 2 >= starts(level - 1)) counts(ref - 2)
+    else {
+      val skipped = level - 1 - levels(ref - 2)
+      if (skipped >= 31) Int.MaxValue else math.min(counts(ref - 2).toLong << skipped, Int.MaxValue)
     }
 
-    private def word(ref: Int): Long = if (ref < 2) -ref.toLong else words(ref - 2)
+  private def countMany: Long = {
+    val counts = new Array[Long](starts(nbits))
+    def spread(ref: Int, level: Int): Long =
+      if (ref < 2) ref.toLong << level else counts(ref - 2) << (level - 1 - levels(ref - 2))
+    var i = 0
+    while (i < counts.length) {
+      counts(i) = spread(lo(i), levels(i)) + spread(hi(i), levels(i))
+      i += 1
+    }
+    spread(root, nbits)
+  }
+
+  /** The ids in ascending order; the caller has looked at `count`. */
+  def ids: Array[Long] = {
+    val out = new Array[Long](count.toInt)
+    if (out.length > 0) paths(out.length).write(root, nbits, 0L, out)
+    out
+  }
+
+  private def paths(most: Int) = new BddIds(most, nbits, starts, lo, hi, counts)
+
+  /** Gives the ids to `sink` in ascending order. */
+  def decode(sink: IdSink): Unit = if (root != 0) new Walk(sink).visit(root, math.max(nbits, 6), 0L)
+
+  /** Depth first down to parts that are scattered, which go out as single ids, or dense, which do as words and runs. */
+  private final class Walk(sink: IdSink) {
+    private val scratch = new Array[Long](math.min(Walk.Most, spread(root, nbits)).toInt)
+    private val below = paths(scratch.length)
 
     def visit(ref: Int, bits: Int, from: Long): Unit =
       if (ref == 0) ()
-      else if (bits == 6) sink.addWord(from, word(ref) & valid)
+      else if (bits == 6) sink.addWord(from, below.bitsOf(ref))
       else if (ref == 1 && bits <= 16) sink.addRun(from, from + (1L << bits) - 1)
+      else if (spread(ref, bits) <= math.min(Walk.Most, 1L << bits - 2)) scattered(ref, bits, from)
       else {
-        val below = bits - 1
-        if (level(ref) == below) {
-          visit(lo(ref - 2), below, from)
-          visit(hi(ref - 2), below, from | 1L << below)
+        val half = bits - 1
+        if (level(ref) == half) {
+          visit(lo(ref - 2), half, from)
+          visit(hi(ref - 2), half, from | 1L << half)
         } else {
-          visit(ref, below, from)
-          visit(ref, below, from | 1L << below)
+          visit(ref, half, from)
+          visit(ref, half, from | 1L << half)
         }
       }
+
+    private def scattered(ref: Int, bits: Int, from: Long): Unit = {
+      below.write(ref, bits, from, scratch)
+      val n = spread(ref, bits).toInt
+      var i = 0
+      while (i < n) {
+        sink.add(scratch(i))
+        i += 1
+      }
+    }
   }
 
-  private def nodesBelow(level: Int): Int = {
-    var n = 0
-    while (n < levels.length && levels(n) < level) n += 1
-    n
+  private object Walk {
+    val Most = 1 << 14
   }
 
   /** Whether a common id exists: pairs of nodes, each visited once. */
@@ -112,11 +148,6 @@ final class BddTable private (private val nbits: Int, lo: Array[Int], hi: Array[
 
 object BddTable {
 
-  /** Truth tables of the six lowest variables over 64 ids. */
-  private val Variables = Array(
-    0xaaaaaaaaaaaaaaaaL, 0xccccccccccccccccL, 0xf0f0f0f0f0f0f0f0L, 0xff00ff00ff00ff00L, 0xffff0000ffff0000L,
-    0xffffffff00000000L)
-
   /** Reads the body of tag 01 to its end. */
   def read(in: ByteReader): BddTable = {
     val nbits = in.byte("the number of variables")
@@ -148,6 +179,7 @@ object BddTable {
     var lo = new Array[Int](16)
     var hi = new Array[Int](16)
     var levels = new Array[Byte](16)
+    val starts = new Array[Int](64)
 
     def readLevel(level: Int): Unit = {
       val count = in.varint("the number of nodes of a level")
@@ -171,6 +203,7 @@ object BddTable {
         n += 1
         left -= 1
       }
+      starts(level + 1) = n
     }
 
     private def readHi(level: Int, base: Int): Int = {
@@ -209,6 +242,6 @@ object BddTable {
     }
 
     def table(nbits: Int, root: Int): BddTable =
-      new BddTable(nbits, Arrays.copyOf(lo, n), Arrays.copyOf(hi, n), Arrays.copyOf(levels, n), root)
+      new BddTable(nbits, starts, lo, hi, levels, root)
   }
 }

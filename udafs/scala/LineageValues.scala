@@ -46,12 +46,20 @@ object LineageValues {
   def encoding(bytes: Array[Byte]): UTF8String = Names(tag(bytes))
 
   /** Ids in ascending order. */
-  def idArray(bytes: Array[Byte]): Array[Long] = {
-    val count = size(bytes)
+  def idArray(bytes: Array[Byte]): Array[Long] = tag(bytes) match {
+    case BddCodec.Tag =>
+      val table = BddTable.read(body(bytes))
+      forOneArray(checked(table, Long.MaxValue).count)
+      table.ids
+    case _ =>
+      val sink = new ArraySink(forOneArray(size(bytes)))
+      decode(bytes, sink)
+      sink.ids
+  }
+
+  private def forOneArray(count: Long): Int = {
     if (count > MaxArray) LineageErrors.tooLarge(s"a lineage value of $count ids is too large for one array")
-    val sink = new ArraySink(count.toInt)
-    decode(bytes, sink)
-    sink.ids
+    count.toInt
   }
 
   def ids(bytes: Array[Byte]): UnsafeArrayData = UnsafeArrayData.fromPrimitiveArray(idArray(bytes))
