@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from forward_lineage.row_ids.manifest import Manifest
+from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
 from udafs.errors import LineageError
 
-LINEAGE_COLUMN = "DL"
 METADATA_KEY = "forward_lineage"
 
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewrites.base_table import Tables
 from rewrites.block import Block
-from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.environment import Environment, Names, Semantics, TracedQuery
 from rewrites.granules import Granules, resolve
 from rewrites.refusals import refuse, refuse_others
 from rewrites.rules import (
@@ -83,7 +83,8 @@ def rewrite(
     granules = {} if lineage_on is None else resolve(lineage_on, query, tables, parse)
     if lineage_on is not None:
         only = frozenset(granules)
-    env = Environment(tables, semantics, rewrite_query, parse, only, granules)
+    taken = frozenset(node.name.lower() for node in query.find_all(exp.Identifier) if node.name.startswith("__"))
+    env = Environment(tables, semantics, rewrite_query, parse, only, granules, names=Names(taken))
     with_clause, query, env = _bound(query, env, Scope())
     if isinstance(query, exp.Select) and not _distinct_apart(query):
         block = _run_rules(query, env)

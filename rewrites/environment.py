@@ -43,14 +43,21 @@ class TracedQuery:
 
 @dataclass
 class Names:
-    """Numbers for the aliases that rules invent, one counter a statement."""
+    """Numbers for the aliases that rules invent, one counter a statement.
 
+    Attributes:
+        taken: the names of the statement that look like ours, lower case.
+        count: the last number given.
+    """
+
+    taken: frozenset[str] = frozenset()
     count: int = 0
 
     def fresh(self, stem: str) -> str:
         """Return an alias that nothing else in the statement has, e.g. `__q1`."""
         self.count += 1
-        return f"__{stem}{self.count}"
+        alias = f"__{stem}{self.count}"
+        return alias if alias not in self.taken else self.fresh(stem)
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,15 @@ class ExpressionParser(LiteralParser):
             self._refuse("SELECT TRANSFORM … USING (a script)", first, "Lineage cannot follow rows through a script.")
         return call
 
+    def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:
+        if self._tokens[self._index - 2].text.upper() != "STRUCT":
+            return super()._parse_function_args(alias)
+        return self._parse_csv(self._parse_named_argument)  # struct(a b): AS may be left out
+
+    def _parse_named_argument(self) -> exp.Expr | None:
+        argument = self._parse_lambda(alias=True)
+        return argument if argument is None or isinstance(argument, exp.Alias) else self._parse_alias(argument)
+
     def _parse_call_with_words(self) -> exp.Expr | None:
         """``TRIM(BOTH 'x' FROM y)``, ``EXTRACT(YEAR FROM d)``, …; None when the call has no such words."""
         name = self._curr

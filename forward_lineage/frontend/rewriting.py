@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
-from forward_lineage.frontend.parameters import name_positional, restore_positional
+from forward_lineage.frontend.parameters import name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.statement import parse
 from rewrites.base_table import Tables
 from rewrites.driver import RewrittenQuery, rewrite
@@ -34,6 +34,7 @@ class RewrittenStatement:
         reprinted: the tree of that text printed back unchanged; it must mean what `user_sql` means.
         tables: the traced tables, in the order of the fields of `DL`; when empty there is no `DL`.
         granules: table → how LINEAGE ON names its rows, for the tables that the clause mentions.
+        places: for each `?` of `sql` the number, from 0, of the user's `?` whose value it takes.
     """
 
     sql: str
@@ -41,6 +42,7 @@ class RewrittenStatement:
     reprinted: str
     tables: tuple[str, ...]
     granules: Mapping[str, Granularity]
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
     Raises:
         LineageError: malformed SQL, an unknown name, or a construct that is not traced.
     """
-    return rewrite_statement(sql, catalog, semantics).sql
+    statement = rewrite_statement(sql, catalog, semantics)
+    refuse_other_order(statement.places)
+    return statement.sql
 
 
 def rewrite_statement(
@@ -100,9 +104,9 @@ def rewrite_statement(
         )
         for table, each in result.granules.items()
     }
-    rewritten = restore_positional(print_sql(tree), original)
-    reprinted = restore_positional(original, original)
-    return RewrittenStatement(rewritten, statement.text, reprinted, result.tables, granules)
+    rewritten, places = restore_positional(print_sql(tree))
+    reprinted, _ = restore_positional(original)
+    return RewrittenStatement(rewritten, statement.text, reprinted, result.tables, granules, places)
 
 
 def _around(command: exp.Expr, result: RewrittenQuery) -> exp.Expr:

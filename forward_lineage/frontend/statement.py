@@ -112,19 +112,6 @@ def split_script(sql: str) -> list[str]:
     return statements
 
 
-def position_of(node: exp.Expression) -> Position | None:
-    """Where a node stands in the text it was parsed from; None for a node made by a rewrite.
-
-    A node that has no place of its own (a join, a clause) stands where the first of its parts stands.
-    """
-    places = [part.meta for part in node.walk() if part.meta.get("line")] if not node.meta.get("line") else [node.meta]
-    if not places:
-        return None
-    first = min(places, key=lambda meta: meta["start"])
-    # sqlglot notes where a token ends.
-    return Position(first["line"], first["col"] - (first["end"] - first["start"]))
-
-
 def _read(sql: str, readable: str, words: list[Token]) -> exp.Expression:
     verb = _verb(words)
     if verb not in _QUERY_BEGINS or (verb in ("CREATE", "REPLACE") and not _has_a_query(words)):

@@ -51,8 +51,6 @@ def needs_derived_table(select: exp.Select) -> bool:
                 return True
             if isinstance(node, exp.Anonymous) and node.name.lower() in GENERATORS:
                 return True
-            if isinstance(node, exp.Literal) and node is projection.unalias():
-                return True  # GROUP BY ALL would take a number for a position
     return False
 
 

@@ -119,7 +119,19 @@ def _table_of(projection: exp.Expr) -> str:
     return projection.alias.removeprefix(HIDDEN_PREFIX)
 
 
+def _views_as_joins(select: exp.Select) -> None:
+    """`LATERAL VIEW g(x) e AS y` as `CROSS JOIN LATERAL g(x) AS e(y)`: joins stand before views and do not see them."""
+    for view in select.args.get("laterals") or []:
+        outer = view.args.get("outer")
+        view.set("view", False)
+        view.set("outer", None)
+        join = exp.Join(this=view, side="LEFT", on=exp.true()) if outer else exp.Join(this=view, kind="CROSS")
+        select.append("joins", join)
+    select.set("laterals", None)
+
+
 def _lateral(one_row: exp.Select, block: Block) -> Lineage:
+    _views_as_joins(block.select)
     alias = block.env.names.fresh("s")
     joined = exp.Lateral(this=exp.Subquery(this=one_row), view=False, alias=exp.TableAlias(this=name(alias)))
     if block.select.args.get("from_") is None:

@@ -2,7 +2,8 @@
 
 data:     the left row's lineage.
 control:  semi: + the right rows that matched it, i.e. those that EXISTS (SELECT * FROM right WHERE on) would see.
-          anti: nothing, since no right row matched.
+          anti: nothing, since no right row matched. Subqueries in ON count with the right rows that matched, as
+          they do in WHERE of that EXISTS.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rewrites.block import Block
 from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
+from rewrites.rules.subqueries import make_run, own_queries
 from rewrites.scope import Relation
 from rewrites.terms import as_one, column, hidden_column, merge, name, named, over_rows
 
@@ -33,21 +35,25 @@ def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
 def _matched_rows(join: exp.Join, left: list[Relation], right: list[Relation], block: Block) -> None:
     matching = merge(*(replace(relation, traced=True).lineage() for relation in right))
     unions = [named(as_one(over_rows(terms)).value, hidden_column(table)) for table, terms in matching.items()]
-    matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right))
+    matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right, block))
     block.rows = merge(block.rows, hoisting.correlated(matched, block))
 
 
-def _condition(join: exp.Join, left: list[Relation], right: list[Relation]) -> exp.Expr:
+def _condition(join: exp.Join, left: list[Relation], right: list[Relation], block: Block) -> exp.Expr:
     using = join.args.get("using") or []
     if not using:
         on = join.args.get("on")
-        return _qualified(on.copy(), [*left, *right]) if on is not None else exp.true()
+        return _standing_alone(on.copy(), [*left, *right], block) if on is not None else exp.true()
     equalities = [exp.EQ(this=_owner(key.name, left, join), expression=_owner(key.name, right, join)) for key in using]
     return exp.and_(*equalities)
 
 
-def _qualified(on: exp.Expr, relations: list[Relation]) -> exp.Expr:
-    """Qualify the bare names of a condition: behind all of FROM, its new place, other relations may have them too."""
+def _standing_alone(on: exp.Expr, relations: list[Relation], block: Block) -> exp.Expr:
+    """Make a condition mean the same behind all of FROM: other relations there may have the bare names too."""
+    holder = exp.Where(this=on)
+    for query in list(own_queries(holder)):
+        make_run(query, block)
+    on = holder.this
     for node in list(on.walk(prune=lambda inner: isinstance(inner, exp.Query))):
         if isinstance(node, exp.Column) and not node.table:
             owners = [relation for relation in relations if relation.has(node.name)]

@@ -19,11 +19,25 @@ from sqlglot import exp
 from rewrites.environment import Environment, Semantics, TracedQuery
 from rewrites.refusals import refuse
 from rewrites.rules import distinct, hoisting
-from rewrites.terms import Kind, Lineage, Term, absent, as_one, call, column, hidden_column, merge, name, named
+from rewrites.terms import (
+    HIDDEN_PREFIX,
+    Kind,
+    Lineage,
+    Term,
+    absent,
+    as_one,
+    call,
+    column,
+    hidden_column,
+    merge,
+    name,
+    named,
+)
 
 _OUTSIDE = ("order", "limit", "offset", "sort", "cluster", "distribute")
-_LEFT = "__left"
-_COPIES = "__copies"
+# Reserved names that no table's hidden column can have.
+_LEFT = HIDDEN_PREFIX + ".left"
+_COPIES = HIDDEN_PREFIX + ".copies"
 
 
 def rewrite(operation: exp.SetOperation, env: Environment) -> TracedQuery:
@@ -162,7 +176,9 @@ def _repeated(grouped: exp.Select, tables: list[str], copies: exp.Expr, env: Env
     )
     result.append(
         "laterals",
-        exp.Lateral(this=repeat, view=True, alias=exp.TableAlias(this=name(view), columns=[name(_COPIES + "_made")])),
+        exp.Lateral(
+            this=repeat, view=True, alias=exp.TableAlias(this=name(view), columns=[name(env.names.fresh("copy"))])
+        ),
     )
     return result
 

@@ -67,14 +67,18 @@ def apply(block: Block) -> None:
     block.claim("where", "having")
     for use in list(_uses(block)):
         inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
-        holder, place = inner.parent, inner.arg_key
-        inside = block.env.inside(block.scope)
         original = inner.copy()
-        runs = block.env.rewrite(inner, inside.untraced())
-        if holder is not None and place is not None:  # always so: a subquery stands in an expression
-            holder.set(place, runs.tree)
+        make_run(inner, block)
         if block.env.tracing and _contributes(use, block):
             _collect(use, original, block)
+
+
+def make_run(query: exp.Query, block: Block) -> None:
+    """Rewrite a subquery of the block's expressions so that it runs, without lineage of its own."""
+    holder, place = query.parent, query.arg_key
+    runs = block.env.rewrite(query, block.env.inside(block.scope).untraced())
+    if holder is not None and place is not None:  # always so: a subquery stands in an expression
+        holder.set(place, runs.tree)
 
 
 def _uses(block: Block) -> Iterator[_Use]:
@@ -83,11 +87,11 @@ def _uses(block: Block) -> Iterator[_Use]:
         for root in value if isinstance(value, list) else [value]:
             if isinstance(root, exp.Expr):
                 source = root.this if isinstance(root, exp.Join) else None
-                for node in _own_queries(root, source):
+                for node in own_queries(root, source):
                     yield _Use(node, clause, root)
 
 
-def _own_queries(root: exp.Expr, source: exp.Expr | None) -> Iterator[exp.Query]:
+def own_queries(root: exp.Expr, source: exp.Expr | None = None) -> Iterator[exp.Query]:
     """Yield the subqueries of `root`'s expressions, not those inside them; `source`, what a join reads, is none."""
     stack = [root]
     while stack:
@@ -101,6 +105,8 @@ def _own_queries(root: exp.Expr, source: exp.Expr | None) -> Iterator[exp.Query]
 
 
 def _contributes(use: _Use, block: Block) -> bool:
+    if use.clause == "joins" and use.clause_node.args.get("kind") == "ANTI":
+        return False  # its rows counted with the right rows that match, of which there are none
     if block.env.semantics is Semantics.CONTROL:
         return True
     return use.clause in _VALUES and not use.is_predicate
@@ -112,12 +118,8 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
         return
     hoisting.refuse_unrepeatable(use.query)
     if traced.correlated:
-        if use.clause == "joins" and use.clause_node.args.get("side") in _OUTER:
-            refuse(
-                use.query,
-                "A correlated subquery in ON of an outer join is not traced under control semantics",
-                "Move it to WHERE.",
-            )
+        if use.clause == "joins":
+            _refuse_in_on(use)
         _refuse_outer_aggregates(use.query)
         one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
         added = hoisting.correlated(one_row, block)
@@ -131,6 +133,15 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
         block.constants = merge(block.constants, added)
     else:
         block.groups = merge(block.groups, added)
+
+
+def _refuse_in_on(use: _Use) -> None:
+    """The side that does not match, or only decides, is not there any more where the lineage is computed."""
+    join = use.clause_node
+    kind = "a semi" if join.args.get("kind") == "SEMI" else "an outer" if join.args.get("side") in _OUTER else None
+    if kind:
+        what = f"A correlated subquery in ON of {kind} join is not traced under control semantics"
+        refuse(use.query, what, "Move it to WHERE.")
 
 
 def _refuse_outer_aggregates(query: exp.Query) -> None:

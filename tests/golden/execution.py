@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -22,7 +23,10 @@ def rewritten(case: Case, semantics: str, catalog: Known) -> RewrittenStatement 
         return error
 
 
-def run(spark: SparkSession, sql: str, args: Any) -> DataFrame:
+def run(spark: SparkSession, sql: str, args: Any, places: Sequence[int] = ()) -> DataFrame:
+    """Run a text; `places` says which of the positional arguments each of its `?` takes."""
+    if isinstance(args, list) and places:
+        args = [args[place] for place in places]
     return spark.sql(sql, args=args) if args is not None else spark.sql(sql)
 
 

@@ -42,7 +42,7 @@ def test_rows(case: Case, golden: SparkSession) -> None:
     known: dict[str, list[str]] = {}
     for semantics, statement in statements.items():
         if statement.sql not in known:
-            frame = execution.run(golden, statement.sql, case.args)
+            frame = execution.run(golden, statement.sql, case.args, statement.places)
             traced = bool(statement.tables)
             assert execution.columns(frame, traced) == execution.columns(plain, traced=False)
             rows = execution.rows(frame, traced)

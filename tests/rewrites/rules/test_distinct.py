@@ -15,7 +15,7 @@ from tests.rewrites.plain_tables import printed, read
         ("SELECT DISTINCT a, upper(b) FROM t", False),
         ("SELECT DISTINCT * FROM t", False),
         ("SELECT DISTINCT a FROM t ORDER BY a LIMIT 2", False),
-        ("SELECT DISTINCT 1 AS one FROM t", True),
+        ("SELECT DISTINCT 1 AS one FROM t", False),
         ("SELECT DISTINCT count(*) FROM t", True),
         ("SELECT DISTINCT a FROM t GROUP BY a", True),
         ("SELECT DISTINCT rank() OVER (ORDER BY a) FROM t", True),
