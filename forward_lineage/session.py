@@ -468,7 +468,7 @@ class ForwardLineage:
         args: Arguments = None,
     ) -> RewrittenStatement:
         self._know_results()
-        refuse_other_readings(self.spark.conf.get, sql)
+        refuse_other_readings(lambda name, default: str(self.spark.conf.get(name, default)), sql)
         tables = SessionTables(self.spark, catalog or self.catalog)
         try:
             statement = rewrite_statement(sql, tables, semantics, traced)
