@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from forward_lineage.cli.bench import bench
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.ids import ids
 from forward_lineage.cli.kernel import kernel
@@ -30,5 +31,5 @@ def main() -> None:
     """Spark SQL whose every result row says which base rows it was made of."""
 
 
-for _command in (demo, rewrite, run, ids, kernel):
+for _command in (demo, rewrite, run, ids, kernel, bench):
     main.add_command(_command)
