@@ -6,12 +6,20 @@ from typing import Any
 
 import click
 
+from forward_lineage.cli.backward import backward
 from forward_lineage.cli.bench import bench
 from forward_lineage.cli.demo import demo
+from forward_lineage.cli.drop import drop
+from forward_lineage.cli.forward import forward
+from forward_lineage.cli.graph import graph
 from forward_lineage.cli.ids import ids
+from forward_lineage.cli.impact import impact
 from forward_lineage.cli.kernel import kernel
+from forward_lineage.cli.ls import ls
 from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
+from forward_lineage.cli.save import save
+from forward_lineage.cli.stale import stale
 from udafs.errors import LineageError
 
 
@@ -31,5 +39,5 @@ def main() -> None:
     """Spark SQL whose every result row says which base rows it was made of."""
 
 
-for _command in (demo, rewrite, run, ids, kernel, bench):
+for _command in (demo, rewrite, run, save, backward, forward, impact, stale, ls, drop, graph, ids, kernel, bench):
     main.add_command(_command)

@@ -40,7 +40,8 @@ class Step:
 
     Attributes:
         name: what queries call it.
-        parents: the names of the tables and results it was computed from; none for a base table.
+        parents: the names of the tables and results it was computed from.
+        base: whether it is a base table.
         note: a line about it, e.g. its semantics.
         rows: how many it has, if that is known.
         touched: how many of them an impact touches (in a base table: are suspected); None when none was asked for.
@@ -50,6 +51,7 @@ class Step:
 
     name: str
     parents: Sequence[str] = ()
+    base: bool = False
     note: str = ""
     rows: int | None = None
     touched: int | None = None
@@ -60,8 +62,8 @@ class Step:
         rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         lines = [" · ".join(part for part in (rows, self.note) if part)]
         if self.touched:
-            lines.append(f"{self.touched:,} {'touched' if self.parents else 'suspected'}")
-        elif self.touched is not None and self.parents:
+            lines.append(f"{self.touched:,} {'suspected' if self.base else 'touched'}")
+        elif self.touched is not None and not self.base:
             lines.append("not touched")
         if self.stale:
             lines.append("stale: an input has changed")
@@ -83,7 +85,7 @@ def draw_pipeline(steps: Sequence[Step], title: str) -> Canvas:
     layer = {node: at for at, nodes in enumerate(nx.topological_generations(graph)) for node in nodes}
     # A base table stands right before the first result that reads it, not at the far left.
     for name, step in known.items():
-        if not step.parents and graph.succ[name]:
+        if step.base and graph.succ[name]:
             layer[name] = min(layer[child] for child in graph.succ[name]) - 1
     places = lay_out(graph, layer, {name: _height(step) for name, step in known.items()}, _GAP)
     return _Sheet(known, graph, layer, places, title).draw()
@@ -168,9 +170,9 @@ class _Sheet:
             self._bar(x + _PAD, y + _PAD - 2, width - 2 * _PAD, step.touched / step.rows)
 
     def _frame(self, x: float, y: float, width: float, height: float, step: Step) -> None:
-        fill = _TOUCHED if step.touched else _RESULT if step.parents else _TABLE
-        edge = ORANGE if step.touched else BLUE if step.parents else FAINT
-        rounding = 7 if step.parents else 0.01
+        fill = _TOUCHED if step.touched else _TABLE if step.base else _RESULT
+        edge = ORANGE if step.touched else FAINT if step.base else BLUE
+        rounding = 0.01 if step.base else 7
         self.canvas.add(
             FancyBboxPatch(
                 (x, y),
@@ -191,11 +193,11 @@ class _Sheet:
         self.canvas.add(Rectangle((x, y), filled, _BAR, facecolor=ORANGE, edgecolor=ORANGE, linewidth=0.6, zorder=5))
 
     def _legend_entries(self) -> list[tuple[str, Step]]:
-        entries = [("base table", Step("")), ("saved result", Step("", ("",)))]
+        entries = [("base table", Step("", base=True)), ("saved result", Step(""))]
         if self.asked:
-            entries.append(("touched; the bar is the share of its rows", Step("", ("",), touched=1)))
+            entries.append(("touched; the bar is the share of its rows", Step("", touched=1)))
         if any(step.stale for step in self.steps.values()):
-            entries.append(("stale", Step("", ("",), stale=True)))
+            entries.append(("stale", Step("", stale=True)))
         return entries
 
     def _legend_width(self) -> float:

@@ -20,13 +20,19 @@ FIGURE_2 = LineageSet([0, 1, 2, 3, 4, 9, 10, 11, 12])
 FIGURE_3 = LineageSet([0, 1, 2, 3, 4, 8, 9, 10])
 
 STEPS = [
-    Step("lineitem", rows=60_175, touched=1),
-    Step("orders", rows=15_000, touched=0),
-    Step("supplier", rows=100, touched=0),
-    Step("order_values", ("lineitem", "orders"), "data", 15_000, 1),
-    Step("by_supplier", ("lineitem", "supplier"), "control", 100, 0, stale=True),
-    Step("by_month", ("order_values", "orders"), "data", 80, 1),
-    Step("a_report_whose_name_never_ends_at_all", ("by_month", "by_supplier", "order_values"), "data", 12, 3),
+    Step("lineitem", base=True, rows=60_175, touched=1),
+    Step("orders", base=True, rows=15_000, touched=0),
+    Step("supplier", base=True, rows=100, touched=0),
+    Step("order_values", ("lineitem", "orders"), note="data", rows=15_000, touched=1),
+    Step("by_supplier", ("lineitem", "supplier"), note="control", rows=100, touched=0, stale=True),
+    Step("by_month", ("order_values", "orders"), note="data", rows=80, touched=1),
+    Step(
+        "a_report_whose_name_never_ends_at_all",
+        ("by_month", "by_supplier", "order_values"),
+        note="data",
+        rows=12,
+        touched=3,
+    ),
 ]
 
 
@@ -103,7 +109,9 @@ def test_an_impact() -> None:
 
 
 def test_a_pipeline_without_an_impact() -> None:
-    canvas = draw_pipeline([Step(step.name, step.parents, step.note, step.rows) for step in STEPS], "Saved $results$")
+    canvas = draw_pipeline(
+        [Step(step.name, step.parents, step.base, step.note, step.rows) for step in STEPS], "Saved $results$"
+    )
     assert "Saved $results$" in texts(canvas), "no formula"
     assert not any("touched" in text or "suspected" in text for text in texts(canvas))
     assert_readable(canvas)

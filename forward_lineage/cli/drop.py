@@ -1,0 +1,20 @@
+"""`forward-lineage drop`: forget a saved result; no Spark is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from forward_lineage.cli.inputs import home_option
+from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.store.library import Library
+
+
+@click.command()
+@click.argument("name")
+@home_option
+def drop(name: str, home: Path | None) -> None:
+    """Forget a saved result; results that were made of it can be traced as before."""
+    Library(home_folder(home)).drop(name)
+    click.echo(f"dropped {name}")

@@ -1,0 +1,229 @@
+"""The commands of the lineage store, over the paper's store example."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from forward_lineage import ForwardLineage
+from forward_lineage.cli import main
+from forward_lineage.cli.graph import pipeline_picture, row_picture
+from forward_lineage.cli.sessions import FOUND
+
+PER_ITEM = "SELECT i_name, sum(num) AS num FROM item JOIN sales USING (i_id) GROUP BY i_name ORDER BY i_name"
+LARGE = "SELECT i_name FROM per_item WHERE num > 2000 ORDER BY i_name"
+CITIES = "SELECT city FROM store ORDER BY city"
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(store: ForwardLineage) -> Run:
+    """Run a command in the session that has the paper's tables."""
+
+    def invoke(*arguments: object, stdin: str | None = None) -> Result:
+        words = [*map(str, arguments), "--home", str(store.home)]
+        return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": "120"}, catch_exceptions=False)
+
+    return invoke
+
+
+@pytest.fixture
+def saved(run: Run) -> Run:
+    """Two results, one made of the other, and one beside them."""
+    for name, sql in (("per_item", PER_ITEM), ("large", LARGE), ("cities", CITIES)):
+        assert run("save", "-", name, stdin=sql).exit_code == 0
+    return run
+
+
+def objects(done: Result) -> list[dict]:
+    assert done.exit_code == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def lines(done: Result) -> list[str]:
+    assert done.exit_code == 0, done.stderr
+    return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+
+def test_save_says_what_it_saved(run: Run) -> None:
+    for version in (1, 2):
+        done = run("save", "-", "per_item", stdin=PER_ITEM)
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout.startswith(f"saved per_item, version {version}: 5 rows, lineage in item, sales (")
+
+
+def test_a_name_that_is_taken(saved: Run) -> None:
+    done = saved("save", "-", "per_item", "--mode", "error", stdin=PER_ITEM)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ") and "per_item" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_backward(saved: Run) -> None:
+    done = saved("backward", "per_item", "--where", "i_name = 'binder'", "--table", "sales")
+    assert lines(done) == ["row_id t_id s_id i_id price num", "1 1 1 1 4 1000", "4 4 2 1 5 800"]
+    through = saved("backward", "large", "--rows", "1", "--table", "sales", "--json")
+    assert [row["t_id"] for row in objects(through)] == [2, 5]
+
+
+def test_forward(saved: Run) -> None:
+    assert objects(saved("forward", "sales", "--where", "t_id = 4", "--result", "per_item", "--json")) == [
+        {"row_id": 0, "i_name": "binder", "num": 1800}
+    ]
+    done = saved("forward", "sales", "--ids", "2,5", "--result", "large")
+    assert lines(done) == ["row_id i_name", "1 pencil"]
+
+
+def test_answers_are_cut_on_a_terminal_and_whole_in_json(saved: Run) -> None:
+    done = saved("backward", "per_item", "--table", "sales", "--limit", "2")
+    assert lines(done)[-1] == "the first 2 rows; --limit shows more"
+    assert len(objects(saved("backward", "per_item", "--table", "sales", "--json"))) == 11
+    assert len(objects(saved("backward", "per_item", "--table", "sales", "--json", "--limit", "2"))) == 2
+
+
+def test_impact(saved: Run) -> None:
+    done = saved("impact", "sales", "--ids", "2")
+    assert lines(done) == [
+        "result touched of path",
+        "per_item 1 5 sales → per_item",
+        "large 1 3 sales → per_item → large",
+    ]
+    assert objects(saved("impact", "sales", "--where", "t_id = 2", "--json"))[1] == {
+        "result": "large",
+        "rows_touched": 1,
+        "rows": 3,
+        "path": "sales → per_item → large",
+    }
+
+
+def test_impact_with_rows(saved: Run) -> None:
+    shown = lines(saved("impact", "sales", "--ids", "2", "--rows"))
+    assert shown[4:] == ["per_item", "row_id i_name num", "2 pencil 5000", "", "large", "row_id i_name", "1 pencil"]
+    assert objects(saved("impact", "sales", "--ids", "2", "--rows", "--json")) == [
+        {"result": "per_item", "row": {"row_id": 2, "i_name": "pencil", "num": 5000}},
+        {"result": "large", "row": {"row_id": 1, "i_name": "pencil"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ["forward", "sales", "--where", "t_id = 99", "--result", "per_item"],
+        ["backward", "per_item", "--where", "false", "--table", "sales"],
+        ["impact", "sales", "--where", "t_id = 99"],
+        ["stale"],
+    ],
+)
+def test_nothing_is_an_answer(saved: Run, question: list[str]) -> None:
+    for done in (saved(*question), saved(*question, "--exit-code")):
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (0, "", 1), question
+    assert saved(*question, "--json").stdout == ""
+
+
+def test_exit_code_tells_that_there_is_something(saved: Run) -> None:
+    for question in (
+        ["forward", "sales", "--ids", "1", "--result", "per_item"],
+        ["backward", "per_item", "--rows", "0", "--table", "sales"],
+        ["impact", "sales", "--ids", "1"],
+    ):
+        assert saved(*question).exit_code == 0
+        assert saved(*question, "--exit-code").exit_code == FOUND
+
+
+def test_stale_names_what_has_changed(saved: Run) -> None:
+    saved("save", "-", "per_item", stdin=PER_ITEM)
+    assert lines(saved("stale"))[1:] == ["large per_item 1 2"]
+    assert saved("stale", "--exit-code").exit_code == FOUND
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (["backward", "nothing"], "there is no saved result nothing"),
+        (["backward", "per_item"], "per_item was made of item, sales. Say which"),
+        (["backward", "per_item", "--table", "cities"], "per_item was not made of cities"),
+        (["backward", "per_item", "--rows", "7", "--table", "sales"], "per_item has no row 7"),
+        (["backward", "per_item", "--where", "nope = 1", "--table", "sales"], "nope"),
+        (["forward", "sales", "--where", "t_id = 1", "--ids", "1", "--result", "large"], "Give one of them"),
+        (["forward", "sales", "--result", "nothing"], "there is no saved result nothing"),
+        (["impact", "nothing"], "nothing is not registered"),
+        (["drop", "nothing"], "there is no saved result nothing"),
+        (["ls", "nothing"], "there is no saved result nothing"),
+        (["save", "no_such_file.sql", "x"], "no_such_file.sql cannot be read"),
+        (["graph", "-o", "picture.doc"], "picture.doc is not the name of a picture"),
+    ],
+)
+def test_bad_input_is_one_line(saved: Run, question: list[str], says: str) -> None:
+    done = saved(*question)
+    assert (done.exit_code, done.stdout) == (1, ""), question
+    assert done.stderr.startswith("Error: ") and says in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("numbers", ["x", "1,", "7-4", "-1", ""])
+def test_numbers_that_are_none(run: Run, numbers: str) -> None:
+    assert run("forward", "sales", f"--ids={numbers}", "--result", "x").exit_code == 2
+
+
+def test_ls(saved: Run) -> None:
+    listed = lines(saved("ls"))
+    assert [line.split()[:3] for line in listed[1:]] == [
+        ["cities", "1", "4"],
+        ["large", "1", "3"],
+        ["per_item", "1", "5"],
+    ]
+    one = objects(saved("ls", "per_item", "--json"))
+    assert one[0]["tables"]["sales"]["pairs"] == 11 and one[0]["sql"] == PER_ITEM
+    assert PER_ITEM in saved("ls", "per_item").stdout.replace("\n", " ")
+
+
+def test_ls_of_an_empty_home(run: Run) -> None:
+    done = run("ls")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "Nothing is saved yet.\n")
+
+
+def test_drop(saved: Run) -> None:
+    assert saved("drop", "cities").stdout == "dropped cities\n"
+    assert [each["result"] for each in objects(saved("ls", "--json"))] == ["large", "per_item"]
+
+
+def test_a_picture_of_the_pipeline(saved: Run, store: ForwardLineage, tmp_path: Path) -> None:
+    done = saved("graph", "--impact", "sales where t_id = 2", "-o", tmp_path / "impact.svg")
+    assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/impact.svg\n"), done.stderr
+    assert ElementTree.parse(tmp_path / "impact.svg").getroot().tag.endswith("svg")
+    texts = [text.get_text() for text in pipeline_picture(store, "sales", "t_id = 2").axes.texts]
+    assert texts.count("1 suspected") == 1 and texts.count("1 touched") == 2 and texts.count("not touched") == 1
+    assert {"item", "sales", "store", "per_item", "large", "cities"} <= set(texts)
+    assert not any("touched" in text.get_text() for text in pipeline_picture(store).axes.texts)
+
+
+def test_a_picture_shows_older_versions_that_are_still_read(saved: Run, store: ForwardLineage) -> None:
+    saved("save", "-", "per_item", stdin=PER_ITEM)
+    texts = [text.get_text() for text in pipeline_picture(store).axes.texts]
+    assert {"per_item", "per_item, version 1", "stale: an input has changed"} <= set(texts)
+
+
+def test_a_picture_of_rows(saved: Run, store: ForwardLineage, tmp_path: Path) -> None:
+    done = saved("graph", "--result", "per_item", "--row", "0,2", "--table", "sales", "-o", tmp_path / "row.svg")
+    assert done.exit_code == 0, done.stderr
+    texts = {text.get_text() for text in row_picture(store, "per_item", [0, 2], "sales").axes.texts}
+    assert {"Lineage of rows 0, 2 of per_item on sales", "row 0", "row 2", "2 ids"} <= texts
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--result", "per_item"],
+        ["--row", "1"],
+        ["--impact", "sales t_id = 1"],
+        ["--impact", "sales where"],
+        ["--impact", "sales", "--result", "per_item", "--row", "1"],
+    ],
+)
+def test_pictures_of_what(run: Run, tmp_path: Path, options: list[str]) -> None:
+    assert run("graph", "-o", tmp_path / "x.svg", *options).exit_code == 2
+    assert not (tmp_path / "x.svg").exists()
