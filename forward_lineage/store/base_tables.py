@@ -98,6 +98,20 @@ class BaseTables:
                 instead=f"Save {saved.name} again, or give ids=.",
             )
 
+    def check_same_version(self, saved: SavedResult, edge: TracedTable) -> None:
+        """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
+
+        Raises:
+            LineageError: it is registered as another version.
+
+        """
+        now = self.lineage.registered(edge.name)
+        if now.version != edge.version:
+            raise LineageError(
+                f"{saved.name} knows values of {edge.name} in version {edge.version}, now it is version {now.version}",
+                instead=f"Save {saved.name} again, or give a condition over {', '.join(edge.granules)}.",
+            )
+
     def same_ids(self, one: TracedTable, other: TracedTable) -> bool:
         """Tell whether ids of two versions of a table mean the same rows."""
         return one.version == other.version or _same_ids(one.registration(), other.registration())

@@ -146,8 +146,10 @@ class Library:
         return self.folder / name.lower()
 
     def _load(self, path: Path) -> SavedResult | None:
+        if path in self._read and not path.exists():  # cleared away since
+            del self._read[path]
         if path not in self._read:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes().decode("utf-8", errors="replace")
             self._read[path] = None if _is_drop(text) else SavedResult.from_json(text, path)
         return self._read[path]
 
@@ -246,7 +248,8 @@ class Library:
         newest = {name: self.newest(name) for name, _ in there}
         dropped = {name for name, version in newest.items() if there[name, version] is None}
         needed = {key for key, saved in there.items() if key[1] == newest[key[0]]}
-        needed |= {key for key, saved in there.items() if saved and saved.kept and key[0] not in dropped}
+        kept = {name: max((v for n, v in there if n == name and _keeps(there[n, v])), default=0) for name in newest}
+        needed |= {(name, version) for name, version in there if version <= kept[name] and name not in dropped}
         ahead = list(needed)
         while ahead:
             saved = there.get(ahead.pop())
@@ -293,6 +296,10 @@ def check_name(name: str) -> str:
             instead="Use letters, digits and _, at most 100, a letter or _ first: queries call the result so.",
         )
     return name
+
+
+def _keeps(saved: SavedResult | None) -> bool:
+    return saved is not None and saved.kept
 
 
 def _versions(home: Path) -> list[int]:

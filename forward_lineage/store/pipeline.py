@@ -9,7 +9,6 @@ union over paths.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -32,7 +31,7 @@ class Reached:
     """What a question reached in one table.
 
     Attributes:
-        edges: the edges that lead to it, each with the ids reached through it.
+        edges: the edges that lead to it, each with the ids reached through it; at least one.
 
     """
 
@@ -130,10 +129,10 @@ class Pipeline:
 
         """
         leading = self.leading_to(table)
-        asked: dict[Node, LineageSet] = defaultdict(LineageSet, {node_of(result): rows})
+        asked = {node_of(result): rows}
         reached = Reached()
         for node in reversed(self.nodes):
-            if node not in leading:
+            if node not in leading or node not in asked:
                 continue
             saved = self.nodes[node]
             for edge in saved.tables:
@@ -146,7 +145,7 @@ class Pipeline:
                     if edge.name.lower() == table.lower():
                         reached.edges.append((saved, edge, ids))
                     if leads_on:
-                        asked[below] = asked[below] | ids
+                        asked[below] = asked.get(below, LineageSet()) | ids
         return reached
 
     def forward(self, table: str, seeds: Seeds) -> dict[Node, Touched]:

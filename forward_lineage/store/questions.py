@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -55,12 +56,16 @@ class SavedResults:
     ) -> DataFrame:
         """See `ForwardLineage.backward`."""
         reached, saved = self._backward(result, where, rows, table)
-        owner, edge, _ = reached.edges[0]
+        edges = [(owner, edge) for owner, edge, _ in reached.edges]
+        owner, edge = edges[0]
         if edge.granules:
-            return Rows.of_granules(self.spark, owner, edge).pick(reached.ids).drop("row_id")
+            values = Rows.of_granules(self.spark, owner, edge).pick(reached.ids)
+            return values.drop(values.columns[0])
         if edge.is_result:
-            return Rows.of_result(self.spark, self.library.get(edge.name, edge.version)).pick(reached.ids)
-        return self.tables.pick(saved.name, edge, reached.ids)
+            newest = max(each.version for _, each in edges)  # has the rows of the others and perhaps more behind them
+            return Rows.of_result(self.spark, self.library.get(edge.name, newest)).pick(reached.ids)
+        oldest = min((each for _, each in edges), key=lambda each: each.version)
+        return self.tables.pick(saved.name, oldest, reached.ids)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
@@ -69,6 +74,7 @@ class SavedResults:
         pipeline = Pipeline(self.library, [saved])
         name = self._ancestor(pipeline, saved, table)
         reached = pipeline.backward(saved, self._row_numbers(saved, where, rows), name)
+        reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self._one_kind_of_ids(saved, [(owner, edge) for owner, edge, _ in reached.edges])
         return reached, saved
 
@@ -285,21 +291,19 @@ class _Suspects:
     def _granules(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
         """A condition may be over the values of LINEAGE ON, or over the table's columns."""
         values = Rows.of_granules(self.asked.spark, saved, edge)
-        if self.given is not None:
-            rows = self._rows_of(edge).pick(self.given)
-        elif self.where is None:
+        if self.given is None and self.where is None:
             return values.where("true")
-        else:
-            try:
+        if self.where is not None:
+            with suppress(LineageError):
                 return values.where(self.where)
-            except LineageError:
-                rows = self._rows_of(edge).frame.where(self.where)
-        return granules_of_rows(rows, values, edge)
-
-    def _rows_of(self, edge: TracedTable) -> Rows:
         if edge.is_result:
-            return Rows.of_result(self.asked.spark, self.asked.library.get(edge.name, edge.version))
-        return self.asked.tables.rows(edge.name)
+            then = self.asked.library.get(edge.name, edge.version)
+            rows, ids = Rows.of_result(self.asked.spark, then), self._of_result(edge)
+        else:
+            self.asked.tables.check_same_version(saved, edge)
+            rows = self.asked.tables.rows(edge.name)
+            ids = self.given if self.given is not None else rows.where(str(self.where))
+        return granules_of_rows(rows.pick(ids), values, edge)
 
 
 def _all_rows(saved: SavedResult) -> LineageSet:

@@ -7,6 +7,7 @@ HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineag
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ class SavedResult:
         tables: what the result was made of.
         data: name of the data folder.
         keeps_numbers_of: the first version whose rows have the same numbers still: appending keeps numbers.
-        kept: whether this version stays when a later one is saved.
+        kept: whether this version, and those before it that are there, stay when a later one is saved.
         home: the folder of the result; not part of the manifest.
 
     """
@@ -187,8 +188,8 @@ class SavedResult:
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
-        data = {key: value for key, value in asdict(self).items() if key != "home"}
-        return json.dumps({"format": FORMAT, **data}, indent=1, ensure_ascii=False) + "\n"
+        data = {"format": FORMAT, **{key: value for key, value in asdict(self).items() if key != "home"}}
+        return json.dumps({**data, "checksum": _checksum(data)}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, where: Path) -> SavedResult:
@@ -204,15 +205,21 @@ class SavedResult:
         """
         try:
             data = json.loads(text)
-            version = data.pop("format")
-            if version > FORMAT:
-                raise LineageError(f"{where} has manifest format {version}, this release reads up to {FORMAT}")
+            if data["format"] > FORMAT:
+                raise LineageError(f"{where} has manifest format {data['format']}, this release reads up to {FORMAT}")
+            if data.pop("checksum") != _checksum(data):
+                raise ValueError("checksum")
+            del data["format"]
             data["columns"] = tuple((name, kind) for name, kind in data["columns"])
             data["row_files"] = tuple(RowFile(**file) for file in data["row_files"])
             data["tables"] = tuple(_table(entry) for entry in data["tables"])
             return cls(**data, home=where.parent)
         except (ValueError, TypeError, KeyError, AttributeError):
             raise CorruptSegmentError(f"{where} is damaged or cut short", instead=SAVE_AGAIN) from None
+
+
+def _checksum(data: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(data, sort_keys=True).encode())
 
 
 def _table(entry: dict[str, Any]) -> TracedTable:

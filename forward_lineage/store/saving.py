@@ -109,6 +109,7 @@ def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sc
 
     """
     seen: set[str] = set()
+    zone = spark.conf.get("spark.sql.session.timeZone")
     for field in schema.fields:
         if field.name.lower() in seen:
             raise LineageError(f"{name} has two columns called {field.name}", instead="Give one of them another name.")
@@ -117,7 +118,7 @@ def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sc
         if kind == "void":
             raise LineageError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
         try:
-            arrow = to_arrow_schema(StructType([field]))
+            arrow = to_arrow_schema(StructType([field]), timezone=zone)
             pq.ParquetWriter(io.BytesIO(), arrow).close()
         except (PySparkException, pa.ArrowException):
             raise LineageError(
@@ -126,7 +127,7 @@ def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sc
             ) from None
     if not schema.fields:
         raise LineageError(f"{name} has no columns", instead="Select at least one.")
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = to_arrow_schema(schema, timezone=zone)
     return arrow.with_metadata(
         {"org.apache.spark.version": spark.version, "org.apache.spark.sql.parquet.row.metadata": schema.json()}
     )
@@ -160,6 +161,8 @@ def _progress(spark: SparkSession, name: str) -> Iterator[None]:
     context = spark.sparkContext
     group, done = f"forward_lineage-{uuid.uuid4().hex}", threading.Event()
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    properties = "spark.jobGroup.id", "spark.job.description"
+    before = [context.getLocalProperty(each) for each in properties]
     context.setJobGroup(group, f"save {name}")
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task(f"saving {name}", total=None)
@@ -176,8 +179,8 @@ def _progress(spark: SparkSession, name: str) -> Iterator[None]:
         finally:
             done.set()
             watcher.join()
-            context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
-            context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+            for each, value in zip(properties, before, strict=True):
+                context.setLocalProperty(each, value)  # type: ignore[arg-type]
 
 
 def _tasks(context: Any, group: str) -> tuple[int, int]:
