@@ -57,9 +57,9 @@ def peak_ratio(query: Record, name: str) -> float | None:
 
 
 def noise(query: Record) -> float | None:
-    """The slowest run of the original over its fastest: what a ratio is worth."""
-    runs = query["variants"][0]["run_seconds"]
-    return max(runs) / min(runs) if runs else None
+    """The slowest run of a variant over its fastest, of the variant where that is most: what a ratio is worth."""
+    runs = [each["run_seconds"] for each in query["variants"] if each["run_seconds"]]
+    return max((max(each) / min(each) for each in runs), default=None)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Measure variants of one query against each other: interleaved, after warm-up, medians, ratios to the first.
 
-Variants take turns (A B C A B C …), so that what drifts on the machine drifts for all of them. Absolute seconds are
-kept, but only ratios within one run mean anything.
+Variants take turns (A B C, B C A, C A B, …), so that what drifts on the machine drifts for all of them, and nobody
+always comes first. Absolute seconds are kept, but only ratios within one run mean anything.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def run_all_columns(data: DataFrame) -> None:
 
 
 def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, runs: int, warm_up: int = 1) -> Comparison:
-    """Run each variant `warm_up` + `runs` times in turn.
+    """Run each variant `warm_up` + `runs` times in turn; each turn begins with the next variant.
 
     Args:
         spark: any session of the application; garbage is collected in its JVM between runs, so that nobody pays for
@@ -94,7 +94,9 @@ def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, run
     """
     timings = [Timing(variant.name) for variant in variants]
     for turn in range(warm_up + runs):
-        for variant, timing in zip(variants, timings, strict=True):
+        first = turn % len(variants)
+        pairs = list(zip(variants, timings, strict=True))
+        for variant, timing in [*pairs[first:], *pairs[:first]]:
             if timing.refused is not None:
                 continue
             _collect_garbage(spark)

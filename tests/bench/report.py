@@ -75,7 +75,7 @@ def _head(records: Sequence[Record]) -> Iterator[str]:
         "Every time is a ratio to the same query without lineage over the same Parquet files, in one Spark session. "
         f"The variants of a query take turns after a warm-up, all columns are computed, medians of {times}. "
         "A reverse query comes after the original, so its ratio is that of both together. "
-        "*Spread* is the original's slowest run over its fastest: a difference below it means nothing."
+        "*Spread* is the slowest run of a variant over its fastest, where that is most: smaller differences say little."
     )
     yield ""
     yield (
