@@ -56,12 +56,12 @@ def _described(saved: SavedResult) -> dict[str, Any]:
 
 def _print(found: list[SavedResult], detailed: bool) -> None:
     numbers = ("version", "rows", "pairs", "bytes")
-    table = plain_table("result", "version", "rows", "pairs", "bytes", "lineage", "made of", "saved", right=numbers)
+    table = plain_table("result", "version", "rows", "pairs", "bytes", "lineage", "made of", right=numbers)
     for saved in found:
         lineage = saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, granules"
         made_of = ", ".join(each.name for each in saved.tables)
         sizes = (f"{saved.rows:,}", f"{saved.pairs:,}", f"{saved.size:,}")
-        table.add_row(saved.name, str(saved.version), *sizes, lineage, made_of, saved.saved_at[:16].replace("T", " "))
+        table.add_row(saved.name, str(saved.version), *sizes, lineage, made_of)
     console = Console(highlight=False)
     console.print(table)
     if detailed:

@@ -120,8 +120,9 @@ def show_rows(frame: DataFrame, limit: int | None, as_json: bool, nothing: str, 
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """Begin a table in the manner of all commands."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for place, column in enumerate(columns):
+        # The first column is a name, which nobody can use in pieces.
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=not place)
     return table
 
 
