@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -118,6 +119,12 @@ def _around(command: exp.Expr, result: RewrittenQuery) -> exp.Expr:
 
 
 def _read(fragment: str) -> exp.Expr:
+    """Parse a fragment of the catalog; the same few come with every use of a table."""
+    return _parsed(fragment).copy()
+
+
+@lru_cache(maxsize=1024)
+def _parsed(fragment: str) -> exp.Expr:
     try:
         return sqlglot.parse_one(fragment, dialect=FaithfulSpark)
     except ParseError as error:

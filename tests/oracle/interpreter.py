@@ -9,8 +9,8 @@ What each operator does to lineage ("control adds" = only under control semantic
 - base table: the row's id. VALUES and SELECT without FROM: nothing.
 - WHERE, ON, ORDER BY, LIMIT, projection: the input row's. Control adds the rows of the subqueries in a predicate.
 - joins: the union of the sides that matched; an unmatched row of an outer join keeps its own.
-- LEFT SEMI JOIN: the left row's. Control adds the right rows that match it. LEFT ANTI JOIN: the left row's; no right
-  row matches.
+- LEFT SEMI JOIN: the left row's. Control adds the right rows that match it, with the rows of the subqueries in ON.
+  LEFT ANTI JOIN: the left row's; no right row matches.
 - scalar subquery in a select list: adds the rows the subquery returns for this row, also under data. What it returns
   carries its own lineage: an aggregate the union over its group, which may be empty.
 - [NOT] EXISTS, [NOT] IN: nothing. Control adds *all* rows the subquery returns for this outer row, whether or not
@@ -51,7 +51,7 @@ Decisions where the rule table leaves room:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Literal
@@ -361,7 +361,10 @@ class Interpreter:
             return Row(values, lineage)
 
         if join.kind in ("SEMI", "ANTI"):
-            return Relation(left.columns, tuple(self._existence(join.kind, left.rows, rights, matched)))
+            partners: dict[int, list[Lineage]] = {}
+            for i, j in matched:
+                partners.setdefault(i, []).append(pair(left.rows[i], rights[i].rows[j]).lineage)
+            return Relation(left.columns, tuple(self._existence(join.kind, left.rows, partners)))
         rows = [pair(left.rows[i], rights[i].rows[j]) for i, j in matched]
         if join.kind in ("LEFT", "FULL"):
             rows += [pair(row, None) for i, row in enumerate(left.rows) if i not in {i for i, _ in matched}]
@@ -385,14 +388,11 @@ class Interpreter:
             verdict = conjunction(verdict, self._evaluate.value(join.on, here))
         return verdict is True
 
-    def _existence(
-        self, kind: str, rows: Sequence[Row], rights: Sequence[Relation], matched: Sequence[tuple[int, int]]
-    ) -> Iterable[Row]:
+    def _existence(self, kind: str, rows: Sequence[Row], partners: Mapping[int, list[Lineage]]) -> Iterable[Row]:
         for i, row in enumerate(rows):
-            partners = [rights[i].rows[j].lineage for a, j in matched if a == i]
-            if kind == "SEMI" and partners:
-                yield Row(row.values, row.lineage | union(partners if self._control else ()))
-            elif kind == "ANTI" and not partners:
+            if kind == "SEMI" and i in partners:
+                yield Row(row.values, row.lineage | union(partners[i] if self._control else ()))
+            elif kind == "ANTI" and i not in partners:
                 yield row
 
 

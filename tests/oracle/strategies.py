@@ -465,7 +465,8 @@ class QueryWriter:
         if style in ("CROSS", "COMMA"):
             return Join(style, left, right), both
         if style == "SEMI":
-            return Join(self.pick(["SEMI", "ANTI"]), left, right, self._on(scope, added)), scope
+            on = self._on(scope, added, subqueries=self.chance(4))
+            return Join(self.pick(["SEMI", "ANTI"]), left, right, on), scope
         kind = self.pick(["INNER", "LEFT", "RIGHT", "FULL"])
         return Join(kind, left, right, self._on(scope, added, subqueries=self.chance(8))), both
 
