@@ -274,7 +274,8 @@ class ForwardLineage:
             semantics: ``"data"`` or ``"control"``, of a query; a DataFrame has its own.
             mode: ``"overwrite"``: a new version takes the place of the one before at one stroke, when all is written;
                 ``"error"``: refuse a name that is taken; ``"append"``: put the rows behind those that are there.
-            keep_versions: let this version stay readable when a later one is saved.
+            keep_versions: let this version, and those before it that are there, stay readable when a later one is
+                saved. Others go, unless saved results were made of them.
             encoding: of the lineage: ``"auto"`` for the smaller, ``"bdd"`` or ``"runs"`` to force one.
 
         Returns:
@@ -438,7 +439,10 @@ class ForwardLineage:
             if known is None or known.source.get("path") != str(saved.rows_folder.resolve()):
                 if known is None and self.spark.catalog.tableExists(quoted(name)):
                     continue  # the name is in use in this session
-                self._know(self._registrar.register_result(saved.name, saved.rows_folder))
+                try:
+                    self._know(self._registrar.register_result(saved.name, saved.rows_folder))
+                except LineageError as error:  # said when it is queried; others stay usable
+                    self._damaged[saved.name] = error
 
     def _know(self, manifest: Manifest) -> Manifest:
         self._manifests[manifest.name.lower()] = manifest

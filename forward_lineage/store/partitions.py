@@ -168,7 +168,7 @@ class RowWriter:
 def open_parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """Begin a Parquet file; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+    return pq.ParquetWriter(path, schema, compression="zstd")
 
 
 def row_file(folder: Path, path: str, first_row: int, rows: int) -> RowFile:
