@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from forward_lineage.java import find_java
@@ -42,7 +43,7 @@ def local_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log = log or Path(tempfile.gettempdir()) / f"forward_lineage-{os.getuid()}.log"
     # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     builder = (
         SparkSession.builder.appName(app)
         .master(master)

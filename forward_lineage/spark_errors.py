@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.logger import PySparkLogger
 
 from udafs.errors import LineageError, Position
 
@@ -20,6 +21,24 @@ _CHATTER = re.compile(
 )
 
 
+# PySpark writes every analysis error to the console as well, with the JVM's stack trace, before anyone can catch it.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+@contextmanager
+def without_stack_traces() -> Iterator[None]:
+    """Keep errors that we catch, or turn into our own, off the user's console."""
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
 @contextmanager
 def spark_errors(sql: str) -> Iterator[None]:
     """Turn what Spark says about this text into a `LineageError`.
@@ -29,7 +48,8 @@ def spark_errors(sql: str) -> Iterator[None]:
 
     """
     try:
-        yield
+        with without_stack_traces():
+            yield
     except (AnalysisException, ParseException, Py4JJavaError, PySparkException) as error:
         raise from_spark(error, sql) from None
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType
 
 from forward_lineage.fidelity import canonical
 from forward_lineage.row_ids.data_files import DataFile, local_path, stat_files
-from forward_lineage.spark_errors import condition, spark_errors
+from forward_lineage.spark_errors import condition, spark_errors, without_stack_traces
 from forward_lineage.spark_names import quoted_name, split_name
 from udafs.errors import LineageError
 
@@ -29,7 +29,8 @@ def open_table(spark: SparkSession, name: str) -> DataFrame:
     """
     sql = f"SELECT * FROM {quoted_name(name)}"
     try:
-        return spark.sql(sql)
+        with without_stack_traces():
+            return spark.sql(sql)
     except AnalysisException as error:
         if condition(error) == "TABLE_OR_VIEW_NOT_FOUND":
             raise LineageError(

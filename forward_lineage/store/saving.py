@@ -28,6 +28,7 @@ from forward_lineage.spark_errors import spark_errors
 from forward_lineage.spark_names import quoted
 from forward_lineage.store.merging import settle
 from forward_lineage.store.partitions import REPORT, SaveTask, Task, open_parquet, report, row_file
+from forward_lineage.store.python_workers import interpreter_of
 from forward_lineage.store.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.segment import Form
 from udafs.errors import LineageError
@@ -97,8 +98,9 @@ def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str]) -> DataF
 def _run_tasks(flat: DataFrame, task: Task) -> list[Any]:
     # What `DataFrame.mapInArrow` does, without its check that pandas is installed, which nothing here needs.
     function: Any = _create_udf(SaveTask(task), _parse_datatype_string(REPORT), PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
-    column = function(*[flat[name] for name in flat.columns])
-    return DataFrame(flat._jdf.mapInArrow(column._jc, False, None), flat.sparkSession).collect()
+    with interpreter_of(flat.sparkSession.sparkContext):
+        column = function(*[flat[name] for name in flat.columns])
+        return DataFrame(flat._jdf.mapInArrow(column._jc, False, None), flat.sparkSession).collect()
 
 
 def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Schema:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 
 from forward_lineage import ForwardLineage, LineageError
 
@@ -155,3 +159,21 @@ def test_contradictions(store: ForwardLineage, given: dict[str, str], message: s
     with pytest.raises(LineageError) as refused:
         store.register("t", **given)  # type: ignore[arg-type]
     assert str(refused.value) == message
+
+
+def test_no_stack_trace_on_the_console(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    monkeypatch.setattr(logger, "level", logging.NOTSET)  # what a user's own session has
+    written: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", written.append)
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(AnalysisException):
+            lineage.spark.sql("SELECT nothing FROM VALUES (1) AS t(x)")
+        assert len(written) == 1, "Spark's own way; if this changes, `without_stack_traces` is not needed any more"
+        with pytest.raises(LineageError):
+            lineage.sql("SELECT nothing FROM VALUES (1) AS t(x)")
+        assert len(written) == 1
+    finally:
+        logger.removeHandler(handler)
