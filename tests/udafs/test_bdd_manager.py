@@ -60,7 +60,7 @@ def test_loaded_tables_come_back_and_nothing_crashes(backend: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("backend", available_backends())
 def test_many_loads(backend: str) -> None:
-    run_loads(backend, rounds=3000 if backend == "cudd" else 100)
+    run_loads(backend, rounds=600 if backend == "cudd" else 50)
 
 
 def test_nodes_are_never_made_by_find_or_add() -> None:
