@@ -26,7 +26,7 @@ def interpreter_of(context: SparkContext) -> Iterator[None]:
 
     """
     before = context.pythonExec
-    if context.master.startswith("local"):
+    if (context.master or "").startswith("local"):
         context.pythonExec = sys.executable
     try:
         yield
