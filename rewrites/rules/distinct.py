@@ -1,7 +1,7 @@
 """DISTINCT: equal rows become one, made of all of them.
 
 δ(V)  →  γ_{all columns; dlunion(__dl_t) for each t}(V'), written with GROUP BY ALL, which needs no name of any column.
-A select list that groups, ranks, explodes or asks subqueries is put into a derived table first.
+A select list that groups, ranks, explodes, asks subqueries or uses its own aliases is put into a derived table first.
 """
 
 from __future__ import annotations
@@ -51,6 +51,17 @@ def needs_derived_table(select: exp.Select) -> bool:
                 return True
             if isinstance(node, exp.Anonymous) and node.name.lower() in GENERATORS:
                 return True
+    return _uses_own_aliases(select)
+
+
+def _uses_own_aliases(select: exp.Select) -> bool:
+    """Say whether an item may name one before it (a lateral column alias), which Spark refuses to group by."""
+    aliases: set[str] = set()
+    for projection in select.expressions:
+        if any(node.name.lower() in aliases and not node.table for node in projection.find_all(exp.Column)):
+            return True
+        if isinstance(projection, exp.Alias):
+            aliases.add(projection.alias.lower())
     return False
 
 

@@ -17,6 +17,8 @@ from tests.rewrites.plain_tables import printed, read
         ("SELECT DISTINCT a FROM t ORDER BY a LIMIT 2", False),
         ("SELECT DISTINCT 1 AS one FROM t", False),
         ("SELECT DISTINCT count(*) FROM t", True),
+        ("SELECT DISTINCT a AS x, b AS y FROM t", False),
+        ("SELECT DISTINCT a AS x, x + 1 AS y FROM t", True),
         ("SELECT DISTINCT a FROM t GROUP BY a", True),
         ("SELECT DISTINCT rank() OVER (ORDER BY a) FROM t", True),
         ("SELECT DISTINCT explode(a) FROM t", True),
