@@ -65,6 +65,7 @@ def bench(
         output=output,
         sizes=sizes,
         memory=memory,
+        warm_up=0 if smoke else 1,
     )
     click.echo(written)
 

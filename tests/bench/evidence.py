@@ -38,6 +38,7 @@ def run(
     output: Path,
     sizes: bool,
     memory: str,
+    warm_up: int = 1,
     session: SparkSession | None = None,
 ) -> Path:
     """Measure, write `sf<scale>.json` files, the report and its plots into a folder.
@@ -53,6 +54,7 @@ def run(
         output: the folder.
         sizes: whether lineage is counted and stored, too: one more run of each query.
         memory: heap of the Spark driver, e.g. ``4g``.
+        warm_up: runs of each variant before those that are timed.
         session: a running session to use; when not given, one is started, and stopped in the end.
 
     Returns:
@@ -70,7 +72,7 @@ def run(
     output.mkdir(parents=True, exist_ok=True)
     report.check_plots()
     spark = session or local_session("forward-lineage bench", driver_memory=memory)
-    bench = _Bench(spark, runs, tuple(variants), semantics, sizes)
+    bench = _Bench(spark, (warm_up, runs), tuple(variants), semantics, sizes)
     try:
         with _progress() as progress:
             task = progress.add_task("", total=len(scales) * len(work))
@@ -114,8 +116,10 @@ class Recorder:
 class _Bench:
     """Measures queries of one scale, the sessions over their tables made once."""
 
-    def __init__(self, spark: SparkSession, runs: int, variants: tuple[str, ...], semantics: str, sizes: bool) -> None:
-        self.spark, self.runs = spark, runs
+    def __init__(
+        self, spark: SparkSession, runs: tuple[int, int], variants: tuple[str, ...], semantics: str, sizes: bool
+    ) -> None:
+        self.spark, (self.warm_up, self.runs) = spark, runs
         self.wanted, self.semantics, self.sizes = variants, semantics, sizes
         self.home = Path()
         self._sessions: dict[str, Sessions] = {}
@@ -133,7 +137,7 @@ class _Bench:
         sessions = self._over(experiment, folder)
         made = experiment.variants(sessions, query, self.wanted, self.semantics, self.home)
         busy = os.getloadavg()[0]
-        found: Record = as_json([compare(self.spark, query, made, runs=self.runs)])[0]
+        found: Record = as_json([compare(self.spark, query, made, runs=self.runs, warm_up=self.warm_up)])[0]
         found |= {"runs": self.runs, "semantics": self.semantics, "load": [busy, os.getloadavg()[0]]}
         if self.sizes:
             found["size"] = self._size(sessions, experiment, query)

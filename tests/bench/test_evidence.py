@@ -157,6 +157,7 @@ def test_the_whole_command_at_smoke_size(spark: SparkSession, tmp_path: Path, mo
         output=tmp_path,
         sizes=True,
         memory="2g",
+        warm_up=0,
         session=spark.newSession(),
     )
     known = json.loads((tmp_path / "sf0.01.json").read_text())
