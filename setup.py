@@ -15,12 +15,11 @@ RUNTIME = [
     "click>=8.1",
     "rich>=13.7",
     "networkx>=3.2",
-    "matplotlib>=3.8",
+    "matplotlib>=3.9",
 ]
 TPCH = ["tpchgen-cli>=4.0"]
-BENCH = [*TPCH, "matplotlib>=3.9"]
 DEV = [
-    *BENCH,
+    *TPCH,
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "hypothesis>=6.100",
@@ -50,6 +49,6 @@ setup(
         "walmart_demo": ["*.sql", "*.md"],
     },
     install_requires=RUNTIME,
-    extras_require={"tpch": TPCH, "bench": BENCH, "dev": DEV},
+    extras_require={"tpch": TPCH, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -70,7 +70,6 @@ def run(
     work = chosen(queries)
     folders = {(scale, each.key): each.workload.generate(scale) for scale in scales for each, _ in work}
     output.mkdir(parents=True, exist_ok=True)
-    report.check_plots()
     spark = session or local_session("forward-lineage bench", driver_memory=memory)
     bench = _Bench(spark, (warm_up, runs), tuple(variants), semantics, sizes)
     try:

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from forward_lineage import LineageError
-from tests.bench import paper
+from tests.bench import paper, plots
 from tests.bench.experiments import EXPERIMENTS, Experiment
 from tests.bench.figures import REVERSE, Record, bars, measured, names, noise, peak_ratio, ratio, ratios
 from tests.bench.harness import geometric_mean
 
 NAME = "report.md"
-
-
-def check_plots() -> None:
-    """Make sure that plots can be drawn, before hours are spent on measuring.
-
-    Raises:
-        LineageError: matplotlib is not installed.
-
-    """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise LineageError("the plots need matplotlib, which is missing", instead="pip install forward_lineage[bench]")
 
 
 def write(folder: Path) -> Path:
@@ -35,10 +23,9 @@ def write(folder: Path) -> Path:
         the Markdown file.
 
     Raises:
-        LineageError: matplotlib is missing, or there is no record.
+        LineageError: there is no record.
 
     """
-    check_plots()
     records = [json.loads(file.read_text("utf-8")) for file in folder.glob("sf*.json")]
     if not records:
         raise LineageError(f"{folder} has no sf<scale>.json", instead="Measure first: forward-lineage bench.")
@@ -95,8 +82,6 @@ def _promises(record: Record) -> Iterator[str]:
 
 
 def _figure(experiment: Experiment, record: Record, folder: Path) -> Iterator[str]:
-    from tests.bench import plots  # noqa: PLC0415 - matplotlib comes with an extra
-
     queries = measured(record, experiment.key)
     if not queries:
         return
@@ -128,8 +113,6 @@ def _figure(experiment: Experiment, record: Record, folder: Path) -> Iterator[st
 
 
 def _scaling(records: Sequence[Record], folder: Path) -> Iterator[str]:
-    from tests.bench import plots  # noqa: PLC0415
-
     titles = {key: each.title[0].upper() + each.title[1:] for key, each in EXPERIMENTS.items()}
     yield from _title(2, "How the ratio moves with the data")
     plots.scales(records, titles, "auto", folder / "scales.png")
