@@ -20,7 +20,13 @@ from tests.bench import capture
 from tests.bench.capture import Sessions
 from tests.bench.workloads import TPCH, WALMART, WORKLOADS
 
-QUERIES = [(workload.folder, name) for workload in (TPCH, WALMART) for name in workload.names]
+#: One query of each shape is enough every day; all of them are in the long tier.
+EVERY_DAY = {("tpch", "q3"), ("tpch", "q6"), ("tpch", "q13"), ("tpch", "s1"), ("walmart", "q2"), ("walmart", "q5")}
+QUERIES = [
+    pytest.param(workload.folder, name, marks=[] if (workload.folder, name) in EVERY_DAY else [pytest.mark.long])
+    for workload in (TPCH, WALMART)
+    for name in workload.names
+]
 
 
 @pytest.fixture(scope="module")
