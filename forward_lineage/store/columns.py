@@ -14,6 +14,8 @@ from udafs import varint
 
 _PLANES, _VARINTS = 0, 1
 _RAW, _ZSTD = 0, 1
+#: A column of zeros takes no bytes, so nothing but this bounds what damaged bytes can ask for.
+_MOST_NUMBERS = 1 << 27
 _ZSTD_CODEC = pa.Codec("zstd", compression_level=9)
 
 
@@ -28,8 +30,10 @@ class Writer:
         self.parts.append(varint.encode(np.array([value], np.uint64)))
 
     def column(self, values: npt.NDArray[np.int64] | npt.NDArray[np.uint64]) -> None:
-        """A column of integers below 2^63."""
+        """A column of at most 2^27 integers below 2^63."""
         column = values.astype(np.uint64)
+        if column.size > _MOST_NUMBERS:
+            raise ValueError(f"a column of {column.size} numbers, a segment has at most {_MOST_NUMBERS}")
         self.number(column.size)
         planes = b"".join(map(_block, _byte_planes(column)))
         numbers = _block(varint.encode(column)) if column.size else b""
@@ -59,15 +63,20 @@ class Reader:
     def column(self) -> npt.NDArray[np.int64]:
         """See `Writer`."""
         size = self.number()
+        if size > _MOST_NUMBERS:
+            raise ValueError(f"a column says it has {size} numbers, a segment has at most {_MOST_NUMBERS}")
         way, width = divmod(int(self._take(1)[0]), 16)
         if way == _VARINTS:
             values = varint.decode(self._block(9 * size)) if size else np.empty(0, np.uint64)
         elif way == _PLANES and width <= 8:
+            if not width:
+                return np.zeros(size, np.int64)
+            blocks = [self._block(size, exactly=True) for _ in range(width)]
             # The planes are little-endian: joined byte by byte they are the numbers themselves.
-            planes = np.zeros((size if width else 0, 8), np.uint8)
-            for plane in range(width):
-                planes[:, plane] = self._block(size, exactly=True)
-            values = planes.reshape(-1).view("<u8") if width else _zeros(size)
+            planes = np.zeros((size, 8), np.uint8)
+            for plane, block in enumerate(blocks):
+                planes[:, plane] = block
+            values = planes.reshape(-1).view("<u8")
         else:
             raise ValueError(f"a column of an unknown kind ({way}, {width})")
         if values.size != size:
@@ -98,10 +107,6 @@ class Reader:
         if codec == _RAW:
             return data
         return np.frombuffer(_ZSTD_CODEC.decompress(data, size), np.uint8)
-
-
-def _zeros(size: int) -> npt.NDArray[np.uint64]:
-    return np.zeros(size, np.uint64)
 
 
 def _width(column: npt.NDArray[np.uint64]) -> int:

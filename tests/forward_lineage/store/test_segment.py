@@ -47,6 +47,13 @@ def test_columns_of_any_bytes(data: bytes) -> None:
         Reader(data).column()
 
 
+def test_an_announced_length_is_not_believed() -> None:
+    writer = Writer()
+    writer.number(1 << 40)
+    with pytest.raises(ValueError, match="1099511627776 numbers"):
+        Reader(writer.bytes() + b"\0").column()  # planes of width 0: zeros, which take no bytes
+
+
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=40)
 @given(pairs=relations().map(without_the_last_row), source=st.sampled_from(["runs", "autoref"]))
