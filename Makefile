@@ -19,7 +19,7 @@ export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 help:
 	@echo "make demo        the paper's store example and a TPC-H query, with their lineage (SF=$(SF))"
 	@echo "make test        all tests            make test-quick  under two minutes"
-	@echo "make test-long   thousands of random queries against the oracle"
+	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
 	@echo "make check       formatter, linter, types"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv and generated data"

@@ -106,7 +106,7 @@ def test_the_small_chain_keeps_its_rows(small: SparkSession) -> None:
     assert all(found == dates["s1"] for found in dates.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", tpch_queries.names())
 def test_answers_at_scale_factor_1(full: SparkSession, name: str) -> None:
     rows = full.sql(tpch_queries.query(name)).collect()

@@ -16,8 +16,6 @@ from tests.conftest import REPOSITORY
 from tests.forward_lineage.store.shelf import put
 from udafs.lineage_set import LineageSet
 
-KILLS = 20
-
 # Saves "revenue" again and again through Spark; version v has v rows, and row i was made of the rows up to 7·i.
 SAVING = """
 import sys
@@ -52,14 +50,14 @@ def check(home: Path) -> SavedResult:
     return saved
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(3000)
-def test_twenty_kills(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.long)])
+def test_kills(tmp_path: Path, kills: int) -> None:
     seed = random.randrange(1 << 30)
     moments = random.Random(seed)
     print(f"seed {seed}")
     saved = 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = subprocess.Popen(
             [sys.executable, "-c", SAVING, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.DEVNULL,
