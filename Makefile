@@ -6,6 +6,9 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 SF     ?= 0.1
+# Most tests are many small Spark jobs, which keep one core busy whatever Spark is given: two sessions use two.
+JOBS   ?= 2
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 
@@ -39,15 +42,15 @@ demo: $(READY)
 
 test: $(READY)
 	@$(PY) -m forward_lineage.java
-	@$(PY) -m pytest -m "not long"
+	@$(PYTEST) -m "not long"
 
 test-quick: $(READY)
 	@$(PY) -m forward_lineage.java
-	@$(PY) -m pytest -m "not long and not slow"
+	@$(PYTEST) -m "not long and not slow"
 
 test-long: $(READY)
 	@$(PY) -m forward_lineage.java
-	@$(PY) -m pytest -m long
+	@$(PYTEST) -m long
 
 check: $(READY)
 	@$(PY) -m ruff format --check .

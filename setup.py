@@ -22,6 +22,7 @@ DEV = [
     *TPCH,
     "pytest>=8.3",
     "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "ruff>=0.14",
     "mypy>=1.18",

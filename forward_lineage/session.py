@@ -142,14 +142,14 @@ class ForwardLineage:
             ids: row ids; those that no row has are passed over.
 
         Returns:
-            the table's columns after a column ``row_id``, in the order of the ids.
+            the table's columns after a column ``row_id`` (``_row_id`` if it has such a column itself), in the order
+            of the ids.
 
         Raises:
-            LineageError: the table is not registered, or is not what was registered any more.
+            LineageError: the table is not registered, or is not what was registered any more; an id is negative.
 
         """
-        every = self.every_row(table)
-        return every.where(every["row_id"].isin(sorted(set(ids)))).orderBy("row_id")
+        return self._saved.tables.rows(table).pick(LineageSet(ids))
 
     def every_row(self, table: str) -> DataFrame:
         """Return all rows of a registered table with their ids: its columns after a column ``row_id``.

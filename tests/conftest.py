@@ -1,4 +1,4 @@
-"""One Spark session for the whole suite; real TPC-H data, generated once and reused."""
+"""One Spark session for each process of the suite; real TPC-H data, generated once and reused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         driver_memory="2g",
         log=home / "spark.log",
         # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give.
-        java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Without it Java reserves 48 MB for compiled code, which are full after two minutes, and all that comes later
+        # is interpreted.
+        java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m",
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
     )

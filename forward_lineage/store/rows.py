@@ -60,10 +60,16 @@ class Rows:
 
     @classmethod
     def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> Rows:
-        """Return the values that a result of LINEAGE ON was traced to, each with its id."""
+        """Return the values that a result of LINEAGE ON was traced to, each with its id.
+
+        Raises:
+            LineageError: a file is missing or damaged; the message names it.
+
+        """
         folder = saved.folder / str(table.dictionary)
         if not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
+        _check_files(saved, table.dictionary_files)
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
@@ -87,9 +93,9 @@ class Rows:
             frame = self.frame.join(self.frame.sparkSession.createDataFrame(wanted), _HIDDEN, "left_semi")
         return self._named(frame.orderBy(_HIDDEN))
 
-    def every(self) -> DataFrame:
-        """Return the user's columns of all rows, in the order in which they were saved."""
-        return self.frame.drop(_HIDDEN)
+    def every(self, *, sort: bool) -> DataFrame:
+        """Return the user's columns of all rows, in the order of the ids if asked for."""
+        return (self.frame.orderBy(_HIDDEN) if sort else self.frame).drop(_HIDDEN)
 
     def values(self) -> DataFrame:
         """Return the rows with the hidden id, to join with."""
@@ -113,8 +119,12 @@ def check_row_files(saved: SavedResult) -> None:
         CorruptSegmentError: a file is missing or another one; the message names it.
 
     """
+    _check_files(saved, saved.row_files)
+
+
+def _check_files(saved: SavedResult, files: Iterable[RowFile]) -> None:
     written = saved.manifest_path.stat().st_mtime_ns if saved.manifest_path.exists() else 0
-    for file in saved.row_files:
+    for file in files:
         path = saved.folder / file.path
         fault = _fault(path, file, written)
         if fault:

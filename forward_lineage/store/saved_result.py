@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ class TracedTable:
         segments: the lineage.
         granules: under LINEAGE ON the expressions whose values the ids stand for; () when they stand for rows.
         dictionary: folder of the granules' values, relative to the data folder.
+        dictionary_files: the files in it; `first_row` counts from 0 over all of them.
         manifest: the registration as it was, as JSON-able data; None for a saved result, which has a manifest itself.
 
     """
@@ -83,10 +84,11 @@ class TracedTable:
     name: str
     version: int
     provider: str
-    segments: tuple[SegmentEntry, ...] = ()
+    segments: tuple[SegmentEntry, ...] = field(default=(), repr=False)
     granules: tuple[str, ...] = ()
-    dictionary: str | None = None
-    manifest: dict[str, Any] | None = None
+    dictionary: str | None = field(default=None, repr=False)
+    dictionary_files: tuple[RowFile, ...] = field(default=(), repr=False)
+    manifest: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
     def is_result(self) -> bool:
@@ -136,14 +138,14 @@ class SavedResult:
     semantics: str
     saved_at: str
     columns: tuple[tuple[str, str], ...]
-    schema: dict[str, Any]
+    schema: dict[str, Any] = field(repr=False)
     rows: int
-    row_files: tuple[RowFile, ...]
+    row_files: tuple[RowFile, ...] = field(repr=False)
     tables: tuple[TracedTable, ...]
-    data: str
-    keeps_numbers_of: int
+    data: str = field(repr=False)
+    keeps_numbers_of: int = field(repr=False)
     kept: bool = False
-    home: Path = Path()
+    home: Path = field(default=Path(), repr=False)
 
     @property
     def folder(self) -> Path:
@@ -225,4 +227,5 @@ def _checksum(data: dict[str, Any]) -> int:
 def _table(entry: dict[str, Any]) -> TracedTable:
     table = TracedTable(**entry)
     segments = tuple(SegmentEntry(**segment) for segment in entry["segments"])
-    return replace(table, segments=segments, granules=tuple(table.granules))
+    dictionary_files = tuple(RowFile(**file) for file in entry.get("dictionary_files", ()))
+    return replace(table, segments=segments, granules=tuple(table.granules), dictionary_files=dictionary_files)

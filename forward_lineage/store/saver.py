@@ -127,8 +127,8 @@ class Saver:
             return table
         place = f"granules/{number}"
         dictionary = meaning["granules"][table.name]["dictionary"]
-        save_dictionary(self.lineage.spark, dictionary, folder / place, len(table.granules))
-        return replace(table, dictionary=place)
+        files = save_dictionary(self.lineage.spark, dictionary, folder, place, len(table.granules))
+        return replace(table, dictionary=place, dictionary_files=files)
 
     def _check_free(self, name: str, mode: Mode) -> None:
         """The name must not be that of anything else: queries call the result by it."""

@@ -139,6 +139,13 @@ class TestRows:
         assert frame.columns == ["row_id", "i_id", "i_name", "category"]
         assert [tuple(row) for row in frame.collect()] == [(2, 2, "pencil", "stationery"), (4, 4, "pants", "clothing")]
 
+    def test_a_column_row_id_of_the_users(self, lineage: ForwardLineage, tmp_path: Path) -> None:
+        lineage.spark.range(3000).selectExpr("id * 2 AS row_id").write.parquet(str(tmp_path / "t"))
+        lineage.register("t", key="row_id", path=tmp_path / "t")
+        frame = lineage.rows("t", range(0, 5000, 2))
+        assert frame.columns == ["_row_id", "row_id"]
+        assert [tuple(row) for row in frame.collect()] == [(i, i) for i in range(0, 5000, 2)]
+
     def test_of_a_table_that_is_not_registered(self, store: ForwardLineage) -> None:
         with pytest.raises(LineageError, match=r"^table itme is not registered. Call lineage.register"):
             store.rows("itme", [1])

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli import main
@@ -23,8 +24,10 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(store: ForwardLineage) -> Run:
+def run(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in the session that has the paper's tables."""
+    # Several sessions share the suite's Spark, and the active one is whichever made the last data frame.
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: store.spark)
 
     def invoke(*arguments: object, stdin: str | None = None) -> Result:
         words = [*map(str, arguments), "--home", str(store.home)]
@@ -37,7 +40,8 @@ def run(store: ForwardLineage) -> Run:
 def saved(run: Run) -> Run:
     """Two results, one made of the other, and one beside them."""
     for name, sql in (("per_item", PER_ITEM), ("large", LARGE), ("cities", CITIES)):
-        assert run("save", "-", name, stdin=sql).exit_code == 0
+        done = run("save", "-", name, stdin=sql)
+        assert done.exit_code == 0, done.stderr
     return run
 
 

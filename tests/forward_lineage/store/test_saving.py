@@ -29,6 +29,7 @@ def test_rows_and_lineage_come_back(revenue: ForwardLineage) -> None:
     assert (saved.version, saved.rows, saved.pairs, saved.semantics, saved.sql) == (1, 4, 11, "data", REVENUE)
     assert saved.columns == (("s_id", "int"), ("price", "bigint"), ("n", "bigint"))
     assert [each.name for each in revenue.results()] == ["revenue"]
+    assert len(repr(saved)) < 1000, "no file lists, no schema"
     plain = revenue.spark.sql(REVENUE)
     assert values(revenue.result("revenue")) == values(plain), "the order of a sorted query is kept"
     assert revenue.result("revenue").schema.simpleString() == plain.schema.simpleString()
@@ -179,6 +180,29 @@ def test_refusals(store: ForwardLineage, sql: str, name: str, message: str) -> N
     with pytest.raises(LineageError, match=message):
         store.save(sql, name)
     assert store.results() == [] and not store.spark.catalog.tableExists("t")
+
+
+def test_rows_in_the_order_in_which_they_were_saved(lineage: ForwardLineage, tmp_path: Path) -> None:
+    """Of several files, too, the largest of which Spark would read first."""
+    growing = "SELECT id, repeat(sha2(CAST(id AS STRING), 256), CAST(id / 500 AS INT)) AS long FROM range(2000)"
+    lineage.spark.sql(growing).write.parquet(str(tmp_path / "growing"))
+    lineage.register("growing", key="id", path=tmp_path / "growing")
+    saved = lineage.save("SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, long FROM growing", "in_two_files")
+    assert len(saved.row_files) == 2
+    pairs = lineage.table("lineage_of(in_two_files, growing)").orderBy("row").collect()
+    assert [row.id for row in lineage.result("in_two_files").collect()] == [pair.id for pair in pairs]
+
+
+def test_damaged_granules(store: ForwardLineage) -> None:
+    saved = store.save(Q4 + " LINEAGE ON d.s_name, i.category", "units")
+    file = saved.tables[0].dictionary_files[0]
+    path = saved.folder / file.path
+    data = path.read_bytes()
+    assert (file.size, file.rows) == (len(data), 3)
+    path.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
+    with pytest.raises(LineageError, match=rf"^{path} is damaged: its checksum is wrong\. Save the result again, or"):
+        store.backward("units", table=saved.tables[0].name)
+    assert store.result("units").count() == saved.rows
 
 
 def test_damaged_rows(revenue: ForwardLineage) -> None:

@@ -1,0 +1,106 @@
+"""TPC-H results in the lineage store, against the lineage that the query itself carries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import tpch_queries
+from forward_lineage import ForwardLineage
+from tests.conftest import REPOSITORY
+from tests.tpch_queries.test_lineage import traced_session
+
+# One of each shape: few large groups, joins and groups, groups by IN, a join alone.
+EVERY_DAY = ("q1", "q3", "q18", "s8")
+
+IN_A_CLUSTER = """
+import sys
+from pathlib import Path
+from forward_lineage.local_spark import local_session
+from tests.tpch_queries.test_lineage import traced_session
+from tests.tpch_queries.test_saving import inline, stored
+
+data, home = Path(sys.argv[1]), Path(sys.argv[2])
+spark = local_session(
+    "saving",
+    master="local-cluster[2,1,1024]",
+    driver_memory="1g",
+    log=home / "spark.log",
+    spark__sql__shuffle__partitions="4",
+    spark__sql__adaptive__enabled="false",
+)
+lineage = traced_session(spark, data, home)
+for name, semantics in (("q3", "data"), ("q11", "control")):
+    wanted = inline(lineage, name, semantics)
+    assert stored(lineage, name, semantics) == wanted, name
+    print(name, len(lineage.describe(name).row_files), "files")
+spark.stop()
+"""
+
+Lineage = dict[str, list[int]]
+
+
+@pytest.fixture(scope="module")
+def traced(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    return traced_session(spark, tpch, tmp_path_factory.mktemp("home"))
+
+
+def inline(lineage: ForwardLineage, name: str, semantics: str) -> Counter[str]:
+    """The rows of a query, each with the ids that its `DL` has, exploded."""
+    frame = lineage.sql(tpch_queries.query(name), semantics)
+    users = frame.columns[:-1]
+    tables = frame.schema["DL"].dataType.fieldNames()  # type: ignore[attr-defined]
+    found = frame.selectExpr(*(f"`{c}`" for c in users), *(f"dl_ids(DL.`{t}`)" for t in tables)).collect()
+    return Counter(
+        _text(row[: len(users)], dict(zip(tables, row[len(users) :], strict=True)))  # one line a row
+        for row in found
+    )
+
+
+def stored(lineage: ForwardLineage, name: str, semantics: str) -> Counter[str]:
+    """The same of the saved query, from its row files and its segments."""
+    saved = lineage.save(tpch_queries.query(name), name, semantics=semantics)
+    ids: defaultdict[int, Lineage] = defaultdict(lambda: {table.name: [] for table in saved.tables})
+    for table in saved.tables:
+        pairs = lineage.table(f"lineage_of({name}, {table.name})").toArrow()
+        for row, each in zip(*(column.to_pylist() for column in pairs.columns), strict=True):
+            ids[row][table.name].append(each)
+    return Counter(_text(tuple(row), ids[number]) for number, row in enumerate(lineage.result(name).collect()))
+
+
+def _text(values: tuple[object, ...], ids: Lineage) -> str:
+    return repr((values, {table: sorted(found) for table, found in sorted(ids.items())}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("semantics", ["data", "control"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.long) for name in tpch_queries.names()],
+)
+def test_what_is_saved_is_what_the_query_carries(traced: ForwardLineage, name: str, semantics: str) -> None:
+    wanted = inline(traced, name, semantics)
+    assert stored(traced, name, semantics) == wanted
+    traced.drop(name)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
+def test_saved_by_executors_of_their_own(tpch: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_CLUSTER, str(tpch), str(tmp_path)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=880,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    q3, q11 = done.stdout.splitlines()
+    assert int(q3.split()[1]) > 1, "several tasks wrote"
+    assert q11.startswith("q11 ")
