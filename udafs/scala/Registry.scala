@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.CatalogManager
+import org.apache.spark.sql.execution.SparkStrategy
 import org.apache.spark.sql.types.{BinaryType, LongType}
 
 /** One SQL function: how many arguments, how it is built, and what DESCRIBE FUNCTION says. */
@@ -135,17 +136,19 @@ object Registry {
         |       set
         |""".stripMargin))
 
+  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
+
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
     for (function <- functions)
       session.sessionState.functionRegistry.registerFunction(function.identifier, function.info, function.builder)
-    val strategies = session.experimental.extraStrategies
-    if (!strategies.contains(LineageAggregation)) session.experimental.extraStrategies = LineageAggregation +: strategies
+    val before = session.experimental.extraStrategies
+    session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
-    extensions.injectPlannerStrategy(_ => LineageAggregation)
+    strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
   }
 }

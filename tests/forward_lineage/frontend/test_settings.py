@@ -16,6 +16,7 @@ def check(sql: str, **settings: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("caseSensitive", "true"),
         ("legacy__ctePrecedencePolicy", "LEGACY"),
         ("legacy__setopsPrecedence__enabled", "true"),
         ("legacy__parser__havingWithoutGroupByAsWhere", "true"),

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.registering import Registrar
@@ -292,3 +292,34 @@ def test_the_check_is_a_listing(lineage: ForwardLineage, tmp_path: Path) -> None
     start = time.perf_counter()
     check_files(manifest, current_files(manifest))
     assert time.perf_counter() - start < 1.0
+
+
+class TestPlans:
+    """Spark would make the struct `_metadata` of every row, and take it apart again."""
+
+    def plan(self, frame: DataFrame) -> str:
+        return frame._jdf.queryExecution().executedPlan().toString()  # type: ignore[no-any-return, operator]
+
+    @pytest.mark.parametrize(
+        ("condition", "kept"),
+        [("", {10: 0, 11: 1, 12: 2, 20: 3, 21: 4, 30: 5}), (" WHERE v > 15", {20: 3, 21: 4, 30: 5})],
+    )
+    def test_no_struct_of_metadata(
+        self, lineage: ForwardLineage, folder: Path, condition: str, kept: dict[object, int]
+    ) -> None:
+        lineage.register("t", path=folder)
+        plan = self.plan(lineage.sql(f"SELECT v FROM t{condition}"))
+        assert "dl_row_id(file_path" in plan and "named_struct(file_path" not in plan
+        rows = lineage.sql(f"SELECT v FROM t{condition}").selectExpr("v", "dl_ids(DL.t) AS ids").collect()
+        assert {row.v: row.ids for row in rows} == {value: [one] for value, one in kept.items()}
+
+    def test_the_struct_as_a_whole(self, lineage: ForwardLineage, folder: Path) -> None:
+        base = lineage.registrations.base_table(lineage.register("t", path=folder))
+        selected = f"v, _metadata AS m, {base.row_id} AS id"
+        frame = lineage.spark.sql(f"SELECT {selected} FROM {base.relation} WHERE _metadata.row_index = 0")
+        rows = frame.selectExpr("v", "m.row_index", "m.file_name", "id").collect()
+        assert {tuple(row) for row in rows} == {
+            (10, 0, "a.parquet", 0),
+            (20, 0, "b.parquet", 3),
+            (30, 0, "c.parquet", 5),
+        }

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateNamedStruct, ExprId, GetStructField, KnownNotNull, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.FileSourceStrategy
+
+/**
+ * Plans a scan whose rows get ids by position, without the struct `_metadata`.
+ *
+ * Spark builds that struct of every row, path, size and time of the file included, and takes its fields apart again above the
+ * filter:
+ *
+ *   Project(dl_row_id(_metadata.file_path, ...))            Project(dl_row_id(file_path, ...))
+ *     Filter                                         ->       Filter
+ *       Project(named_struct(file_path, ...))                   Project(file_path, ...)
+ *
+ * Read as columns, they cost nothing until they are looked at, and `RowPosition` looks at most of them once a file only.
+ */
+object RowPositionScan extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case Project(list, _) if list.exists(_.exists(_.isInstanceOf[RowPosition])) =>
+      FileSourceStrategy(plan).map(withoutStruct)
+    case _ => Nil // Spark's own strategies
+  }
+
+  /** The same plan if it is not of the shape above, or uses the struct as a whole. */
+  private def withoutStruct(plan: SparkPlan): SparkPlan = plan match {
+    case ProjectExec(list, filter @ FilterExec(_, scan: ProjectExec)) =>
+      read(list, scan, fields => filter.copy(child = fields)).filterNot(uses(filter, scan)).getOrElse(plan)
+    case ProjectExec(list, scan: ProjectExec) => read(list, scan, identity).getOrElse(plan)
+    case _ => plan
+  }
+
+  private def read(list: Seq[NamedExpression], scan: ProjectExec, above: ProjectExec => SparkPlan): Option[ProjectExec] =
+    struct(scan).flatMap { case (id, fields) =>
+      val direct = list.map(_.transform {
+        case GetStructField(a: Attribute, place, _) if a.exprId == id => fields(place)
+      }.asInstanceOf[NamedExpression])
+      val others = scan.projectList.filterNot(_.exprId == id)
+      val known = others.map(_.exprId).toSet
+      val columns = ProjectExec(others ++ fields.filterNot(field => known(field.exprId)).distinct, scan.child)
+      Option.when(!direct.exists(_.references.exists(_.exprId == id)))(ProjectExec(direct, above(columns)))
+    }
+
+  /** The id of the column `_metadata`, and the columns that it is made of. */
+  private def struct(scan: ProjectExec): Option[(ExprId, Seq[Attribute])] = scan.projectList.collectFirst {
+    case column @ Alias(KnownNotNull(made: CreateNamedStruct), _) if made.valExprs.forall(_.isInstanceOf[Attribute]) =>
+      (column.exprId, made.valExprs.map(_.asInstanceOf[Attribute]))
+  }
+
+  private def uses(filter: FilterExec, scan: ProjectExec)(any: ProjectExec): Boolean =
+    struct(scan).exists { case (id, _) => filter.condition.references.exists(_.exprId == id) }
+}
