@@ -6,6 +6,7 @@ A failure is shrunk and printed with its tables, its SQL and both sides; the las
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections import Counter
@@ -26,7 +27,7 @@ from tests.oracle.spark_answers import fast_for_tiny_data, run_all
 # Seconds are few on an idle machine, but a busy one must not fail for being busy.
 pytestmark = pytest.mark.timeout(1800)
 
-CHUNK = 250
+CHUNK = 100
 SHRINK_SECONDS = 60
 
 # Shares of all cases. A refusal is honest but proves nothing: too many of them, and the comparison has become empty.
@@ -46,9 +47,8 @@ def compare(spark: SparkSession, count: int, seed: int, modes: Sequence[Mode], *
     outcomes: dict[Mode, Counter[str]] = {mode: Counter() for mode in modes}
     reasons: Counter[str] = Counter()
     failures: list[str] = []
-    generated = list(many_cases(count, seed, granules=granules))
-    for start in range(0, count, CHUNK):
-        chunk = generated[start : start + CHUNK]
+    generated = many_cases(count, seed, granules=granules)
+    while chunk := list(itertools.islice(generated, CHUNK)):
         for mode, verdicts in judge(spark, [case for _, case in chunk], modes).items():
             outcomes[mode].update(verdict.outcome for verdict in verdicts)
             reasons.update(reason(mode, verdict) for verdict in verdicts if verdict.outcome in ("refused", "invalid"))
@@ -57,6 +57,7 @@ def compare(spark: SparkSession, count: int, seed: int, modes: Sequence[Mode], *
                 for (number, case), verdict in zip(chunk, verdicts, strict=True)
                 if verdict.outcome == "disagree"
             ]
+        print(f"{sum(outcomes[modes[0]].values())} of {count}: {len(failures)} disagreements", flush=True)
     summary = "\n".join([*(f"{mode}: {dict(found)}" for mode, found in outcomes.items()), *listed(reasons)])
     print(summary)
     assert not failures, f"{len(failures)} disagreements\n{summary}\n\n" + "\n\n".join(failures[:10])
