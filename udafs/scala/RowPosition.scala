@@ -1,6 +1,8 @@
 package org.apache.spark.sql.forwardlineage
 
-import java.io.{File, IOException}
+import java.io.{ByteArrayOutputStream, DataOutputStream, File, IOException}
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.function.{Function => JFunction}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -20,8 +22,19 @@ final case class PlacedFile(size: Long, modifiedMillis: Long, offset: Long)
  * The files of one version of a registered table, by the path that `_metadata.file_path` shows.
  *
  * A file that is not the registered one stops the query: its rows have no ids.
+ *
+ * Every task gets a copy. It travels as bytes, which take no time to read back, and is unpacked when the first row comes.
+ * Two of equal content are equal: else Spark would not see that two scans are the same one, which it could do once.
  */
-final class PlacedFiles(table: String, files: java.util.HashMap[String, PlacedFile]) extends Serializable {
+final class PlacedFiles(private val table: String, private val packed: Array[Byte]) extends Serializable {
+  @transient private lazy val files: java.util.HashMap[String, PlacedFile] = PlacedFiles.unpack(packed)
+
+  override def equals(other: Any): Boolean = other match {
+    case that: PlacedFiles => table == that.table && java.util.Arrays.equals(packed, that.packed)
+    case _ => false
+  }
+
+  override def hashCode: Int = java.util.Arrays.hashCode(packed)
 
   /** The id of the first row of a file. */
   def offset(path: UTF8String, size: Long, modifiedMicros: Long): Long = {
@@ -45,14 +58,30 @@ object PlacedFiles {
         case _: IOException =>
           throw PositionError(s"The manifest $manifest is missing or damaged. Register the table again.")
       }
-    val files = new java.util.HashMap[String, PlacedFile]
+    val bytes = new ByteArrayOutputStream
+    val out = new DataOutputStream(bytes)
+    out.writeInt(json.path("files").size)
     json.path("files").forEach { (file: JsonNode) =>
-      val path = SparkPath.fromPathString("file:" + file.path("path").asText).urlEncoded
-      files.put(
-        path,
-        PlacedFile(file.path("size").asLong, file.path("modified").asLong / 1000000L, file.path("offset").asLong))
+      val path = SparkPath.fromPathString("file:" + file.path("path").asText).urlEncoded.getBytes(UTF_8)
+      out.writeInt(path.length)
+      out.write(path)
+      out.writeLong(file.path("size").asLong)
+      out.writeLong(file.path("modified").asLong / 1000000L)
+      out.writeLong(file.path("offset").asLong)
     }
-    new PlacedFiles(json.path("name").asText, files)
+    new PlacedFiles(json.path("name").asText, bytes.toByteArray)
+  }
+
+  private def unpack(packed: Array[Byte]): java.util.HashMap[String, PlacedFile] = {
+    val in = ByteBuffer.wrap(packed)
+    val count = in.getInt
+    val files = new java.util.HashMap[String, PlacedFile](2 * count)
+    for (_ <- 0 until count) {
+      val path = new Array[Byte](in.getInt)
+      in.get(path)
+      files.put(new String(path, UTF_8), PlacedFile(in.getLong, in.getLong, in.getLong))
+    }
+    files
   }
 }
 

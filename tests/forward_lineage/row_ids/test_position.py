@@ -313,6 +313,13 @@ class TestPlans:
         rows = lineage.sql(f"SELECT v FROM t{condition}").selectExpr("v", "dl_ids(DL.t) AS ids").collect()
         assert {row.v: row.ids for row in rows} == {value: [one] for value, one in kept.items()}
 
+    def test_two_scans_that_are_one(self, lineage: ForwardLineage, folder: Path) -> None:
+        lineage.register("t", path=folder)
+        grouped = "SELECT v, count(*) AS n FROM t GROUP BY v"
+        frame = lineage.sql(f"SELECT a.v, a.n, b.n AS m FROM ({grouped}) a JOIN ({grouped}) b ON a.v = b.v")
+        assert frame.collect()
+        assert "ReusedExchange" in self.plan(frame)
+
     def test_the_struct_as_a_whole(self, lineage: ForwardLineage, folder: Path) -> None:
         base = lineage.registrations.base_table(lineage.register("t", path=folder))
         selected = f"v, _metadata AS m, {base.row_id} AS id"
