@@ -35,10 +35,9 @@ spark = local_session(
     spark__sql__adaptive__enabled="false",
 )
 lineage = traced_session(spark, data, home)
-for name, semantics in (("q3", "data"), ("q11", "control")):
-    wanted = inline(lineage, name, semantics)
-    assert stored(lineage, name, semantics) == wanted, name
-    print(name, len(lineage.describe(name).row_files), "files")
+wanted = inline(lineage, "q3", "data")
+assert stored(lineage, "q3", "data") == wanted
+print(len(lineage.describe("q3").row_files))
 spark.stop()
 """
 
@@ -101,6 +100,4 @@ def test_saved_by_executors_of_their_own(tpch: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    q3, q11 = done.stdout.splitlines()
-    assert int(q3.split()[1]) > 1, "several tasks wrote"
-    assert q11.startswith("q11 ")
+    assert int(done.stdout) > 1, "several tasks wrote"
