@@ -55,10 +55,7 @@ def inline(lineage: ForwardLineage, name: str, semantics: str) -> Counter[str]:
     users = frame.columns[:-1]
     tables = frame.schema["DL"].dataType.fieldNames()  # type: ignore[attr-defined]
     found = frame.selectExpr(*(f"`{c}`" for c in users), *(f"dl_ids(DL.`{t}`)" for t in tables)).collect()
-    return Counter(
-        _text(row[: len(users)], dict(zip(tables, row[len(users) :], strict=True)))  # one line a row
-        for row in found
-    )
+    return Counter(_text(row[: len(users)], dict(zip(tables, row[len(users) :], strict=True))) for row in found)
 
 
 def stored(lineage: ForwardLineage, name: str, semantics: str) -> Counter[str]:

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateNamedStruct, ExprId, GetStructField, KnownNotNull, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateNamedStruct, Expression, ExprId, GetStructField, KnownNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.FileSourceStrategy
@@ -26,21 +26,25 @@ object RowPositionScan extends SparkStrategy {
 
   /** The same plan if it is not of the shape above, or uses the struct as a whole. */
   private def withoutStruct(plan: SparkPlan): SparkPlan = plan match {
-    case ProjectExec(list, filter @ FilterExec(_, scan: ProjectExec)) =>
-      read(list, scan, fields => filter.copy(child = fields)).filterNot(uses(filter, scan)).getOrElse(plan)
-    case ProjectExec(list, scan: ProjectExec) => read(list, scan, identity).getOrElse(plan)
+    case ProjectExec(list, filter @ FilterExec(condition, scan: ProjectExec)) =>
+      columns(list, Seq(condition), scan, fields => filter.copy(child = fields)).getOrElse(plan)
+    case ProjectExec(list, scan: ProjectExec) => columns(list, Nil, scan, identity).getOrElse(plan)
     case _ => plan
   }
 
-  private def read(list: Seq[NamedExpression], scan: ProjectExec, above: ProjectExec => SparkPlan): Option[ProjectExec] =
+  private def columns(
+      list: Seq[NamedExpression],
+      conditions: Seq[Expression],
+      scan: ProjectExec,
+      filtered: ProjectExec => SparkPlan): Option[ProjectExec] =
     struct(scan).flatMap { case (id, fields) =>
       val direct = list.map(_.transform {
         case GetStructField(a: Attribute, place, _) if a.exprId == id => fields(place)
       }.asInstanceOf[NamedExpression])
       val others = scan.projectList.filterNot(_.exprId == id)
-      val known = others.map(_.exprId).toSet
-      val columns = ProjectExec(others ++ fields.filterNot(field => known(field.exprId)).distinct, scan.child)
-      Option.when(!direct.exists(_.references.exists(_.exprId == id)))(ProjectExec(direct, above(columns)))
+      Option.when(!(direct ++ conditions).exists(_.references.exists(_.exprId == id))) {
+        ProjectExec(direct, filtered(ProjectExec(others ++ fields, scan.child)))
+      }
     }
 
   /** The id of the column `_metadata`, and the columns that it is made of. */
@@ -48,7 +52,4 @@ object RowPositionScan extends SparkStrategy {
     case column @ Alias(KnownNotNull(made: CreateNamedStruct), _) if made.valExprs.forall(_.isInstanceOf[Attribute]) =>
       (column.exprId, made.valExprs.map(_.asInstanceOf[Attribute]))
   }
-
-  private def uses(filter: FilterExec, scan: ProjectExec)(any: ProjectExec): Boolean =
-    struct(scan).exists { case (id, _) => filter.condition.references.exists(_.exprId == id) }
 }
