@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
-from tests.tpch_queries.plain_spark import plain_session
+from tests.tpch_queries.sessions import plain_session, traced_session
 from tpch_queries.data import generate
 
 SEMANTICS = ("data", "control")
@@ -34,18 +34,6 @@ NO_SUBQUERY = ("q3", "q6", "q10")  # data lineage is control lineage here
 # how it numbers weeks is not said there.
 WEEKS = "(year(lineitem.l_shipdate), weekofyear(lineitem.l_shipdate), lineitem.l_shipmode)"
 TABLE_8 = {"q5": 423.8, "q6": 364.0, "q7": 357.0, "q9": 421.4, "q15": 91.0}
-
-
-def traced_session(spark: SparkSession, folder: Path, home: Path) -> ForwardLineage:
-    lineage = ForwardLineage(spark.newSession(), home=home)
-    for table in tpch_queries.TABLES:
-        lineage.register(table, path=folder / f"{table}.parquet")
-    return lineage
-
-
-@pytest.fixture(scope="module")
-def traced(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
-    return traced_session(spark, tpch, tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import tpch_queries
 from forward_lineage import LineageError
 from tests.conftest import REPOSITORY
-from tests.tpch_queries.plain_spark import plain_session
+from tests.tpch_queries.sessions import plain_session
 from tpch_queries.data import generate
 
 # Rows at scale factor 1 without LIMIT. The specification's answer set has those of the 22 queries (Q2, Q3, Q10, Q18 and

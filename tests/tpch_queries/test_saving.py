@@ -8,12 +8,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
 from tests.conftest import REPOSITORY
-from tests.tpch_queries.test_lineage import traced_session
 
 # One of each shape: few large groups, joins and groups, groups by IN, a join alone.
 EVERY_DAY = ("q1", "q3", "q18", "s8")
@@ -22,7 +20,7 @@ IN_A_CLUSTER = """
 import sys
 from pathlib import Path
 from forward_lineage.local_spark import local_session
-from tests.tpch_queries.test_lineage import traced_session
+from tests.tpch_queries.sessions import traced_session
 from tests.tpch_queries.test_saving import inline, stored
 
 data, home = Path(sys.argv[1]), Path(sys.argv[2])
@@ -42,11 +40,6 @@ spark.stop()
 """
 
 Lineage = dict[str, list[int]]
-
-
-@pytest.fixture(scope="module")
-def traced(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
-    return traced_session(spark, tpch, tmp_path_factory.mktemp("home"))
 
 
 def inline(lineage: ForwardLineage, name: str, semantics: str) -> Counter[str]:

@@ -23,7 +23,7 @@ from sqlglot import exp
 
 import tpch_queries
 from forward_lineage import ForwardLineage
-from tests.tpch_queries.plain_spark import plain_session
+from tests.tpch_queries.sessions import plain_session
 from udafs.lineage_set import LineageSet
 
 SAMPLE = 3  # result rows of each query
