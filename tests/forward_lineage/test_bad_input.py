@@ -163,7 +163,9 @@ def test_contradictions(store: ForwardLineage, given: dict[str, str], message: s
 
 def test_no_stack_trace_on_the_console(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    monkeypatch.setattr(logger, "level", logging.NOTSET)  # what a user's own session has
+    silenced = logger.level
+    # What a user's own session has. Not by `monkeypatch`: a logger remembers which levels it is enabled for.
+    logger.setLevel(logging.NOTSET)
     written: list[logging.LogRecord] = []
     handler = logging.Handler()
     monkeypatch.setattr(handler, "emit", written.append)
@@ -177,3 +179,4 @@ def test_no_stack_trace_on_the_console(lineage: ForwardLineage, monkeypatch: pyt
         assert len(written) == 1
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(silenced)
