@@ -75,6 +75,13 @@ class Catalog:
         """Return the base table that a name of one to three parts means, or None."""
         return self._tables.get(tuple(part.lower() for part in parts))
 
+    def replacing(self, table: BaseTable) -> Catalog:
+        """Return a copy in which this one takes the place of the table of the same name, under all its names."""
+        copy = Catalog()
+        copy._names = dict(self._names)
+        copy._tables = {key: table if known.name == table.name else known for key, known in self._tables.items()}
+        return copy
+
     def names(self) -> list[str]:
         """Return the names as they were given, in that order."""
         return list(self._names.values())

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from forward_lineage.spark_errors import spark_errors
+from udafs.attach import kernel_object
 
 Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
 
@@ -26,11 +27,7 @@ class Planner:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._session: Any = spark._jsparkSession
-        gateway: Any = spark.sparkContext._gateway
-        no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
-        no_arguments = gateway.new_array(gateway.jvm.java.lang.Object, 0)
-        plan_text = self._session.sharedState().jarClassLoader().loadClass(_CLASS)
-        self._plan_text: Any = plan_text.getConstructor(no_types).newInstance(no_arguments)
+        self._plan_text: Any = kernel_object(spark, _CLASS)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
     def plan(self, sql: str, args: Arguments = None) -> str:

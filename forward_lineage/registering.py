@@ -13,12 +13,20 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
-from forward_lineage.row_ids.checks import check_unchanged, view_text
+from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import local_path, with_offsets
 from forward_lineage.row_ids.manifest import DROPPED, Manifest
 from forward_lineage.row_ids.registrations import Registrations
-from forward_lineage.row_ids.spark_tables import columns_of, fingerprint, full_name, open_relation, open_table
-from forward_lineage.spark_errors import spark_errors
+from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
+from forward_lineage.row_ids.spark_tables import (
+    columns_of,
+    fingerprint,
+    full_name,
+    last_part,
+    open_relation,
+    open_table,
+    view_text,
+)
 from forward_lineage.spark_names import quoted, quoted_name, split_name
 from rewrites.base_table import BaseTable
 from udafs.errors import LineageError
@@ -137,13 +145,14 @@ class Registrar:
         """Forget a table: a last version that says so."""
         self.registrations.write(lambda last: replace(last or manifest, provider=DROPPED), manifest.name)
         if manifest.view is not None and view_text(self.spark, manifest.name) == manifest.view:
-            self.spark.catalog.dropTempView(manifest.name)
+            self.spark.catalog.dropTempView(last_part(manifest.name))
+            drop_hidden_views(self.spark, manifest)
 
     def restore_view(self, manifest: Manifest) -> None:
         """Give the session the name of a table that an earlier session registered, unless the name is in use."""
         if manifest.view is None or view_text(self.spark, manifest.name) == manifest.view:
             return
-        if not self.spark.catalog.tableExists(quoted(manifest.name)) and _readable(manifest):
+        if not self.spark.catalog.tableExists(quoted_name(manifest.name)) and _readable(manifest):
             with suppress(LineageError):  # what is wrong with its files is said when it is queried
                 self._make_view(manifest)
 
@@ -224,10 +233,7 @@ class Registrar:
             return self.registrations.write(draft, name)
 
     def _make_view(self, manifest: Manifest) -> None:
-        if manifest.view is not None:
-            sql = f"CREATE OR REPLACE TEMPORARY VIEW {quoted(manifest.name)} AS {manifest.view}"
-            with spark_errors(sql):
-                self.spark.sql(sql)
+        make_views(self.spark, manifest, self.registrations.base_table(manifest))
 
 
 def _refuse_contradictions(

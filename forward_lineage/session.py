@@ -23,6 +23,7 @@ from forward_lineage.results import described, meaning_of, with_meaning
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.resolved_views import resolved
 from forward_lineage.spark_errors import spark_errors
 from forward_lineage.spark_names import quoted
 from forward_lineage.store.library import Library
@@ -31,6 +32,7 @@ from forward_lineage.store.saved_result import SavedResult
 from forward_lineage.store.saver import Mode, Saver
 from forward_lineage.store.segment import Form
 from forward_lineage.views import SessionTables
+from rewrites.base_table import BaseTable
 from udafs.attach import attach
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -134,35 +136,23 @@ class ForwardLineage:
         for table in catalog:
             self._know(self._registrar.adopt(table))
 
-    def rows(self, table: str, ids: Iterable[int]) -> DataFrame:
-        """Return the rows of a registered table that have these ids.
+    def rows(self, table: str, ids: Iterable[int] | None = None) -> DataFrame:
+        """Return rows of a registered table with their ids.
 
         Args:
             table: its name.
-            ids: row ids; those that no row has are passed over.
+            ids: which rows, in the order of their ids; ids that no row has are passed over. All rows, in no order, when
+                not given.
 
         Returns:
-            the table's columns after a column ``row_id`` (``_row_id`` if it has such a column itself), in the order
-            of the ids.
+            the table's columns after a column ``row_id`` (``_row_id`` if it has such a column itself).
 
         Raises:
             LineageError: the table is not registered, or is not what was registered any more; an id is negative.
 
         """
-        return self._saved.tables.rows(table).pick(LineageSet(ids))
-
-    def every_row(self, table: str) -> DataFrame:
-        """Return all rows of a registered table with their ids: its columns after a column ``row_id``.
-
-        Raises:
-            LineageError: the table is not registered, or is not what was registered any more.
-
-        """
-        manifest = self.registered(table)
-        check_unchanged(self.spark, manifest)
-        base = self.registrations.base_table(manifest)
-        columns = ", ".join(quoted(column) for column in base.columns)
-        return self.spark.sql(f"SELECT {base.row_id} AS row_id, {columns} FROM {base.identified or base.relation}")
+        rows = self._saved.tables.rows(table)
+        return rows.all() if ids is None else rows.pick(LineageSet(ids))
 
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
@@ -195,17 +185,18 @@ class ForwardLineage:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
         """
-        statement = self._rewritten(sql, semantics, args=args)
+        statement = self._rewritten(sql, semantics, self._tables(), args=args)
         return self._run(statement, sql, semantics, args)
 
     def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
-        """Return the Spark SQL that `sql` would run.
+        """Return Spark SQL that does what `sql` does, in any session that has the kernel and the same catalog tables.
 
         Raises:
             LineageError: as for `sql`.
 
         """
-        statement = self._rewritten(sql, semantics, args=args)
+        self._know_results()
+        statement = self._rewritten(sql, semantics, SessionTables(self.spark, self.catalog), args=args)
         refuse_other_order(statement.places)
         return statement.sql
 
@@ -245,10 +236,9 @@ class ForwardLineage:
         known = self.registered(table)
         probe = f"SELECT * FROM {known.name} WHERE ({where})"
         self._check_fidelity(rewrite_statement(probe, self.catalog))
-        suspects = replace(known, row_id=f"CASE WHEN {where} THEN {known.row_id} END")
-        others = [manifest for manifest in self._manifests.values() if manifest is not known]
-        catalog = self._registrar.catalog([suspects, *others])
-        statement = self._rewritten(sql, semantics, catalog=catalog, traced=[known.name])
+        base = self.base_table(known)
+        suspects = replace(base, row_id=f"CASE WHEN {where} THEN {base.row_id} END")
+        statement = self._rewritten(sql, semantics, self._tables(suspects), traced=[known.name])
         if not statement.tables:
             raise LineageError(f"the query does not read {known.name}")
         frame = self._run(statement, sql, semantics)
@@ -462,18 +452,29 @@ class ForwardLineage:
             raise LineageError(f"table {name} is not registered", instead=f'Call lineage.register("{name}", …).{known}')
         return manifest
 
+    def _tables(self, suspects: BaseTable | None = None) -> SessionTables:
+        """What names mean to a query that runs in this session; `suspects` takes the place of the table of its name."""
+        self._know_results()
+        catalog = self.catalog if suspects is None else self.catalog.replacing(suspects)
+        return SessionTables(self.spark, catalog, lambda table: table if table is suspects else self._resolved(table))
+
+    def _resolved(self, table: BaseTable) -> BaseTable:
+        return resolved(self.spark, self._manifests[table.name.lower()], table)
+
+    def base_table(self, manifest: Manifest) -> BaseTable:
+        """Return how the rows of a registered table are best read in this session."""
+        return self._resolved(self.registrations.base_table(manifest))
+
     def _rewritten(
         self,
         sql: str,
         semantics: str,
+        tables: SessionTables,
         *,
-        catalog: Catalog | None = None,
         traced: Sequence[str] | None = None,
         args: Arguments = None,
     ) -> RewrittenStatement:
-        self._know_results()
         refuse_other_readings(lambda name, default: str(self.spark.conf.get(name, default)), sql)
-        tables = SessionTables(self.spark, catalog or self.catalog)
         try:
             statement = rewrite_statement(sql, tables, semantics, traced)
         except LineageError as ours:

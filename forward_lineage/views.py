@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,12 @@ class SessionTables:
     Attributes:
         spark: the session.
         catalog: the registered tables.
+        resolve: how their rows are best read in this session.
     """
 
     spark: SparkSession
     catalog: Catalog
+    resolve: Callable[[BaseTable], BaseTable] = lambda table: table
 
     def find(self, parts: Sequence[str]) -> BaseTable | View | None:
         """Return the registered table or the view that a name of one to three parts means; None when there is neither.
@@ -31,7 +33,8 @@ class SessionTables:
         Raises:
             LineageError: a view that was made from a DataFrame, or in another database than the current one.
         """
-        return self.catalog.find(parts) or self._view(parts)
+        table = self.catalog.find(parts)
+        return self._view(parts) if table is None else self.resolve(table)
 
     def names(self) -> list[str]:
         """Return the names of the registered tables."""

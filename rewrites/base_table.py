@@ -18,8 +18,8 @@ class BaseTable:
             e.g. ``sales`` or ``parquet.`/data/x```.
         row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT:
             non-negative, unique, never NULL. [Zhang 2007, §3, the global function id(t)]
-        identified: a parenthesised query with `columns` and whatever `row_id` needs, when `relation` alone has no id to
-            offer (ids from a dictionary are joined in); None: `row_id` is over `relation`.
+        identified: a name, or a parenthesised query, with `columns` and whatever `row_id` needs, when `relation` has no
+            id to offer (ids from a dictionary are joined in); None: `row_id` is over `relation`.
     """
 
     name: str

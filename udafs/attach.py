@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from weakref import WeakKeyDictionary
+
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -9,6 +12,7 @@ from udafs.build import build_kernel
 from udafs.errors import LineageError
 
 _ENTRY = "forwardlineage.Kernel"
+_OBJECTS: WeakKeyDictionary[SparkSession, dict[str, Any]] = WeakKeyDictionary()  # to make one takes eight calls
 
 
 def attach(spark: SparkSession) -> None:
@@ -27,17 +31,30 @@ def attach(spark: SparkSession) -> None:
             "this is a Spark Connect session, and the kernel needs the driver's JVM",
             instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
         )
-    gateway = spark.sparkContext._gateway
-    assert gateway is not None
+    gateway: Any = spark.sparkContext._gateway
     loader = session.sharedState().jarClassLoader()
     try:
-        entry = loader.loadClass(_ENTRY)
+        loader.loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet
         jar = str(build_kernel())
         session.sessionState().resourceLoader().addJar(jar)  # what ADD JAR does
         # To its class loader Spark gives a path with a space twice encoded; this one is right.
         loader.addURL(gateway.jvm.java.io.File(jar).toURI().toURL())
-        entry = loader.loadClass(_ENTRY)
+    kernel_object(spark, _ENTRY).attach(session)
+
+
+def kernel_object(spark: SparkSession, class_name: str) -> Any:
+    """Return the session's object of a class of the kernel, which must be attached to it."""
+    objects = _OBJECTS.setdefault(spark, {})
+    if class_name not in objects:
+        objects[class_name] = _new_object(spark, class_name)
+    return objects[class_name]
+
+
+def _new_object(spark: SparkSession, class_name: str) -> Any:
+    session: Any = spark._jsparkSession
+    gateway: Any = spark.sparkContext._gateway
     no_types = gateway.new_array(gateway.jvm.java.lang.Class, 0)
     no_arguments = gateway.new_array(gateway.jvm.java.lang.Object, 0)
-    entry.getConstructor(no_types).newInstance(no_arguments).attach(session)
+    loaded = session.sharedState().jarClassLoader().loadClass(class_name)
+    return loaded.getConstructor(no_types).newInstance(no_arguments)

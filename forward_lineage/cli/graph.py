@@ -103,7 +103,7 @@ def pipeline_picture(lineage: ForwardLineage, table: str | None = None, where: s
 
 def _touched(lineage: ForwardLineage, table: str, where: str | None) -> dict[str, int]:
     """Count the rows that are touched of each result, and the suspected ones; names in lower case."""
-    rows = lineage.result(table) if table.lower() in _names(lineage) else lineage.every_row(table)
+    rows = lineage.result(table) if table.lower() in _names(lineage) else lineage.rows(table)
     suspected = {table.lower(): (rows.where(where) if where else rows).count()}
     return suspected | {row["result"].lower(): row["rows_touched"] for row in lineage.impact(table, where).collect()}
 

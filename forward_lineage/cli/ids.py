@@ -13,6 +13,7 @@ from rich.table import Table
 from forward_lineage.cli.inputs import catalog_option, home_option, read_sql, semantics_option, sql_argument
 from forward_lineage.cli.run import use_catalog
 from forward_lineage.local_spark import local_session
+from forward_lineage.progress import spark_progress
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.clustering import Clustering, lineage_pairs, measure, ranks_under
 from forward_lineage.session import ForwardLineage
@@ -52,8 +53,9 @@ def ids(
         lineage = ForwardLineage(spark, home)
         if catalog_path is not None:
             use_catalog(lineage, catalog_path)
-        console = Console()
-        console.print(clustering_table(measure_orders(lineage, sql, semantics, wanted)))
+        with spark_progress(spark, "measuring"):
+            found = measure_orders(lineage, sql, semantics, wanted)
+        Console().print(clustering_table(found))
 
 
 def measure_orders(
@@ -89,7 +91,7 @@ def measure_orders(
             found.append((table, measure(pairs)))
             for other, keys in orders:
                 if other.lower() == table.lower():
-                    ranks = ranks_under(lineage.every_row(table), [keys])
+                    ranks = ranks_under(lineage.rows(table), [keys])
                     found.append((table, measure(pairs, keys, ranks)))
     finally:
         frame.unpersist()

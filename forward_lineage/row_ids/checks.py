@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -16,9 +15,9 @@ from forward_lineage.row_ids.spark_tables import (
     fingerprint,
     full_name,
     input_files,
-    last_part,
     open_relation,
     open_table,
+    view_text,
 )
 from udafs.errors import LineageError
 
@@ -173,11 +172,3 @@ def _check_name(spark: SparkSession, manifest: Manifest) -> None:
     means = full_name(spark, manifest.name)
     if means != manifest.identity:
         raise _other_table(manifest, f"the name means {means or 'a temporary view'} now")
-
-
-def view_text(spark: SparkSession, name: str) -> str | None:
-    """Return the SQL of a temporary view, None when there is no view of that name that was made from SQL."""
-    session: Any = spark._jsparkSession
-    found = session.sessionState().catalog().getRawTempView(last_part(name))
-    text = found.get().tableMeta().viewText() if found.isDefined() else None
-    return str(text.get()) if text is not None and text.isDefined() else None

@@ -7,6 +7,7 @@ row of the lineage appears in.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from pyspark.sql.window import Window
 
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.copies import sorted_rows
+from forward_lineage.spark_names import quoted
 
 NEAR = 3  # ids less than this apart are neighbours
 
@@ -96,12 +98,18 @@ def ranks_under(rows: DataFrame, order_by: Sequence[str]) -> DataFrame:
     """Return which id each row of a table would have in a materialised copy with this order.
 
     Args:
-        rows: the table's rows with their ids, in a column ``row_id``.
+        rows: the table's rows with their ids in the first column.
         order_by: sort keys.
 
     Returns:
-        columns ``id`` and ``rank``.
+        columns ``id`` and ``rank``; the sorting is done.
 
     """
-    ordered = sorted_rows(rows, order_by).select("row_id").rdd.zipWithIndex()
-    return rows.sparkSession.createDataFrame(ordered.map(lambda pair: (pair[0][0], pair[1])), "id BIGINT, rank BIGINT")
+    place = F.monotonically_increasing_id()  # the partition in the upper bits, the place in it in the lower 33
+    ordered = sorted_rows(rows, order_by).select(F.col(quoted(rows.columns[0])).alias("id"), place.alias("place"))
+    ordered = ordered.localCheckpoint().withColumn("part", F.shiftright("place", 33))
+    sizes = sorted(ordered.groupBy("part").count().toArrow().to_pylist(), key=lambda each: each["part"])
+    before = list(itertools.accumulate((each["count"] for each in sizes), initial=0))
+    starts = {each["part"]: start - (each["part"] << 33) for each, start in zip(sizes, before, strict=False)}
+    table = rows.sparkSession.createDataFrame(list(starts.items()), "part BIGINT, start BIGINT")
+    return ordered.join(F.broadcast(table), "part").selectExpr("id", "place + start AS rank")

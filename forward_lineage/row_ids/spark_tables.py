@@ -15,8 +15,10 @@ from forward_lineage.fidelity import canonical
 from forward_lineage.row_ids.data_files import DataFile, local_path, stat_files
 from forward_lineage.spark_errors import condition, spark_errors, without_stack_traces
 from forward_lineage.spark_names import quoted_name, split_name
+from udafs.attach import kernel_object
 from udafs.errors import LineageError
 
+STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # of the kernel, see udafs/scala/StoredView.scala
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -96,3 +98,9 @@ def parquet_location(spark: SparkSession, identity: str) -> Path | None:
 def last_part(name: str) -> str:
     """Return the table's own name, without catalog and database."""
     return split_name(name, keep_case=True)[-1]
+
+
+def view_text(spark: SparkSession, name: str) -> str | None:
+    """Return the SQL of a temporary view, None when there is no view of that name that was made from SQL."""
+    text = kernel_object(spark, STORED_VIEW).text(spark._jsparkSession, last_part(name))
+    return None if text is None else str(text)

@@ -55,7 +55,7 @@ class BaseTables:
         """
         manifest = self.lineage.registered(name)
         check_unchanged(self.lineage.spark, manifest)
-        base = self.lineage.registrations.base_table(manifest)
+        base = self.lineage.base_table(manifest)
         return Rows.of_relation(self.lineage.spark, base.identified or base.relation, base.row_id, base.columns)
 
     def pick(self, result: str, edge: TracedTable, ids: LineageSet) -> DataFrame:

@@ -93,6 +93,10 @@ class Rows:
             frame = self.frame.join(self.frame.sparkSession.createDataFrame(wanted), _HIDDEN, "left_semi")
         return self._named(frame.orderBy(_HIDDEN))
 
+    def all(self) -> DataFrame:
+        """Return all rows, in no order, after a column `row_id`."""
+        return self._named(self.frame)
+
     def every(self, *, sort: bool) -> DataFrame:
         """Return the user's columns of all rows, in the order of the ids if asked for."""
         return (self.frame.orderBy(_HIDDEN) if sort else self.frame).drop(_HIDDEN)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
-import threading
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,9 +17,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, _parse_datatype_string
 from pyspark.sql.udf import _create_udf
 from pyspark.util import PythonEvalType
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from forward_lineage.progress import spark_progress
 from forward_lineage.row_ids.spark_tables import type_name
 from forward_lineage.spark_errors import spark_errors
 from forward_lineage.spark_names import quoted
@@ -68,7 +64,8 @@ def write_result(
     arrow = _parquet_schema(schema, name, frame.sparkSession)
     task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form)
     (folder / "rows").mkdir()
-    with _progress(frame.sparkSession, name), _setting(frame.sparkSession, _BATCH_BYTES, _BATCH), spark_errors(""):
+    spark = frame.sparkSession
+    with spark_progress(spark, f"saving {name}"), _setting(spark, _BATCH_BYTES, _BATCH), spark_errors(""):
         reports = _run_tasks(_flat(frame, lineage, tables), task)
     tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
     row_files, segments = settle(folder, tasks, first_row, form)
@@ -152,42 +149,3 @@ def _setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
             spark.conf.unset(key)
         else:
             spark.conf.set(key, before)
-
-
-@contextmanager
-def _progress(spark: SparkSession, name: str) -> Iterator[None]:
-    """Show how many tasks are done, where somebody can see it."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    context = spark.sparkContext
-    group, done = f"forward_lineage-{uuid.uuid4().hex}", threading.Event()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    properties = "spark.jobGroup.id", "spark.job.description"
-    before = [context.getLocalProperty(each) for each in properties]
-    context.setJobGroup(group, f"save {name}")
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(f"saving {name}", total=None)
-
-        def watch() -> None:
-            while not done.wait(0.2):
-                total, finished = _tasks(context, group)
-                progress.update(bar, total=total or None, completed=finished)
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-            for each, value in zip(properties, before, strict=True):
-                context.setLocalProperty(each, value)  # type: ignore[arg-type]
-
-
-def _tasks(context: Any, group: str) -> tuple[int, int]:
-    tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-    known = [stage for stage in stages if stage]
-    return sum(stage.numTasks for stage in known), sum(stage.numCompletedTasks for stage in known)

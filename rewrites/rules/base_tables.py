@@ -57,10 +57,12 @@ def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
     row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
     if table.identified is None:
         return exp.select(exp.Star(), row_id).from_(source)
+    identified = block.env.parse(f"SELECT 1 FROM {table.identified}").args["from_"].this.pop()
     if source.args.get("sample"):
-        refuse(source, f"A sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
-    joined = block.env.parse(f"SELECT 1 FROM {table.identified}").args["from_"].this.pop()
-    return exp.select(*[exp.column(name(known)) for known in table.columns], row_id).from_(joined)
+        if not isinstance(identified, exp.Table):
+            refuse(source, f"A sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
+        identified.set("sample", source.args["sample"].pop())
+    return exp.select(*[exp.column(name(known), copy=False) for known in table.columns], row_id).from_(identified)
 
 
 def read_from(table: BaseTable, parse: Callable[[str], exp.Expr]) -> exp.Table:

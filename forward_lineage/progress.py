@@ -1,0 +1,59 @@
+"""A progress bar for Spark jobs: how many of their tasks are done."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+@contextmanager
+def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
+    """Show how many tasks of the block's jobs are done, where somebody can see it.
+
+    Args:
+        spark: the session that runs them.
+        what: what they do, e.g. ``"saving revenue"``.
+
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    context = spark.sparkContext
+    group, done = f"forward_lineage-{uuid.uuid4().hex}", threading.Event()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    properties = "spark.jobGroup.id", "spark.job.description"
+    before = [context.getLocalProperty(each) for each in properties]
+    context.setJobGroup(group, what)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(what, total=None)
+
+        def watch() -> None:
+            while not done.wait(0.2):
+                total, finished = _tasks(context, group)
+                progress.update(bar, total=total or None, completed=finished)
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+            for each, value in zip(properties, before, strict=True):
+                context.setLocalProperty(each, value)  # type: ignore[arg-type]
+
+
+def _tasks(context: Any, group: str) -> tuple[int, int]:
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    known = [stage for stage in stages if stage]
+    return sum(stage.numTasks for stage in known), sum(stage.numCompletedTasks for stage in known)

@@ -1,0 +1,105 @@
+"""Names of registered files, resolved once a registration instead of at every query.
+
+Spark resolves parquet.`path` anew wherever it stands: a job that reads footers, about 50 ms a table, and a view that is
+kept as text does not help. So registering makes temporary views whose plans are kept: the name that queries use;
+`__dl_rows_<name>`, the same under a name that no CTE hides; `__dl_ids_<name>`, the rows with their ids (`_metadata`,
+which ids by position need, is not to be had through a view). All read the files that were there when they were made,
+so they are kept only if these are the registered ones.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.row_ids.checks import check_files
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.spark_tables import STORED_VIEW, input_files, last_part, open_relation, view_text
+from forward_lineage.spark_errors import spark_errors
+from forward_lineage.spark_names import quoted, quoted_name
+from rewrites.base_table import BaseTable
+from udafs.attach import kernel_object
+from udafs.errors import LineageError
+
+_ROW_ID = "__dl_id"
+
+
+def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> None:
+    """Give the session the name of a table whose registration has a view.
+
+    Args:
+        spark: a session with the kernel attached.
+        manifest: the registration; nothing is done if it has no view.
+        table: what the rules know about it.
+
+    Raises:
+        LineageError: Spark cannot read the files.
+
+    """
+    if manifest.view is None:
+        return
+    rows, ids = _hidden_names(manifest)
+    columns, text = ", ".join(map(quoted, table.columns)), _with_ids(table)
+    stored = kernel_object(spark, STORED_VIEW)
+    session = spark._jsparkSession
+    with spark_errors(text):
+        stored.create(session, ids, text, text)
+        if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
+            drop_hidden_views(spark, manifest)
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
+            return
+        for name in (rows, quoted_name(manifest.name)):
+            stored.create(session, name, f"SELECT {columns} FROM {ids}", manifest.view)
+
+
+def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseTable:
+    """Return a base table that is read from the hidden views, which are made if they are not there.
+
+    Args:
+        spark: a session with the kernel attached.
+        manifest: the registration.
+        table: what the rules know about it; returned as it is if registering makes no views, if the name means
+            something else now, or if its files are not the registered ones.
+
+    """
+    if manifest.view is None:
+        return table
+    rows, ids = _hidden_names(manifest)
+    text = _with_ids(table)
+    if view_text(spark, ids) != text:
+        if view_text(spark, manifest.name) != manifest.view:
+            return table
+        with suppress(LineageError):  # the check before the query says it
+            make_views(spark, manifest, table)
+        if view_text(spark, ids) != text:
+            return table
+    return replace(table, relation=rows, identified=ids, row_id=_ROW_ID)
+
+
+def drop_hidden_views(spark: SparkSession, manifest: Manifest) -> None:
+    """Take the hidden views of a table out of the session, if they are there."""
+    for name in _hidden_names(manifest):
+        spark.catalog.dropTempView(last_part(name))
+
+
+def _hidden_names(manifest: Manifest) -> tuple[str, str]:
+    name = last_part(manifest.name)
+    return quoted(f"__dl_rows_{name}"), quoted(f"__dl_ids_{name}")
+
+
+def _with_ids(table: BaseTable) -> str:
+    """The text names the manifest, if ids depend on one: the view of another registration has another text."""
+    columns = ", ".join(map(quoted, table.columns))
+    return f"SELECT {columns}, {table.row_id} AS {_ROW_ID} FROM {table.identified or table.relation}"
+
+
+def _reads_registered_files(spark: SparkSession, manifest: Manifest, view: str) -> bool:
+    if not manifest.files:  # taken on trust
+        return True
+    try:
+        check_files(manifest, input_files(open_relation(spark, view)))
+    except LineageError:
+        return False
+    return True
