@@ -41,7 +41,7 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
     if manifest.view is None:
         return
     rows, ids = _hidden_names(manifest)
-    columns, text = ", ".join(map(quoted, table.columns)), _with_ids(table)
+    text = _with_ids(table)
     stored = kernel_object(spark, STORED_VIEW)
     session = spark._jsparkSession
     with spark_errors(text):
@@ -50,8 +50,9 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
             drop_hidden_views(spark, manifest)
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
             return
-        for name in (rows, quoted_name(manifest.name)):
-            stored.create(session, name, f"SELECT {columns} FROM {ids}", manifest.view)
+        # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
+        stored.create(session, rows, manifest.view, manifest.view)
+        stored.create(session, quoted_name(manifest.name), f"SELECT * FROM {rows}", manifest.view)
 
 
 def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseTable:

@@ -83,19 +83,26 @@ def _ordered(query: exp.Expr | None) -> bool:
 
 def constant(query: TracedQuery, names: Names) -> Lineage:
     """Return the lineage of all rows of an uncorrelated subquery as terms that are one value for the whole query."""
-    tables = list(query.hidden)
-    one_row = all_rows(query, names.fresh("s"))
+    return _scalar(all_rows(query, names.fresh("s")), nullable=False)
+
+
+def _scalar(one_row: exp.Select, *, nullable: bool) -> Lineage:
+    """Return the columns of a one-row query as scalar subqueries."""
+    tables = [_table_of(projection) for projection in one_row.expressions]
     if len(tables) == 1:
-        return {tables[0]: [Term(exp.Subquery(this=one_row), Kind.SET)]}
-    # One struct, so that Spark evaluates the subquery once and not once a table.
-    fields: list[exp.Expr] = []
-    for projection in one_row.expressions:
-        fields += [exp.Literal.string(projection.alias), projection.this]
-    one_row.set("expressions", [named(call("named_struct", *fields), "dl")])
+        return {tables[0]: [Term(exp.Subquery(this=one_row), Kind.SET, nullable)]}
+    # One value, the same for all tables, so that Spark evaluates the subquery once and not once a table: an array,
+    # because of a struct that is joined in Spark computes each field anew.
+    sets = call("array", *(projection.this for projection in one_row.expressions))
+    one_row.set("expressions", [named(sets, "dl")])
     return {
-        table: [Term(exp.Dot(this=exp.Subquery(this=one_row.copy()), expression=name(hidden_column(table))), Kind.SET)]
-        for table in tables
+        table: [Term(_item(exp.Subquery(this=one_row.copy()), place), Kind.SET, nullable)]
+        for place, table in enumerate(tables)
     }
+
+
+def _item(array: exp.Expr, place: int) -> exp.Expr:
+    return exp.Bracket(this=array, expressions=[exp.Literal.number(place)])
 
 
 def correlated(one_row: exp.Select, block: Block) -> Lineage:
@@ -107,12 +114,7 @@ def correlated(one_row: exp.Select, block: Block) -> Lineage:
     """
     if any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)
-    terms: Lineage = {}
-    for projection in one_row.expressions:
-        alone = one_row.copy()
-        alone.set("expressions", [projection.copy()])
-        terms[_table_of(projection)] = [Term(exp.Subquery(this=alone), Kind.SET, nullable=True)]
-    return terms
+    return _scalar(one_row, nullable=True)
 
 
 def _table_of(projection: exp.Expr) -> str:

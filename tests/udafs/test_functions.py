@@ -127,6 +127,41 @@ def test_wrong_arguments_are_analysis_errors(session: SparkSession, expression: 
         session.sql(f"SELECT {expression}")
 
 
+@pytest.mark.parametrize("made_as", ["auto", "set", "bdd"])
+@pytest.mark.parametrize("united_as", ["auto", "set", "bdd"])
+def test_union_with_a_value_that_comes_again(sql: SparkSession, made_as: str, united_as: str) -> None:
+    """A union that adds nothing to the row before's longest value is that value: the bytes must be those of the set."""
+    sql.conf.set(ENCODING, made_as)
+    sql.sql("SELECT dlunion(id * id) AS squares FROM range(500)").createOrReplaceTempView("made")
+    squares = sql.table("made").first()[0]
+    sql.conf.set(ENCODING, united_as)
+    try:
+        sql.createDataFrame([(squares,)], "squares BINARY").createOrReplaceTempView("made")
+        rows = sql.sql("""
+            SELECT n, united, dl_ids(united) AS ids, dlunion(square) OVER () AS canonical
+            FROM (SELECT explode(array(0, 1, 4, 5, 9, 249001, 249002, NULL)) AS n),
+                 made, LATERAL (SELECT dl_union(squares, n, dl_of(n), squares) AS united),
+                 LATERAL (SELECT squares AS square)
+        """).collect()
+    finally:
+        sql.conf.unset(ENCODING)
+    known = {i * i for i in range(500)}
+    assert len(rows) == 8
+    for row in rows:
+        assert row.ids == sorted(known | ({row.n} if row.n is not None else set()))
+        if row.n in known | {None}:
+            assert row.united == row.canonical
+
+
+def test_union_with_a_repeated_value_refuses_what_is_no_id(sql: SparkSession) -> None:
+    query = """
+        SELECT dl_union(big, CASE WHEN id < 1393 THEN id ELSE -3 END)
+        FROM (SELECT dlunion(7 * id) AS big FROM range(300)), (SELECT 7 * id AS id FROM range(0, 200, 1, 1))
+    """
+    with pytest.raises(SparkRuntimeException, match="row id -3 is negative"):
+        sql.sql(query).collect()
+
+
 @pytest.mark.parametrize("expression", ["dl_of(id - 1)", "dl_union(id - 1, 4)", "dlunion(id - 1)"])
 def test_a_negative_id_is_refused(sql: SparkSession, expression: str) -> None:
     with pytest.raises(SparkRuntimeException, match="row id -1 is negative"):
