@@ -56,6 +56,14 @@ class Relation:
         }
 
 
+_OUT = "blocks out"
+
+
+def blocks_out(node: exp.Expr) -> int:
+    """Return how many blocks further out a column reference was resolved; 0 for other nodes. Copies know it too."""
+    return int(node.meta.get(_OUT, 0)) if isinstance(node, exp.Column) else 0
+
+
 class Scope:
     """The relations of one block, and the block around it."""
 
@@ -86,6 +94,7 @@ class Scope:
                 scope._shorten(node)
                 for inner in crossed:
                     inner.correlated = True
+                node.meta[_OUT] = len(crossed)
                 return
             crossed.append(scope)
             scope = scope.outer

@@ -13,6 +13,7 @@ from sqlglot import exp
 from rewrites.block import Block
 from rewrites.environment import Names, TracedQuery
 from rewrites.refusals import refuse
+from rewrites.rules import decorrelation
 from rewrites.scope import Relation
 from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, hidden_column, name, named
@@ -112,6 +113,9 @@ def correlated(one_row: exp.Select, block: Block) -> Lineage:
     the join key; LATERAL would be joined before, over every combination of FROM. A window function cannot hold a
     scalar subquery: there LATERAL it is.
     """
+    joined = decorrelation.as_join(one_row, block)
+    if joined is not None:
+        return joined
     if any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)
     return _scalar(one_row, nullable=True)

@@ -19,6 +19,7 @@ from rewrites.block import Block, is_aggregate
 from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
+from rewrites.scope import blocks_out
 from rewrites.terms import merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
@@ -121,6 +122,7 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
         if use.clause == "joins":
             _refuse_in_on(use)
         _refuse_outer_aggregates(use.query)
+        _refuse_outer_aliases(traced.tree, block)
         one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
         added = hoisting.correlated(one_row, block)
         if use.behind_windows and not block.groups_rows:
@@ -142,6 +144,16 @@ def _refuse_in_on(use: _Use) -> None:
     if kind:
         what = f"A correlated subquery in ON of {kind} join is not traced under control semantics"
         refuse(use.query, what, "Move it to WHERE.")
+
+
+def _refuse_outer_aliases(query: exp.Query, block: Block) -> None:
+    """An alias of the SELECT around the subquery is not there yet where the lineage is computed."""
+    for node in query.walk(bfs=False, prune=lambda inner: isinstance(inner, exp.Query) and inner is not query):
+        if blocks_out(node) != 1 or node.text("table") or node.name.lower() not in block.scope.aliases:
+            continue
+        if all(relation.has(node.name) is False for relation in block.scope.relations):
+            what = f"A correlated subquery that mentions {node.name}, an alias of SELECT, is not traced"
+            refuse(node, what, "Write out what the alias stands for, or compute it in a subquery in FROM.")
 
 
 def _refuse_outer_aggregates(query: exp.Query) -> None:

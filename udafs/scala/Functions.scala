@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.trees.UnaryLike
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 
 /**
@@ -15,6 +16,7 @@ import org.apache.spark.sql.types._
  */
 object Arguments {
   val IdOrLineage: TypeCollection = TypeCollection(LongType, BinaryType)
+  val Lists: TypeCollection = TypeCollection(LongType, BinaryType, ArrayType(LongType), ArrayType(BinaryType))
 
   /** TINYINT, SMALLINT, INT become BIGINT, an untyped NULL becomes `nullType`; the rest stays and is checked later. */
   def widen(argument: Expression, nullType: DataType): Expression = argument.dataType match {
@@ -131,12 +133,17 @@ abstract class LineageConstructor extends Expression with ExpectsInputTypes {
   override def flatArguments: Iterator[Any] = children.iterator
   override def stringArgs: Iterator[Any] = children.iterator
 
-  @transient private lazy val op = new UnionOp(setting)
+  @transient private lazy val op = newOp
+
+  private def newOp = new UnionOp(setting, children.map(_.dataType match {
+    case ArrayType(LongType, _) => true
+    case _ => false
+  }).toArray)
 
   override def eval(row: InternalRow): Any = op(children.map(_.eval(row).asInstanceOf[AnyRef]).toArray)
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val function = ctx.addReferenceObj("op", new UnionOp(setting), classOf[JFunction[_, _]].getName)
+    val function = ctx.addReferenceObj("op", newOp, classOf[JFunction[_, _]].getName)
     val arguments = ctx.freshName("arguments")
     val codes = children.map(_.genCode(ctx))
     val assignments = codes.zipWithIndex.map { case (code, i) =>
@@ -152,8 +159,12 @@ abstract class LineageConstructor extends Expression with ExpectsInputTypes {
   }
 }
 
-/** The union of boxed ids and byte arrays, encoded as `setting` says. */
-final class UnionOp(setting: Int) extends Op[Array[AnyRef], Array[Byte]] {
+/**
+ * The union of boxed ids, byte arrays and lists of either, encoded as `setting` says.
+ *
+ * @param idLists which arguments are lists of ids; other lists are of lineage values
+ */
+final class UnionOp(setting: Int, idLists: Array[Boolean]) extends Op[Array[AnyRef], Array[Byte]] {
   // Rows of two threads may meet here; then both remember, and the later one stays.
   @transient @volatile private var last: RepeatedValue = _
 
@@ -167,13 +178,19 @@ final class UnionOp(setting: Int) extends Op[Array[AnyRef], Array[Byte]] {
 
   private def union(arguments: Array[AnyRef]): Array[Byte] = {
     val state = new UnionState
-    for (argument <- arguments) argument match {
+    for (i <- arguments.indices) arguments(i) match {
       case null =>
       case id: java.lang.Long => state.addId(id)
+      case list: ArrayData => addList(list, idLists(i), state)
       case value => state.addValue(value.asInstanceOf[Array[Byte]])
     }
     state.result(setting)
   }
+
+  private def addList(list: ArrayData, ofIds: Boolean, state: UnionState): Unit =
+    for (i <- 0 until list.numElements()) if (!list.isNullAt(i)) {
+      if (ofIds) state.addId(list.getLong(i)) else state.addValue(list.getBinary(i))
+    }
 
   private def longest(arguments: Array[AnyRef]): Array[Byte] = {
     var found: Array[Byte] = null
@@ -214,6 +231,7 @@ final class RepeatedValue(val bytes: Array[Byte], setting: Int) {
     case value: Array[Byte] =>
       java.util.Arrays.equals(value, bytes) ||
         value.length * RepeatedValue.MuchLonger <= bytes.length && LineageValues.idArray(value).forall(has)
+    case _ => false
   }
 
   private def has(id: Long): Boolean = java.util.Arrays.binarySearch(ids, id) >= 0
@@ -236,10 +254,10 @@ case class DlOf(child: Expression, protected val setting: Int) extends LineageCo
   override protected def withNewChildInternal(newChild: Expression): DlOf = copy(child = newChild)
 }
 
-/** dl_union(a, b, ...): the union of any number of ids and lineage values. */
+/** dl_union(a, b, ...): the union of any number of ids, lineage values and arrays of them. */
 case class DlUnionAll(children: Seq[Expression], protected val setting: Int) extends LineageConstructor {
   override def prettyName: String = "dl_union"
-  override def inputTypes: Seq[AbstractDataType] = children.map(_ => Arguments.IdOrLineage)
+  override def inputTypes: Seq[AbstractDataType] = children.map(_ => Arguments.Lists)
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): DlUnionAll =
     copy(children = newChildren)
 }

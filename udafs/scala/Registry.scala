@@ -60,8 +60,8 @@ object Registry {
       arguments => DlUnionAll(arguments.map(Arguments.widen(_, LongType)), Encoding.current),
       classOf[DlUnionAll],
       "misc_funcs",
-      "_FUNC_(expr, ...) - Returns the union of row ids (BIGINT) and lineage values (BINARY) as a lineage value. " +
-        "NULL counts as the empty set.",
+      "_FUNC_(expr, ...) - Returns the union of row ids (BIGINT), lineage values (BINARY) and arrays of either as a lineage " +
+        "value. NULL counts as the empty set.",
       """      > SELECT dl_ids(_FUNC_(dl_of(7), 3, NULL));
         |       [3,7]
         |""".stripMargin),
