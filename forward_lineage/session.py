@@ -456,14 +456,15 @@ class ForwardLineage:
         """What names mean to a query that runs in this session; `suspects` takes the place of the table of its name."""
         self._know_results()
         catalog = self.catalog if suspects is None else self.catalog.replacing(suspects)
-        return SessionTables(self.spark, catalog, lambda table: table if table is suspects else self._resolved(table))
 
-    def _resolved(self, table: BaseTable) -> BaseTable:
-        return resolved(self.spark, self._manifests[table.name.lower()], table)
+        def resolve(table: BaseTable) -> BaseTable:
+            return table if table is suspects else self.base_table(self._manifests[table.name.lower()])
+
+        return SessionTables(self.spark, catalog, resolve)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return how the rows of a registered table are best read in this session."""
-        return self._resolved(self.registrations.base_table(manifest))
+        return resolved(self.spark, manifest, self.registrations.base_table(manifest))
 
     def _rewritten(
         self,
@@ -516,11 +517,13 @@ class ForwardLineage:
         wanted = self._planner.schema(statement.user_sql, args)
         if args and not wanted.fields:
             raise LineageError("parameters in a command are not traced", instead="Write the values into the SQL.")
+        if not wanted.fields:  # CREATE … AS and INSERT; a view that they make must not depend on the hidden ones
+            text = self.rewrite(sql, semantics)
+            with spark_errors(text):
+                return self.spark.sql(text)
         with spark_errors(statement.sql):
             values = [args[place] for place in statement.places] if isinstance(args, list) else args
             frame = self.spark.sql(statement.sql, args=values) if values else self.spark.sql(statement.sql)
-        if not wanted.fields:  # CREATE … AS and INSERT return no rows
-            return frame
         tables = [self._manifests[table.lower()] for table in statement.tables]
         meaning = described(sql, semantics, tables, self.home, described_granules(statement.granules))
         return with_meaning(frame, wanted, meaning)

@@ -69,7 +69,7 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
     if where is None or any(map(blocks_out, elsewhere)):
         return None
     found = _Conditions([], [], [])
-    for conjunct in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+    for conjunct in _conjuncts(where.this):
         reach = max(map(blocks_out, conjunct.walk()))
         sides = _sides(conjunct)
         if reach == 0:
@@ -81,6 +81,15 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
         else:
             found.other.append(conjunct)
     return found
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    bare = condition.unnest()
+    if isinstance(bare, exp.And):
+        yield from _conjuncts(bare.this)
+        yield from _conjuncts(bare.expression)
+    else:
+        yield condition
 
 
 def _can_join(block: Block) -> bool:
@@ -117,7 +126,7 @@ def _is_union(projection: exp.Expr) -> bool:
 
 def _of_variable(condition: exp.Expr, variable: str, fields: dict[str, exp.Expr]) -> exp.Expr:
     """Return a condition over an element of the list; note in `fields` which columns the elements need."""
-    holder = exp.Paren(this=condition.copy())
+    holder = exp.Paren(this=condition.unnest().copy())
     for node in list(holder.find_all(exp.Column)):
         if blocks_out(node):
             continue

@@ -551,8 +551,10 @@ class QueryWriter:
         return Site(tuple(references(scopes, level=0)), scopes, outer_atoms(scopes))
 
     def _correlation(self, site: Site) -> Expr:
-        """Inner column = outer column, most of the time."""
+        """Inner column = outer column, most of the time; sometimes they are compared once more, in another way."""
         pairs = [(a, b) for a, k in site.atoms for b, j in site.outer if k == j]
+        if pairs and self.chance(3):
+            return Op("AND", Op("=", *self.pick(pairs)), self._comparison(*self.pick(pairs)))
         found = self._comparison(*self.pick(pairs)) if pairs else self.predicate(site, 1)
         return Op("AND", found, self.predicate(site, 1)) if self.chance(4) else found
 

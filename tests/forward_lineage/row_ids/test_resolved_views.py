@@ -48,6 +48,17 @@ def test_what_is_printed_runs_in_other_sessions(lineage: ForwardLineage, folder:
     assert there == lineage_of(lineage, QUERY)
 
 
+def test_a_view_that_is_made_outlives_the_hidden_ones(lineage: ForwardLineage, folder: Path) -> None:
+    lineage.register("t", path=folder)
+    lineage.sql("CREATE OR REPLACE TEMP VIEW large AS SELECT v FROM t WHERE v > 20")
+    lineage.unregister("t")
+    try:
+        rows = lineage.spark.sql("SELECT v, dl_ids(DL.t) AS ids FROM large").collect()
+    finally:
+        lineage.spark.catalog.dropTempView("large")
+    assert {row.v: row.ids for row in rows} == {21: [4], 30: [5]}
+
+
 def test_hidden_columns_stay_hidden(lineage: ForwardLineage, folder: Path) -> None:
     lineage.register("t", path=folder)
     for sql in ("SELECT * FROM t", "SELECT * FROM t AS x JOIN t AS y USING (v) LINEAGE ON ()"):
