@@ -6,8 +6,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 SF     ?= 0.1
-# Most tests are many small Spark jobs, which keep one core busy whatever Spark is given: two sessions use two.
-JOBS   ?= 2
+# Most tests are many small Spark jobs, which keep half a core busy whatever Spark is given: three sessions use two.
+JOBS   ?= 3
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report

@@ -22,7 +22,6 @@ def local_session(
     master: str = "local[*]",
     driver_memory: str = "4g",
     log: Path | None = None,
-    java_options: str = "",
     **settings: str,
 ) -> SparkSession:
     """Start (or return the running) Spark session.
@@ -32,7 +31,6 @@ def local_session(
         master: Spark master URL.
         driver_memory: heap of the driver, e.g. ``4g``; has no effect when a JVM already runs.
         log: file for Spark's log; a file in the temporary folder when not given.
-        java_options: further options of the driver's JVM; no effect when one already runs.
         settings: Spark settings, `__` standing for a dot: ``spark__sql__ansi__enabled="false"``.
 
     Raises:
@@ -50,7 +48,7 @@ def local_session(
         .config("spark.driver.memory", driver_memory)
         .config(
             "spark.driver.extraJavaOptions",
-            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log} {java_options}".rstrip(),
+            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
         )
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")

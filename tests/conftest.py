@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from forward_lineage.local_spark import local_session
 from tpch_queries.data import generate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give. Without the
+# compiler Java reserves 48 MB for compiled code, which are full after two minutes, and all that comes later is interpreted.
+# Programs that tests start have Sparks of their own, which read this too.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m")
 
 # Deadlines measure how busy the machine is, not whether the code is right.
 settings.register_profile("forward_lineage", deadline=None)
@@ -38,10 +44,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         master="local[2]",
         driver_memory="2g",
         log=home / "spark.log",
-        # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give.
-        # Without it Java reserves 48 MB for compiled code, which are full after two minutes, and all that comes later
-        # is interpreted.
-        java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m",
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
     )
