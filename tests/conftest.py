@@ -16,7 +16,7 @@ from tpch_queries.data import generate
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give. Without the
-# compiler Java reserves 48 MB for compiled code, which are full after two minutes, and all that comes later is interpreted.
+# compiler Java reserves 48 MB for compiled code, which are full after two minutes; what comes later is interpreted.
 # Programs that tests start have Sparks of their own, which read this too.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m")
 
