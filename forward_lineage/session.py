@@ -230,7 +230,7 @@ class ForwardLineage:
             the affected rows; `DL` says which suspected rows they were made from.
 
         Raises:
-            LineageError: as for `sql`; or the condition is wrong; or the query does not read the table.
+            LineageError: as for `sql`; or the condition is wrong; or the query does not read the table, or is a command.
 
         """
         known = self.registered(table)
@@ -241,6 +241,8 @@ class ForwardLineage:
         statement = self._rewritten(sql, semantics, self._tables(suspects), traced=[known.name])
         if not statement.tables:
             raise LineageError(f"the query does not read {known.name}")
+        if isinstance(parse(sql).tree, exp.Create | exp.Insert):
+            raise LineageError("only a query has affected rows", instead="Give the query of this command alone.")
         frame = self._run(statement, sql, semantics)
         return frame.where(f"dl_size(DL.`{known.name}`) > 0")
 
