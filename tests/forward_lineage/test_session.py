@@ -133,7 +133,9 @@ class TestAffected:
             store.affected("SELECT s_name FROM store", "item", where="i_id = 4")
 
     def test_a_command_is_not_carried_out(self, store: ForwardLineage) -> None:
-        with pytest.raises(LineageError, match=r"^only a query has affected rows\. Give the query of this command alone\."):
+        with pytest.raises(
+            LineageError, match=r"^only a query has affected rows\. Give the query of this command alone\."
+        ):
             store.affected("CREATE TABLE never USING parquet AS SELECT i_name FROM item", "item", where="i_id = 4")
         assert not store.spark.catalog.tableExists("never")
 
