@@ -230,7 +230,7 @@ class ForwardLineage:
             the affected rows; `DL` says which suspected rows they were made from.
 
         Raises:
-            LineageError: as for `sql`; or the condition is wrong; or the query does not read the table, or is a command.
+            LineageError: as for `sql`; the condition is wrong; the query does not read the table, or is a command.
 
         """
         known = self.registered(table)
