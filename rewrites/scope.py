@@ -64,6 +64,14 @@ def blocks_out(node: exp.Expr) -> int:
     return int(node.meta.get(_OUT, 0)) if isinstance(node, exp.Column) else 0
 
 
+def moved_out(expression: exp.Expr) -> exp.Expr:
+    """Return a copy to stand in the block around its own: what was one block out there is at home here."""
+    copy = expression.copy()
+    for node in copy.find_all(exp.Column):
+        node.meta[_OUT] = max(blocks_out(node) - 1, 0)
+    return copy
+
+
 class Scope:
     """The relations of one block, and the block around it."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.block import Block
-from rewrites.scope import Relation, blocks_out
+from rewrites.scope import Relation, blocks_out, moved_out
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, hidden_column, name, named
 
 _ROWS = "rows"
@@ -126,15 +126,13 @@ def _is_union(projection: exp.Expr) -> bool:
 
 def _of_variable(condition: exp.Expr, variable: str, fields: dict[str, exp.Expr]) -> exp.Expr:
     """Return a condition over an element of the list; note in `fields` which columns the elements need."""
-    holder = exp.Paren(this=condition.unnest().copy())
-    for node in list(holder.find_all(exp.Column)):
-        if blocks_out(node):
-            continue
+    condition = condition.unnest().copy()
+    for node in [node for node in condition.find_all(exp.Column) if not blocks_out(node)]:
         known = next((field for field, value in fields.items() if value == node), None)
         field = known or f"c{len(fields) + 1}"
         fields[field] = node.copy()
         node.replace(column(variable, field))
-    return holder
+    return exp.Paren(this=moved_out(condition))
 
 
 def _key(place: int) -> str:
@@ -157,7 +155,7 @@ def _candidates(one_row: exp.Select, conditions: _Conditions, fields: dict[str, 
 def _join(candidates: exp.Select, alias: str, conditions: _Conditions, block: Block) -> None:
     """At most one row joins each row of the block: its keys are those of a grouping."""
     same = [
-        exp.EQ(this=column(alias, hidden_column(_key(place))), expression=outer.copy())
+        exp.EQ(this=column(alias, hidden_column(_key(place))), expression=moved_out(outer))
         for place, (_, outer) in enumerate(conditions.equalities)
     ]
     derived = exp.Subquery(this=candidates, alias=exp.TableAlias(this=name(alias)))
