@@ -2,8 +2,8 @@
 
 Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its
 value joins the lineage of a result row, not of every input row.
-Correlated: (SELECT dlunion(…) … the subquery …) as a scalar subquery, one for each table: one value for every row of
-the block.
+Correlated: (SELECT array(dlunion(…), …) … the subquery …) as a scalar subquery, the same for all its tables: one value
+for every row of the block. Conditions beyond equalities: see `decorrelation`.
 """
 
 from __future__ import annotations

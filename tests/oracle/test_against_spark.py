@@ -22,7 +22,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import Case, many_cases, shrunk
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import create_view, to_sql
-from tests.oracle.spark_answers import fast_for_tiny_data, run_all
+from tests.oracle.spark_answers import run_all
 
 # Seconds are few on an idle machine, but a busy one must not fail for being busy.
 pytestmark = pytest.mark.timeout(1800)
@@ -33,13 +33,6 @@ SHRINK_SECONDS = 60
 # Shares of all cases. A refusal is honest but proves nothing: too many of them, and the comparison has become empty.
 MOST_REFUSED = 0.05
 MOST_NOT_COMPARABLE = 0.15
-
-
-@pytest.fixture(scope="module")
-def tiny(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with fast_for_tiny_data(spark) as session:
-        ForwardLineage(session, home=tmp_path_factory.mktemp("home"))  # brings dlunion and the rest
-        yield session
 
 
 def compare(spark: SparkSession, count: int, seed: int, modes: Sequence[Mode], *, granules: bool = False) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage import ForwardLineage, rewrite_sql
+from forward_lineage import rewrite_sql
 from tests.oracle.algebra import (
     Agg,
     Between,
@@ -39,7 +39,6 @@ from tests.oracle.algebra import (
 from tests.oracle.comparison import catalog, judge, report
 from tests.oracle.generation import many_cases
 from tests.oracle.printing import to_sql
-from tests.oracle.spark_answers import fast_for_tiny_data
 from tests.oracle.strategies import COMPARISONS, SCHEMAS
 
 INNER, OUTER = Col("c", "t"), Col("b", "r")
@@ -80,13 +79,6 @@ def uses(where: Expr) -> Iterator[Select]:
     yield Select((Item(Col("s", "r")), Item(Agg("count"), "n")), r, (), Exists(two), GroupBy((Col("s", "r"),)))
     inner = Derived(Query(Select((Star(),), r, (), Exists(two))), "q")
     yield Select((Item(Agg("sum", (Col("a", "q"),)), "total"),), inner)
-
-
-@pytest.fixture(scope="module")
-def tiny(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with fast_for_tiny_data(spark) as session:
-        ForwardLineage(session, home=tmp_path_factory.mktemp("home"))
-        yield session
 
 
 @pytest.mark.timeout(1800)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage import ForwardLineage
 from tests.oracle.algebra import (
     Agg,
     BaseTable,
@@ -28,7 +25,6 @@ from tests.oracle.algebra import (
 )
 from tests.oracle.comparison import Mode, judge, report
 from tests.oracle.printing import to_sql
-from tests.oracle.spark_answers import fast_for_tiny_data
 from tests.oracle.strategies import SCHEMAS
 
 DATABASE: Database = {
@@ -70,13 +66,6 @@ QUERIES = {
         Select((Item(Col("k")), Item(Col("tid"))), Join("RIGHT", NO_ROWS, Table("t"), natural=True))
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def tiny(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with fast_for_tiny_data(spark) as session:
-        ForwardLineage(session, home=tmp_path_factory.mktemp("home"))
-        yield session
 
 
 @pytest.mark.parametrize("name", QUERIES)

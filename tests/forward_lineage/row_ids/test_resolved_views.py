@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from pathlib import Path
 
@@ -139,7 +138,6 @@ def test_unregistered(lineage: ForwardLineage, folder: Path) -> None:
 @pytest.mark.parametrize("name", ["`od d`", "`order`", "`Ünï`", "`back``tick`"])
 def test_odd_names(lineage: ForwardLineage, spark: SparkSession, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "a `b`"
-    shutil.rmtree(folder, ignore_errors=True)
     spark.range(3).toDF("select").write.parquet(str(folder))
     lineage.register(name, path=folder)
     frame = lineage.sql(f"SELECT sum(`select`) AS s FROM {name}").selectExpr("s", "dl_ids(DL.*) AS ids")
