@@ -44,6 +44,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
             )
         return
     _check_name(spark, manifest)
+    if manifest.view is not None and _left_alone(manifest):
+        return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
     frame = open_table(spark, name) if manifest.view is None else open_relation(spark, manifest.relation)
     if manifest.columns != columns_of(frame):
@@ -60,6 +62,12 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
             )
     elif manifest.files:
         check_files(manifest, input_files(frame))
+
+
+def _left_alone(manifest: Manifest) -> bool:
+    """Tell by a listing that registered files are what they were; opening them again costs Spark a job."""
+    place = Path(manifest.source["path"])
+    return bool(manifest.files) and place.exists() and _first_change(manifest.files, list_files(place)) is None
 
 
 def _source_now(manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:

@@ -102,7 +102,8 @@ class _Opened:
             key=key,
             source={**self.source, "fingerprint": fingerprint(self.frame)},
             identity=self.identity,
-            files=() if trusted else input_files(self.frame),
+            # A name that is ours leads to these files until `refresh`; who trusts a table of Spark's may let it grow.
+            files=() if trusted and self.view is None else input_files(self.frame),
             trusted=trusted,
         )
 

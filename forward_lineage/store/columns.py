@@ -1,7 +1,9 @@
 """Columns of small non-negative integers as few bytes: what a segment is made of.
 
-A column is written the shorter of two ways: as byte planes (all lowest bytes, then all second bytes, …), each
-compressed by itself because the low bytes of lineage are noise and the high ones nearly constant; or as varints.
+A column is written the shortest of three ways: as byte planes (all lowest bytes, then all second bytes, …), each
+compressed by itself because the low bytes of lineage are noise and the high ones nearly constant; as varints; or as
+compressed varints. Nothing is written that the reader can know: not how many numbers there are, no length of what is
+not compressed. Half of all results are small, and there such numbers would be a third of the file.
 """
 
 from __future__ import annotations
@@ -12,11 +14,10 @@ import pyarrow as pa
 
 from udafs import varint
 
-_PLANES, _VARINTS = 0, 1
-_RAW, _ZSTD = 0, 1
+_PLANES, _VARINTS, _PACKED_VARINTS = 0, 1, 2
 #: A column of zeros takes no bytes, so nothing but this bounds what damaged bytes can ask for.
-_MOST_NUMBERS = 1 << 27
-_ZSTD_CODEC = pa.Codec("zstd", compression_level=9)
+MOST_NUMBERS = 1 << 27
+_ZSTD = pa.Codec("zstd", compression_level=9)
 
 
 class Writer:
@@ -27,20 +28,27 @@ class Writer:
 
     def number(self, value: int) -> None:
         """One integer below 2^63."""
-        self.parts.append(varint.encode(np.array([value], np.uint64)))
+        self.parts.append(_numbers(value))
 
     def column(self, values: npt.NDArray[np.int64] | npt.NDArray[np.uint64]) -> None:
-        """A column of at most 2^27 integers below 2^63."""
+        """A column of at most 2^27 integers below 2^63; how many they are, the reader has to know."""
         column = values.astype(np.uint64)
-        if column.size > _MOST_NUMBERS:
-            raise ValueError(f"a column of {column.size} numbers, a segment has at most {_MOST_NUMBERS}")
-        self.number(column.size)
-        planes = b"".join(map(_block, _byte_planes(column)))
-        numbers = _block(varint.encode(column)) if column.size else b""
-        ways = ((_PLANES, planes), (_VARINTS, numbers))
-        way, data = min(ways, key=lambda each: len(each[1]))
-        width = _width(column) if way == _PLANES else 0
-        self.parts += [bytes([way << 4 | width]), data]
+        if column.size > MOST_NUMBERS:
+            raise ValueError(f"a column of {column.size} numbers, a segment has at most {MOST_NUMBERS}")
+        if not column.size:
+            return
+        width = (int(column.max()).bit_length() + 7) // 8
+        planes = [(column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(width)]
+        varints = varint.encode(column)
+        packed = _ZSTD.compress(varints, asbytes=True)
+        self.parts.append(
+            min(
+                bytes([_PLANES << 4 | width]) + b"".join(map(_plane, planes)),
+                bytes([_VARINTS << 4]) + varints,
+                bytes([_PACKED_VARINTS << 4]) + _numbers(len(varints), len(packed)) + packed,
+                key=len,
+            )
+        )
 
     def bytes(self) -> bytes:
         """Everything written so far."""
@@ -60,28 +68,20 @@ class Reader:
         self.at += length
         return value
 
-    def column(self) -> npt.NDArray[np.int64]:
-        """See `Writer`."""
-        size = self.number()
-        if size > _MOST_NUMBERS:
-            raise ValueError(f"a column says it has {size} numbers, a segment has at most {_MOST_NUMBERS}")
+    def column(self, size: int) -> npt.NDArray[np.int64]:
+        """See `Writer`; `size` numbers, at most 2^27 of them."""
+        if size > MOST_NUMBERS:
+            raise ValueError(f"a column of {size} numbers, a segment has at most {MOST_NUMBERS}")
+        if not size:
+            return np.empty(0, np.int64)
         way, width = divmod(int(self._take(1)[0]), 16)
-        if way == _VARINTS:
-            values = varint.decode(self._block(9 * size)) if size else np.empty(0, np.uint64)
-        elif way == _PLANES and width <= 8:
-            if not width:
-                return np.zeros(size, np.int64)
-            blocks = [self._block(size, exactly=True) for _ in range(width)]
-            # The planes are little-endian: joined byte by byte they are the numbers themselves.
-            planes = np.zeros((size, 8), np.uint8)
-            for plane, block in enumerate(blocks):
-                planes[:, plane] = block
-            values = planes.reshape(-1).view("<u8")
-        else:
-            raise ValueError(f"a column of an unknown kind ({way}, {width})")
-        if values.size != size:
-            raise ValueError(f"a column of {values.size} numbers says it has {size}")
-        return values.astype(np.int64)
+        if way == _PLANES and width <= 8:
+            return self._planes(size, width).astype(np.int64)
+        if way == _VARINTS and not width:
+            return self._varints(size).astype(np.int64)
+        if way == _PACKED_VARINTS and not width:
+            return self._packed_varints(size).astype(np.int64)
+        raise ValueError(f"a column of an unknown kind ({way}, {width})")
 
     def end(self) -> None:
         """There must be nothing left."""
@@ -94,30 +94,44 @@ class Reader:
         self.at += count
         return self.data[self.at - count : self.at]
 
-    def _block(self, most: int, exactly: bool = False) -> npt.NDArray[np.uint8]:
-        codec, size, packed = self.number(), self.number(), self.number()
-        if (
-            codec not in (_RAW, _ZSTD)
-            or size > most
-            or (exactly and size != most)
-            or (codec == _RAW and size != packed)
-        ):
-            raise ValueError(f"a block of kind {codec} with {size} bytes in {packed}")
-        data = self._take(packed)
-        if codec == _RAW:
-            return data
-        return np.frombuffer(_ZSTD_CODEC.decompress(data, size), np.uint8)
+    def _planes(self, size: int, width: int) -> npt.NDArray[np.uint64]:
+        # The planes are little-endian: joined byte by byte they are the numbers themselves.
+        planes = np.zeros((size, 8), np.uint8)
+        for plane in range(width):
+            packed = self.number()
+            data = self._take(packed)
+            planes[:, plane] = data if packed == size else _unpacked(data, size)
+        return planes.reshape(-1).view("<u8")
+
+    def _varints(self, size: int) -> npt.NDArray[np.uint64]:
+        ends = np.flatnonzero(self.data[self.at : self.at + varint.MAX_BYTES * size] < 128)
+        if ends.size < size:
+            raise ValueError(f"{size} numbers announced, {ends.size} follow")
+        return varint.decode(self._take(int(ends[size - 1]) + 1))
+
+    def _packed_varints(self, size: int) -> npt.NDArray[np.uint64]:
+        length, packed = self.number(), self.number()
+        if length > varint.MAX_BYTES * size:
+            raise ValueError(f"{size} numbers in {length} bytes")
+        values = varint.decode(_unpacked(self._take(packed), length))
+        if values.size != size:
+            raise ValueError(f"a column of {values.size} numbers, not of {size}")
+        return values
 
 
-def _width(column: npt.NDArray[np.uint64]) -> int:
-    return (int(column.max(initial=0)).bit_length() + 7) // 8
+def _numbers(*values: int) -> bytes:
+    return varint.encode(np.array(values, np.uint64))
 
 
-def _byte_planes(column: npt.NDArray[np.uint64]) -> list[bytes]:
-    return [(column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(_width(column))]
+def _plane(data: bytes) -> bytes:
+    """Its length and the data: compressed if that is shorter, so the length says whether it is."""
+    packed = _ZSTD.compress(data, asbytes=True)
+    best = packed if len(packed) < len(data) else data
+    return _numbers(len(best)) + best
 
 
-def _block(data: bytes) -> bytes:
-    packed = _ZSTD_CODEC.compress(data, asbytes=True)
-    codec, best = (_ZSTD, packed) if len(packed) < len(data) else (_RAW, data)
-    return varint.encode(np.array([codec, len(data), len(best)], np.uint64)) + best
+def _unpacked(packed: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
+    data = np.frombuffer(_ZSTD.decompress(packed, size), np.uint8)
+    if data.size != size:
+        raise ValueError(f"{data.size} bytes unpacked, not {size}")
+    return data

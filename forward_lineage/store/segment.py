@@ -1,6 +1,6 @@
 """A segment: the lineage relation of a range of a result's rows, one immutable file.
 
-    magic "FLSEG", version 1, form, crc32 of what follows (4 bytes, little-endian), then
+    magic "FLSEG", version 2, form, crc32 of what follows (4 bytes, little-endian), then
     varints first row and number of rows, then the columns of the form
 
 Forms are append-only: `runs` are shared runs of ids, `bdd` is a roBDD's node table, which is written where it is far
@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from forward_lineage.store.bdd_relation import BddRelation
-from forward_lineage.store.columns import Reader, Writer
+from forward_lineage.store.columns import MOST_NUMBERS, Reader, Writer
 from forward_lineage.store.relation import Numbers, Relation
 from forward_lineage.store.runs_relation import RunsRelation
 from udafs import robdd_build, robdd_bytes
@@ -28,7 +28,7 @@ from udafs.lineage_set import LineageSet
 Form = Literal["auto", "bdd", "runs"]
 
 MAGIC = b"FLSEG"
-VERSION = 1
+VERSION = 2
 BDD, RUNS = 1, 2
 _HEADER = len(MAGIC) + 2 + 4
 
@@ -186,15 +186,16 @@ def _bdd_columns(relation: BddRelation) -> bytes:
     writer = Writer()
     for number in (relation.row_bits, relation.id_bits, relation.table.root if not relation.table.nodes else 0):
         writer.number(number)
-    for column in robdd_bytes.columns(relation.table):
+    for column in robdd_bytes.columns(relation.table):  # the nodes of each level, then two numbers a node
         writer.column(column)
     return writer.bytes()
 
 
 def _read_bdd(reader: Reader) -> BddRelation:
     row_bits, id_bits, root = reader.number(), reader.number(), reader.number()
-    count, lo, hi = (reader.column().astype(np.uint64) for _ in range(3))
-    return BddRelation(robdd_bytes.from_columns(count, lo, hi, root), row_bits, id_bits)
+    count = reader.column(row_bits + id_bits)
+    lo, hi = (reader.column(_total(count)).astype(np.uint64) for _ in range(2))
+    return BddRelation(robdd_bytes.from_columns(count.astype(np.uint64), lo, hi, root), row_bits, id_bits)
 
 
 def _smaller_bdd(relation: RunsRelation, size: int) -> bytes | None:
@@ -226,6 +227,7 @@ def _runs_columns(relation: RunsRelation) -> bytes:
     gap = (relation.first[1:] - relation.last[:-1])[~opens[1:]]
     known = np.maximum.accumulate(np.append(-1, relation.set_of_row))[:-1] + 1
     writer = Writer()
+    writer.number(relation.row.size)
     writer.column(np.diff(relation.row, prepend=-1) - 1)
     writer.column(known - relation.set_of_row)  # 0 where the row's set is a new one
     writer.column(count - 1)
@@ -242,16 +244,17 @@ def _zigzag(step: Numbers) -> Numbers:
 
 
 def _read_runs(reader: Reader) -> RunsRelation:
-    row_gap, back, count, step, gap, length = (reader.column() for _ in range(6))
+    rows = reader.number()
+    row_gap, back = reader.column(rows), reader.column(rows)
+    more = reader.column(int((back == 0).sum()))  # than one run, each set
+    runs, count = _total(more) + more.size, more + 1
+    step, gap, length = reader.column(count.size), reader.column(runs - count.size), reader.column(runs)
     row = np.cumsum(row_gap + 1) - 1
     set_of_row = np.cumsum(back == 0) - back
     set_of_row[back == 0] -= 1
-    set_starts = np.append(0, np.cumsum(count + 1))
-    runs = int(set_starts[-1])
-    if row.size != back.size or runs != length.size or runs - count.size != gap.size or step.size != count.size:
-        raise ValueError("the columns do not fit together")
-    if row.size and (int((back == 0).sum()) != count.size or set_of_row.min() < 0):
-        raise ValueError("rows without a set, or sets without a row")
+    if rows and set_of_row.min() < 0:
+        raise ValueError("a row without a set")
+    set_starts = np.append(0, np.cumsum(count))
     opens = np.zeros(runs, bool)
     opens[set_starts[:-1]] = True
     # Within a set a run begins its gap behind the end of the one before; each set begins at its own id.
@@ -260,5 +263,12 @@ def _read_runs(reader: Reader) -> RunsRelation:
     begin[1:] += np.where(opens[1:], 0, length[:-1])
     opening = np.cumsum(step >> 1 ^ -(step & 1)) & _MAX
     total = np.cumsum(begin)
-    first = total - np.repeat(total[set_starts[:-1]] - opening, count + 1)
+    first = total - np.repeat(total[set_starts[:-1]] - opening, count)
     return RunsRelation(row, set_of_row, set_starts, first, first + length)
+
+
+def _total(count: Numbers) -> int:
+    """The sum of a column, which is the size of another: one that damaged bytes cannot make overflow."""
+    if int(count.max(initial=0)) > MOST_NUMBERS:
+        raise ValueError(f"{count.max()} numbers announced, a segment has at most {MOST_NUMBERS}")
+    return int(count.sum())

@@ -2,8 +2,9 @@ package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateNamedStruct, Expression, ExprId, GetStructField, KnownNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.FileSourceStrategy
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 
 /**
  * Plans a scan whose rows get ids by position, without the struct `_metadata`.
@@ -15,12 +16,13 @@ import org.apache.spark.sql.execution.datasources.FileSourceStrategy
  *     Filter                                         ->       Filter
  *       Project(named_struct(file_path, ...))                   Project(file_path, ...)
  *
- * Read as columns, they cost nothing until they are looked at, and `RowPosition` looks at most of them once a file only.
+ * Read as columns, they cost nothing until they are looked at, and `RowPosition` looks at most of them once a file only. The
+ * position itself is counted by `PositionedParquet`.
  */
 object RowPositionScan extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case Project(list, _) if list.exists(_.exists(_.isInstanceOf[RowPosition])) =>
-      FileSourceStrategy(plan).map(withoutStruct)
+      FileSourceStrategy(plan).map(withoutStruct).map(withQuickIndex)
     case _ => Nil // Spark's own strategies
   }
 
@@ -46,6 +48,15 @@ object RowPositionScan extends SparkStrategy {
         ProjectExec(direct, filtered(ProjectExec(others ++ fields, scan.child)))
       }
     }
+
+  /** Node by node: for `transform` and `withNewChildren` the other format is equal, so nothing has changed. */
+  private def withQuickIndex(plan: SparkPlan): SparkPlan = plan match {
+    case scan: FileSourceScanExec if scan.relation.fileFormat.getClass == classOf[ParquetFileFormat] =>
+      scan.copy(relation = scan.relation.copy(fileFormat = new PositionedParquet)(scan.relation.sparkSession))
+    case project: ProjectExec => project.copy(child = withQuickIndex(project.child))
+    case filter: FilterExec => filter.copy(child = withQuickIndex(filter.child))
+    case other => other
+  }
 
   /** The id of the column `_metadata`, and the columns that it is made of. */
   private def struct(scan: ProjectExec): Option[(ExprId, Seq[Attribute])] = scan.projectList.collectFirst {

@@ -20,9 +20,12 @@ def lineage_of(lineage: ForwardLineage, sql: str, semantics: str = "data") -> di
 
 
 @pytest.mark.parametrize("semantics", ["data", "control"])
-def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, semantics: str) -> None:
+@pytest.mark.parametrize("key", [None, "v"])
+def test_no_job_before_the_query_runs(
+    lineage: ForwardLineage, folder: Path, semantics: str, key: str | None
+) -> None:
     """Spark reads footers in a job wherever parquet.`path` stands in a query."""
-    lineage.register("t", path=folder)
+    lineage.register("t", path=folder, key=key)
     lineage.sql(QUERY, semantics)
     context, group = lineage.spark.sparkContext, uuid.uuid4().hex
     context.setJobGroup(group, "analysis")
@@ -113,6 +116,17 @@ def test_files_that_come_and_go(lineage: ForwardLineage, folder: Path) -> None:
     (folder / "d.parquet").unlink()
     lineage.refresh("t")
     assert lineage.spark.sql("SELECT count(*) FROM t").collect()[0][0] == 6
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_new_file_beside_those_of_a_key(lineage: ForwardLineage, folder: Path, trusted: bool) -> None:
+    """The name reads the registered files, so a new one must not be left out in silence."""
+    lineage.register("t", path=folder, key="v", trusted=trusted)
+    write(folder / "d.parquet", [40])
+    with pytest.raises(LineageError, match=r"d\.parquet is new since version 1 was registered.*refresh"):
+        lineage.sql(QUERY)
+    lineage.refresh("t")
+    assert lineage_of(lineage, "SELECT v FROM t WHERE v > 20") == {21: [21], 30: [30], 40: [40]}
 
 
 def test_two_homes_and_one_session(lineage: ForwardLineage, folder: Path, tmp_path: Path) -> None:

@@ -37,21 +37,26 @@ def test_columns(columns: list[list[int]]) -> None:
     reader = Reader(writer.bytes())
     for column in columns:
         assert reader.number() == len(column)
-        assert reader.column().tolist() == column
+        assert reader.column(len(column)).tolist() == column
     reader.end()
 
 
-@given(st.binary(max_size=60))
-def test_columns_of_any_bytes(data: bytes) -> None:
+@given(st.binary(max_size=60), st.integers(0, 1000))
+def test_columns_of_any_bytes(data: bytes, size: int) -> None:
     with contextlib.suppress(ValueError, OSError, LineageError):
-        Reader(data).column()
+        assert Reader(data).column(size).size == size
+
+
+def test_a_small_column_has_one_byte_more_than_numbers() -> None:
+    for column, size in (([], 0), ([0] * 50, 1), ([1, 2, 3], 4), ([300, 1], 4)):
+        writer = Writer()
+        writer.column(np.array(column, np.int64))
+        assert len(writer.bytes()) == size
 
 
 def test_an_announced_length_is_not_believed() -> None:
-    writer = Writer()
-    writer.number(1 << 40)
     with pytest.raises(ValueError, match="1099511627776 numbers"):
-        Reader(writer.bytes() + b"\0").column()  # planes of width 0: zeros, which take no bytes
+        Reader(b"\0").column(1 << 40)  # planes of width 0: zeros, which take no bytes
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -140,8 +145,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda data: b"PAR1" + data, "is not a segment of the lineage store"),
         (lambda data: data[:-1], "is damaged or cut short: its checksum is wrong"),
         (lambda data: data + b"\0", "is damaged or cut short: its checksum is wrong"),
-        (lambda data: data[:5] + b"\x02" + data[6:], "has version 2, form 2, which this version does not know"),
-        (lambda data: data[:6] + b"\x07" + data[7:], "has version 1, form 7"),
+        (lambda data: data[:5] + b"\x01" + data[6:], "has version 1, form 2, which this version does not know"),
+        (lambda data: data[:6] + b"\x07" + data[7:], "has version 2, form 7"),
         (lambda data: data[:40] + bytes([data[40] ^ 4]) + data[41:], "is damaged or cut short: its checksum is wrong"),
     ],
 )
