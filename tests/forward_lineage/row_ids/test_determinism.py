@@ -22,8 +22,8 @@ FILES, ROWS = 5, 4000
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of five files, one file with all their rows, and a partitioned folder; many row groups each.
 
-    And one file of a few row groups with many pages, which Spark skips one by one: the rows that it reads of a row group
-    are then not consecutive.
+    And one file of a few row groups with many pages, which Spark skips one by one: the rows that it reads of a row
+    group are then not consecutive.
     """
     home = tmp_path_factory.mktemp("tables")
     random = np.random.default_rng(7)
@@ -126,7 +126,7 @@ def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage) -> Non
 
 
 def test_positions_are_counted(registered: ForwardLineage) -> None:
-    """Spark takes them one by one from an iterator, at a seventh of a narrow scan: that must not come back unnoticed."""
+    """Spark takes them one by one from an iterator, a seventh of a narrow scan: not to come back unnoticed."""
     base = registered.registrations.base_table(registered.tables()["one"])
     frame = registered.spark.sql(f"SELECT v, {base.row_id} AS id FROM {base.relation} WHERE w = 13")
     scan = frame._jdf.queryExecution().sparkPlan().collectLeaves().head()

@@ -21,9 +21,7 @@ def lineage_of(lineage: ForwardLineage, sql: str, semantics: str = "data") -> di
 
 @pytest.mark.parametrize("semantics", ["data", "control"])
 @pytest.mark.parametrize("key", [None, "v"])
-def test_no_job_before_the_query_runs(
-    lineage: ForwardLineage, folder: Path, semantics: str, key: str | None
-) -> None:
+def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, semantics: str, key: str | None) -> None:
     """Spark reads footers in a job wherever parquet.`path` stands in a query."""
     lineage.register("t", path=folder, key=key)
     lineage.sql(QUERY, semantics)
