@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression, SessionWindow}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete, DeclarativeAggregate, Final, Partial}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, SessionWindow}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Complete, DeclarativeAggregate, Final, Partial, PartialMerge}
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
@@ -21,7 +21,10 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
  *       Project(keys, ..., handle -> partial value)
  *         HashAggregate(keys, ..., handles)                      partial
  *
- * Where it does not apply (DISTINCT aggregates, session windows, streams, other object aggregates beside it) Spark's own
+ * Beside aggregates of one DISTINCT the rows are grouped by its arguments first, as Spark does it, and the partial step comes
+ * three times: by keys and arguments, again behind an exchange, then by keys.
+ *
+ * Where it does not apply (session windows, streams, other object aggregates beside it, `dlunion(DISTINCT …)`) Spark's own
  * strategy plans `DlUnion` as it stands, with equal results. So it does beside many sums of wide decimals, as in TPC-H Q1: in
  * the fixed-width buffer of a hash aggregation each is read and written as a BigInteger for every row, in an object buffer it
  * is not, and then the object aggregation is the faster one (Q1: 0.65 of the CPU time without lineage, against 0.99).
@@ -29,7 +32,10 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
 object LineageAggregation extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PhysicalAggregation(keys, aggregates, results, child) if enabled && !plan.isStreaming && applies(keys, aggregates) =>
-      aggregate(keys.map(normalized), aggregates, results, child) :: Nil
+      val (distinct, others) = aggregates.partition(_.isDistinct)
+      val (unions, plain) = others.partition(_.aggregateFunction.isInstanceOf[DlUnion])
+      val start = Step(keys.map(normalized), unions, plain, planLater(child))
+      (if (distinct.isEmpty) start.partial else beside(distinct, start)).complete(results) :: Nil
     case _ => Nil
   }
 
@@ -39,11 +45,12 @@ object LineageAggregation extends SparkStrategy {
   private def enabled: Boolean = SQLConf.get.getConfString(Key, "true").toBoolean
 
   private def applies(keys: Seq[NamedExpression], aggregates: Seq[AggregateExpression]): Boolean =
-    !aggregates.exists(_.isDistinct) && !keys.exists(_.metadata.contains(SessionWindow.marker)) && {
-      val (unions, others) = aggregates.map(_.aggregateFunction).partition(_.isInstanceOf[DlUnion])
-      unions.nonEmpty && others.forall(_.isInstanceOf[DeclarativeAggregate]) && {
-        val buffers = others.flatMap(_.aggBufferAttributes)
-        Aggregate.supportsHashAggregate(buffers, keys) && buffers.count(isWideDecimal) < ManyWideDecimals
+    !keys.exists(_.metadata.contains(SessionWindow.marker)) && {
+      val (unions, others) = aggregates.partition(_.aggregateFunction.isInstanceOf[DlUnion])
+      unions.nonEmpty && !unions.exists(_.isDistinct) && others.forall(_.aggregateFunction.isInstanceOf[DeclarativeAggregate]) && {
+        val buffers = others.flatMap(_.aggregateFunction.aggBufferAttributes)
+        val arguments = others.filter(_.isDistinct).flatMap(distinctArguments)
+        Aggregate.supportsHashAggregate(buffers, keys ++ arguments) && buffers.count(isWideDecimal) < ManyWideDecimals
       }
     }
 
@@ -60,56 +67,98 @@ object LineageAggregation extends SparkStrategy {
     case other => Alias(other, key.name)(exprId = key.exprId)
   }
 
-  private def aggregate(
-      keys: Seq[NamedExpression],
-      aggregates: Seq[AggregateExpression],
-      results: Seq[NamedExpression],
-      child: LogicalPlan): SparkPlan = {
-    val partials = aggregates.map(e => e.copy(aggregateFunction = pooled(e), mode = Partial))
-    val keyAttributes = keys.map(_.toAttribute)
-    val below = HashAggregateExec(
-      requiredChildDistributionExpressions = None,
-      isStreaming = false,
-      numShufflePartitions = None,
-      groupingExpressions = keys,
-      aggregateExpressions = partials,
-      aggregateAttributes = partials.flatMap(_.aggregateFunction.aggBufferAttributes),
-      initialInputBufferOffset = 0,
-      resultExpressions = keyAttributes ++ partials.flatMap(_.aggregateFunction.inputAggBufferAttributes),
-      child = planLater(child))
-    val values = partials.map(valueOf)
-    // The final aggregation takes the buffers of the others from the end of its input.
-    val (ours, others) = values.flatten.partition(_.isInstanceOf[Alias])
-    val travelling = ProjectExec(keyAttributes ++ ours ++ others, below)
-    val finals = aggregates.zip(partials).zip(values).map { case ((original, partial), value) =>
-      partial.aggregateFunction match {
-        case union: PooledUnion =>
-          val again = union.copy(child = value.head.toAttribute, key = NamedExpression.newExprId.id)
-          original.copy(aggregateFunction = again, mode = Complete, filter = None)
-        case _ => original.copy(mode = Final, filter = None)
-      }
+  private def distinctArguments(e: AggregateExpression): Seq[Expression] = e.aggregateFunction.children.filterNot(_.foldable)
+
+  /** Plans the aggregates of one DISTINCT beside the others; of several Spark makes plain aggregates before it plans. */
+  private def beside(distinct: Seq[AggregateExpression], start: Step): Step = {
+    val arguments = distinctArguments(distinct.head)
+    val named = arguments.map(e => normalized(e match {
+      case name: NamedExpression => name
+      case other => Alias(other, other.toString)()
+    }))
+    val attributeOf = arguments.map(_.canonicalized).zip(named.map(_.toAttribute)).toMap
+    val once = distinct.map { e =>
+      val function = e.aggregateFunction.mapChildren(child => attributeOf.getOrElse(child.canonicalized, child))
+      e.copy(aggregateFunction = function.asInstanceOf[AggregateFunction])
     }
-    HashAggregateExec(
-      requiredChildDistributionExpressions = Some(keyAttributes),
-      isStreaming = false,
-      numShufflePartitions = None,
-      groupingExpressions = keyAttributes,
-      aggregateExpressions = finals,
-      aggregateAttributes = finals.map(_.resultAttribute),
-      initialInputBufferOffset = keys.length + ours.length,
-      resultExpressions = results,
-      child = travelling)
+    val keys = start.keys.map(_.toAttribute)
+    val apart = start.copy(keys = start.keys ++ named).partial.exchanged.partial
+    apart.copy(keys = keys, fresh = once).partial
   }
 
-  private def pooled(e: AggregateExpression) = e.aggregateFunction match {
-    case union: DlUnion => PooledUnion(union.child, NamedExpression.newExprId.id, union.setting)
-    case other => other
-  }
+  /**
+   * A state of the aggregation on its way.
+   *
+   * @param keys what the next step groups by
+   * @param unions ours, over row ids or over the partial values of the step before
+   * @param others aggregates with buffers of fixed width, partial results of which are columns of `child`; at first its rows
+   * @param child rows: keys, then partial values, then buffers
+   * @param clustered what the next step needs rows to be clustered by; None: nothing
+   * @param merging whether the others merge buffers of the step before
+   * @param fresh aggregates that begin with the next step
+   */
+  private case class Step(
+      keys: Seq[NamedExpression],
+      unions: Seq[AggregateExpression],
+      others: Seq[AggregateExpression],
+      child: SparkPlan,
+      clustered: Option[Seq[Attribute]] = None,
+      merging: Boolean = false,
+      fresh: Seq[AggregateExpression] = Nil) {
 
-  /** What of an aggregate goes through the exchange. */
-  private def valueOf(e: AggregateExpression): Seq[NamedExpression] = e.aggregateFunction match {
-    case union: PooledUnion =>
-      Alias(PoolValue(union.inputAggBufferAttributes.head, union.key, None), "dl")() :: Nil
-    case other => other.inputAggBufferAttributes
+    private def attributes: Seq[Attribute] = keys.map(_.toAttribute)
+
+    def exchanged: Step = copy(clustered = Some(attributes))
+
+    /** Behind a step whose results are partial: a handle is no use to another task, the bytes of its group are. */
+    def partial: Step = {
+      val pooled = unions.map { e =>
+        val union = e.aggregateFunction.asInstanceOf[DlUnion]
+        e.copy(aggregateFunction = PooledUnion(union.child, NamedExpression.newExprId.id, union.setting), mode = Partial)
+      }
+      val running = others.map(_.copy(mode = if (merging) PartialMerge else Partial)) ++ fresh.map(_.copy(mode = Partial))
+      val functions = (pooled ++ running).map(_.aggregateFunction)
+      val handles =
+        hashed(pooled ++ running, functions.flatMap(_.aggBufferAttributes), attributes ++ functions.flatMap(_.inputAggBufferAttributes))
+      val values = pooled.map(e => e.aggregateFunction match {
+        case union: PooledUnion => Alias(PoolValue(union.inputAggBufferAttributes.head, union.key, None), "dl")()
+      })
+      val buffers = running.flatMap(_.aggregateFunction.inputAggBufferAttributes)
+      Step(
+        keys = attributes,
+        unions = unions.zip(values).map { case (e, value) =>
+          val union = e.aggregateFunction.asInstanceOf[DlUnion]
+          e.copy(aggregateFunction = union.copy(child = value.toAttribute), filter = None)
+        },
+        others = running.map(_.copy(filter = None)),
+        child = ProjectExec(attributes ++ values ++ buffers, handles),
+        merging = true)
+    }
+
+    /** The last step. */
+    def complete(results: Seq[NamedExpression]): SparkPlan = {
+      val ours = unions.map { e =>
+        val union = e.aggregateFunction.asInstanceOf[DlUnion]
+        e.copy(aggregateFunction = PooledUnion(union.child, NamedExpression.newExprId.id, union.setting), mode = Complete)
+      }
+      val all = ours ++ others.map(_.copy(mode = Final))
+      exchanged.hashed(all, all.map(_.resultAttribute), results)
+    }
+
+    private def hashed(
+        aggregates: Seq[AggregateExpression],
+        outcome: Seq[Attribute],
+        results: Seq[NamedExpression]): SparkPlan =
+      HashAggregateExec(
+        requiredChildDistributionExpressions = clustered,
+        isStreaming = false,
+        numShufflePartitions = None,
+        groupingExpressions = keys,
+        aggregateExpressions = aggregates,
+        aggregateAttributes = outcome,
+        // Buffers that are merged stand at the end of the rows.
+        initialInputBufferOffset = if (merging) child.output.length - others.flatMap(_.aggregateFunction.aggBufferAttributes).length else 0,
+        resultExpressions = results,
+        child = child)
   }
 }
