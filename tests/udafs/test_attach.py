@@ -27,9 +27,13 @@ def test_attached_twice_to_a_running_session(spark: SparkSession) -> None:
     attach(spark)
     assert spark.sql("SELECT dl_ids(dlunion(id)) FROM range(3)").first() == ([0, 1, 2],)
     assert spark.range(4).selectExpr("dl_size(dlunion(id))").first() == (4,)
-    strategies = spark._jsparkSession.experimental().extraStrategies()
-    names = [strategies.apply(i).getClass().getName() for i in range(strategies.size())]
-    assert len([name for name in names if "LineageAggregation" in name]) == 1
+    experimental = spark._jsparkSession.experimental()
+    for added, ours in (
+        (experimental.extraStrategies(), "LineageAggregation"),
+        (experimental.extraOptimizations(), "RowPositionPushdown"),
+    ):
+        names = [added.apply(i).getClass().getName() for i in range(added.size())]
+        assert len([name for name in names if ours in name]) == 1
 
 
 def test_each_session_is_attached_by_itself(spark: SparkSession) -> None:

@@ -4,6 +4,8 @@ import org.apache.spark.sql.{AnalysisException, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.SparkStrategy
@@ -137,6 +139,7 @@ object Registry {
         |""".stripMargin))
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
+  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
@@ -144,11 +147,14 @@ object Registry {
       session.sessionState.functionRegistry.registerFunction(function.identifier, function.info, function.builder)
     val before = session.experimental.extraStrategies
     session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
+    val others = session.experimental.extraOptimizations
+    session.experimental.extraOptimizations = others ++ rules.filterNot(others.contains)
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
     strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
+    rules.foreach(rule => extensions.injectPreCBORule(_ => rule)) // the last rules that are open to extensions
   }
 }

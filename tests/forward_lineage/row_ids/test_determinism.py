@@ -69,6 +69,14 @@ READINGS = {
     "bucketed by size": {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.adaptive.enabled": "false"},
 }
 QUICK = ("tiny splits", "no vectorised reader")
+PREDICATES = {
+    "IN": "v IN (SELECT v + 7 FROM {t} WHERE w = 13)",
+    "NOT IN": "v NOT IN (SELECT v FROM {t} WHERE w <> 13)",
+    "EXISTS": "EXISTS (SELECT * FROM {t} u WHERE u.v = {t}.v + 1 AND u.w < {t}.w - 40)",
+    "EXISTS or not": "w = 13 AND (v > 15000 OR EXISTS (SELECT * FROM {t} u WHERE u.v = {t}.v AND u.w < 20))",
+    "IN and NOT EXISTS": """v IN (SELECT v FROM {t} WHERE w > 45)
+        AND NOT EXISTS (SELECT * FROM {t} u WHERE u.v = {t}.w)""",
+}
 # Pushed-down filters, row-group skipping, column pruning, shuffles, sorts, a join with itself.
 QUERIES = {
     "all": "SELECT v FROM {t}",
@@ -78,6 +86,7 @@ QUERIES = {
     "shuffled": "SELECT /*+ REPARTITION(9) */ v FROM {t} WHERE s LIKE '%7'",
     "grouped": "SELECT v, max(w) FROM {t} WHERE v % 97 = 0 GROUP BY v",
     "joined": "SELECT a.v FROM {t} a JOIN {t} b ON a.v = b.v WHERE b.w < 3",
+    **{f"filtered by {kind}": f"SELECT v FROM {{t}} WHERE {text}" for kind, text in PREDICATES.items()},
 }
 
 
@@ -131,6 +140,23 @@ def test_positions_are_counted(registered: ForwardLineage) -> None:
     frame = registered.spark.sql(f"SELECT v, {base.row_id} AS id FROM {base.relation} WHERE w = 13")
     scan = frame._jdf.queryExecution().sparkPlan().collectLeaves().head()
     assert scan.relation().fileFormat().getClass().getSimpleName() == "PositionedParquet"
+
+
+@pytest.mark.parametrize("predicate", PREDICATES.values(), ids=PREDICATES)
+def test_only_the_id_travels(registered: ForwardLineage, predicate: str) -> None:
+    """Spark makes joins of such predicates below the ids, and their rows would carry the path of the file."""
+    plan = registered.sql(f"SELECT v FROM one WHERE {predicate.format(t='one')}")._jdf.queryExecution().executedPlan()
+    assert "dl_row_id(file_path" in plan.toString() and "named_struct(file_path" not in plan.toString()
+
+
+def test_unread_ids_cost_nothing(registered: ForwardLineage) -> None:
+    """Under data semantics a scalar subquery has no lineage; its relation was resolved with `_metadata` all the same."""
+    plan = (
+        registered.sql("SELECT v FROM one WHERE w = (SELECT min(w) FROM folder)")._jdf.queryExecution().executedPlan()
+    )
+    assert plan.toString().count("_tmp_metadata_row_index#") == registered.sql(
+        "SELECT v FROM one"
+    )._jdf.queryExecution().executedPlan().toString().count("_tmp_metadata_row_index#")
 
 
 @pytest.mark.slow
