@@ -149,10 +149,21 @@ class ExpressionParser(LiteralParser):
         first = self._curr
         if first.token_type is TokenType.VAR and first.text.upper() == "IDENTIFIER" and self._next.text == "(":
             self._refuse("a name that is computed (IDENTIFIER)", first, "Write the name itself.")
+        if first.token_type is TokenType.EXISTS and (exists := self._try_parse(self._parse_exists_predicate)):
+            return exists
         call = super()._parse_function_call(*args, **kwargs)
         if call and first.text.upper() == "TRANSFORM" and self._curr.token_type in (TokenType.USING, TokenType.ROW):
             self._refuse("SELECT TRANSFORM … USING (a script)", first, "Lineage cannot follow rows through a script.")
         return call
+
+    def _parse_exists_predicate(self) -> exp.Expr | None:
+        """``EXISTS ((SELECT …) INTERSECT …)``, which is no call of the function `exists`, as one of an array is."""
+        self._advance()
+        parenthesised = self._parse_primary()
+        if not isinstance(parenthesised, exp.Subquery):
+            self.raise_error("Expected a query after EXISTS")
+            return None
+        return self.expression(exp.Exists(this=parenthesised.this))
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:
         if self._tokens[self._index - 2].text.upper() != "STRUCT":
