@@ -8,7 +8,8 @@ READY  := $(VENV)/.ready
 SF     ?= 0.1
 # Most tests are many small Spark jobs, which keep half a core busy whatever Spark is given: three sessions use two.
 JOBS   ?= 3
-PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
+# Files go to the processes in the order that tests/conftest.py gives them, the longest first.
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,11 +30,22 @@ settings.load_profile("forward_lineage")
 MANY_SPARK_JOBS = ("bench", "golden", "oracle", "row_ids", "tpch_queries", "walmart_demo")
 
 
+# Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
+LONGEST = (
+    "test_docs", "test_against_spark", "test_queries", "test_programs", "test_kernel_aggregation", "test_determinism",
+    "test_story", "test_capture", "test_lineage", "test_witnesses", "test_kills", "test_correlation", "test_store",
+    "test_saving", "test_golden", "test_page_reader", "test_report", "test_semantics_doc",
+)  # fmt: skip
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs many Spark jobs as slow; what needs no Spark stays quick wherever it stands."""
+    """Mark what runs many Spark jobs as slow (what needs no Spark stays quick wherever it stands); long files first."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and set(MANY_SPARK_JOBS) & set(item.path.parts):
             item.add_marker(pytest.mark.slow)
+    tests_of = Counter(item.path for item in items)
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), -tests_of[item.path], str(item.path)))
 
 
 @pytest.fixture(scope="session")
