@@ -17,10 +17,10 @@ import click
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
+from forward_lineage import ForwardLineage
 from forward_lineage.local_spark import local_session
 from tests.bench.harness import Variant, compare_all, table_of_ratios
 from tpch_queries.data import generate
-from udafs.attach import attach
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -41,13 +41,14 @@ FUNCTIONS = {
 }
 
 
-def session_for(spark: SparkSession, lineitem: Path, *, hashed: bool) -> SparkSession:
+def session_for(spark: SparkSession, lineitem: Path, home: Path, *, hashed: bool) -> SparkSession:
     """Return a session with the kernel and the view `lineitem_ids`."""
     session = spark.newSession()
-    attach(session)
+    lineage = ForwardLineage(session, home)
+    lineage.register("lineitem", path=lineitem)
     session.conf.set("spark.forward_lineage.hash_aggregation", str(hashed).lower())
-    rows = session.read.parquet(str(lineitem)).selectExpr("*", "_metadata.row_index AS id")
-    rows.createOrReplaceTempView("lineitem_ids")
+    table = lineage.registrations.base_table(lineage.tables()["lineitem"])
+    session.sql(f"SELECT *, {table.row_id} AS id FROM {table.relation}").createOrReplaceTempView("lineitem_ids")
     return session
 
 
@@ -59,7 +60,9 @@ def main(scale: float, runs: int, only: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spark = local_session("kernel bench", master="local[2]", driver_memory="4g", log=Path(folder) / "spark.log")
         lineitem = generate(scale) / "lineitem.parquet"
-        sessions = {hashed: session_for(spark, lineitem, hashed=hashed) for hashed in (True, False)}
+        sessions = {
+            hashed: session_for(spark, lineitem, Path(folder) / str(hashed), hashed=hashed) for hashed in (True, False)
+        }
 
         def variant(query: str, name: str) -> Variant:
             session = sessions[name != "dlunion as an object"]
