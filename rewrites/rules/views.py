@@ -16,7 +16,7 @@ from rewrites.base_table import View
 from rewrites.block import Block
 from rewrites.refusals import refuse
 from rewrites.scope import Relation
-from rewrites.terms import hidden_column, name
+from rewrites.terms import LINEAGE_COLUMN, hidden_column, name
 from udafs.errors import LineageError
 
 
@@ -29,6 +29,9 @@ def expand(node: exp.Table, view: View, block: Block) -> Relation:
             refuse(node, f"The text of view {view.name} is no query")
         traced = env.rewrite(query, env)
     except LineageError as error:
+        if LINEAGE_COLUMN in view.columns:
+            made = "Query it with spark.sql, or trace the query that it was made from."
+            refuse(node, f"View {view.name} has lineage already, in its column {LINEAGE_COLUMN}", made)
         refuse(node, f"View {view.name}: {error.what}", error.instead)
     alias = node.args.get("alias") or exp.TableAlias(this=name(view.name.split(".")[-1]))
     listed = [identifier.name for identifier in alias.args.get("columns") or []]

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, SessionWindow}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Complete, DeclarativeAggregate, Final, Partial, PartialMerge}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
@@ -112,38 +112,40 @@ object LineageAggregation extends SparkStrategy {
 
     /** Behind a step whose results are partial: a handle is no use to another task, the bytes of its group are. */
     def partial: Step = {
-      val pooled = unions.map { e =>
-        val union = e.aggregateFunction.asInstanceOf[DlUnion]
-        e.copy(aggregateFunction = PooledUnion(union.child, NamedExpression.newExprId.id, union.setting), mode = Partial)
-      }
+      val ours = pooled(Partial)
       val running = others.map(_.copy(mode = if (merging) PartialMerge else Partial)) ++ fresh.map(_.copy(mode = Partial))
-      val functions = (pooled ++ running).map(_.aggregateFunction)
-      val handles =
-        hashed(pooled ++ running, functions.flatMap(_.aggBufferAttributes), attributes ++ functions.flatMap(_.inputAggBufferAttributes))
-      val values = pooled.map(e => e.aggregateFunction match {
-        case union: PooledUnion => Alias(PoolValue(union.inputAggBufferAttributes.head, union.key, None), "dl")()
-      })
-      val buffers = running.flatMap(_.aggregateFunction.inputAggBufferAttributes)
+      val all = ours ++ running
+      val handles = hashed(all, bufferOf(all), attributes ++ resultOf(all))
+      val values = ours.map(e => Alias(PoolValue(resultOf(Seq(e)).head, pooledUnion(e).key, None), "dl")())
       Step(
         keys = attributes,
         unions = unions.zip(values).map { case (e, value) =>
-          val union = e.aggregateFunction.asInstanceOf[DlUnion]
-          e.copy(aggregateFunction = union.copy(child = value.toAttribute), filter = None)
+          e.copy(aggregateFunction = union(e).copy(child = value.toAttribute), filter = None)
         },
         others = running.map(_.copy(filter = None)),
-        child = ProjectExec(attributes ++ values ++ buffers, handles),
+        child = ProjectExec(attributes ++ values ++ resultOf(running), handles),
         merging = true)
     }
 
     /** The last step. */
     def complete(results: Seq[NamedExpression]): SparkPlan = {
-      val ours = unions.map { e =>
-        val union = e.aggregateFunction.asInstanceOf[DlUnion]
-        e.copy(aggregateFunction = PooledUnion(union.child, NamedExpression.newExprId.id, union.setting), mode = Complete)
-      }
-      val all = ours ++ others.map(_.copy(mode = Final))
+      val all = pooled(Complete) ++ others.map(_.copy(mode = Final))
       exchanged.hashed(all, all.map(_.resultAttribute), results)
     }
+
+    private def pooled(mode: AggregateMode): Seq[AggregateExpression] = unions.map { e =>
+      val pooled = PooledUnion(union(e).child, NamedExpression.newExprId.id, union(e).setting)
+      e.copy(aggregateFunction = pooled, mode = mode)
+    }
+
+    private def union(e: AggregateExpression): DlUnion = e.aggregateFunction.asInstanceOf[DlUnion]
+
+    private def pooledUnion(e: AggregateExpression): PooledUnion = e.aggregateFunction.asInstanceOf[PooledUnion]
+
+    private def bufferOf(all: Seq[AggregateExpression]): Seq[Attribute] = all.flatMap(_.aggregateFunction.aggBufferAttributes)
+
+    /** Columns of the partial results. */
+    private def resultOf(all: Seq[AggregateExpression]): Seq[Attribute] = all.flatMap(_.aggregateFunction.inputAggBufferAttributes)
 
     private def hashed(
         aggregates: Seq[AggregateExpression],
@@ -157,7 +159,7 @@ object LineageAggregation extends SparkStrategy {
         aggregateExpressions = aggregates,
         aggregateAttributes = outcome,
         // Buffers that are merged stand at the end of the rows.
-        initialInputBufferOffset = if (merging) child.output.length - others.flatMap(_.aggregateFunction.aggBufferAttributes).length else 0,
+        initialInputBufferOffset = if (merging) child.output.length - bufferOf(others).length else 0,
         resultExpressions = results,
         child = child)
   }
