@@ -89,6 +89,7 @@ QUERIES = {
     "NOT IN": f"SELECT v FROM {{t}} WHERE {PREDICATES['NOT IN']}",
     "EXISTS or not": f"SELECT v FROM {{t}} WHERE {PREDICATES['EXISTS or not']}",
 }
+SKIPPING = ("a row group", "ends of files")
 
 
 @pytest.fixture
@@ -128,6 +129,8 @@ def expected(table: str, v: int) -> int:
 def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage) -> None:
     for table in ("one", "folder", "parts", "pages"):
         for name, query in QUERIES.items():
+            if (table != "one" and name in PREDICATES) or (table == "pages" and name not in SKIPPING):
+                continue  # the same scan again
             frame = registered.sql(query.format(t=table))
             rows = frame.selectExpr("v", f"dl_ids(DL.{table}) AS ids").collect()
             assert rows, name
