@@ -34,7 +34,7 @@ MANY_SPARK_JOBS = ("bench", "golden", "oracle", "row_ids", "tpch_queries", "walm
 LONGEST = (
     "test_docs", "test_against_spark", "test_queries", "test_programs", "test_kernel_aggregation", "test_determinism",
     "test_story", "test_capture", "test_lineage", "test_witnesses", "test_kills", "test_correlation", "test_store",
-    "test_saving", "test_golden", "test_page_reader", "test_report", "test_semantics_doc",
+    "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
 )  # fmt: skip
 
 

@@ -160,10 +160,9 @@ class ExpressionParser(LiteralParser):
         """``EXISTS ((SELECT …) INTERSECT …)``, which is no call of the function `exists`, as one of an array is."""
         self._advance()
         parenthesised = self._parse_primary()
-        if not isinstance(parenthesised, exp.Subquery):
-            self.raise_error("Expected a query after EXISTS")
-            return None
-        return self.expression(exp.Exists(this=parenthesised.this))
+        if isinstance(parenthesised, exp.Subquery):
+            return self.expression(exp.Exists(this=parenthesised.this))
+        return None
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:
         if self._tokens[self._index - 2].text.upper() != "STRUCT":
