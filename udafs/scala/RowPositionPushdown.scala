@@ -51,10 +51,9 @@ object RowPositionPushdown extends Rule[LogicalPlan] {
   /** The plan with the id instead of the struct; None where something else needs the struct, or changes rows. */
   private def below(plan: LogicalPlan, metadata: Attribute, id: Alias): Option[LogicalPlan] = plan match {
     case scan if isScan(scan) => Option.when(has(scan.output, metadata))(Project(without(scan.output, metadata) :+ id, scan))
-    case Project(list, scan) if isScan(scan) && has(list, metadata) && !uses(without(list, metadata), metadata) =>
-      Some(Project(without(list, metadata) :+ id, scan))
     case Project(list, child) if has(list, metadata) && !uses(without(list, metadata), metadata) =>
-      below(child, metadata, id).map(Project(without(list, metadata) :+ id.toAttribute, _))
+      if (isScan(child)) Some(Project(without(list, metadata) :+ id, child))
+      else below(child, metadata, id).map(Project(without(list, metadata) :+ id.toAttribute, _))
     case filter @ Filter(condition, child) if !uses(Seq(condition), metadata) =>
       below(child, metadata, id).map(moved => filter.copy(child = moved))
     case join @ Join(left, _, LeftSemi | LeftAnti | ExistenceJoin(_), condition, _) if !uses(condition.toSeq, metadata) =>
@@ -62,14 +61,12 @@ object RowPositionPushdown extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  private def has(list: Seq[NamedExpression], column: Attribute): Boolean =
-    list.exists(each => each.isInstanceOf[Attribute] && each.exprId == column.exprId)
+  private def has(list: Seq[NamedExpression], column: Attribute): Boolean = list.exists(_.semanticEquals(column))
 
   private def without(list: Seq[NamedExpression], column: Attribute): Seq[NamedExpression] =
-    list.filterNot(each => each.isInstanceOf[Attribute] && each.exprId == column.exprId)
+    list.filterNot(_.semanticEquals(column))
 
-  private def uses(expressions: Seq[Expression], column: Attribute): Boolean =
-    expressions.exists(_.references.exists(_.exprId == column.exprId))
+  private def uses(expressions: Seq[Expression], column: Attribute): Boolean = expressions.exists(_.references.contains(column))
 }
 
 /**
