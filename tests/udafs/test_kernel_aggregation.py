@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -86,17 +87,22 @@ for _group, _id in PAIRS:
     EXPECTED[_group] |= set() if _id is None else {_id}
 
 
-def frame(session: SparkSession, partitions: int) -> DataFrame:
-    return session.createDataFrame(PAIRS, "g INT, id BIGINT").repartition(partitions)
+Frames = Callable[[int], DataFrame]
+
+
+@pytest.fixture(scope="module")
+def frame(session: SparkSession) -> Iterator[Frames]:
+    """The pairs in so many partitions; each is made once and kept by Spark."""
+    made = cache(lambda partitions: session.createDataFrame(PAIRS, "g INT, id BIGINT").repartition(partitions).cache())
+    yield made
+    session.catalog.clearCache()
 
 
 @pytest.fixture(scope="module")
 def reference(session: SparkSession) -> dict[int, bytes]:
     """The bytes of each group, from one partition without any merge."""
-    rows = frame(session, 1).coalesce(1).selectExpr("g", "id").groupBy("g").agg({"id": "collect_set"}).collect()
-    session.createDataFrame(
-        [(row[0], i) for row in rows for i in [*row[1], None]], "g INT, id BIGINT"
-    ).createOrReplaceTempView("sets")
+    rows = [(group, each) for group, ids in EXPECTED.items() for each in [*sorted(ids), None]]
+    session.createDataFrame(rows, "g INT, id BIGINT").coalesce(1).createOrReplaceTempView("sets")
     got = session.sql("SELECT g, dlunion(id) FROM sets GROUP BY g").collect()
     values = {row[0]: bytes(row[1]) for row in got}
     assert {value[0] for value in values.values()} == {0, 1, 2}, "all three encodings take part"
@@ -108,8 +114,10 @@ def ids_by_group(data: DataFrame) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("partitions", [2, 11])
-def test_same_bytes_in_every_plan(sql: SparkSession, reference: dict[int, bytes], partitions: int) -> None:
-    frame(sql, partitions).createOrReplaceTempView("pairs")
+def test_same_bytes_in_every_plan(
+    sql: SparkSession, frame: Frames, reference: dict[int, bytes], partitions: int
+) -> None:
+    frame(partitions).createOrReplaceTempView("pairs")
     data = sql.sql("SELECT g, dlunion(id) AS d, count(*) AS n FROM pairs GROUP BY g")
     assert {row.g: bytes(row.d) for row in data.collect()} == reference
     assert ids_by_group(data) == {group: sorted(ids) for group, ids in EXPECTED.items()}
@@ -151,8 +159,10 @@ QUERIES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_same_bytes_in_every_query(sql: SparkSession, reference: dict[int, bytes], query: str) -> None:
-    frame(sql, 3).createOrReplaceTempView("pairs")
+def test_same_bytes_in_every_query(
+    sql: SparkSession, frame: Frames, reference: dict[int, bytes], query: str
+) -> None:
+    frame(3).createOrReplaceTempView("pairs")
     assert {row.g: bytes(row.d) for row in sql.sql(query).collect()} == reference
 
 
@@ -188,9 +198,9 @@ BESIDE_DISTINCT: dict[str, str] = {
     indirect=True,
 )
 @pytest.mark.parametrize("query", BESIDE_DISTINCT.values(), ids=BESIDE_DISTINCT)
-def test_as_spark_aggregates_beside_distinct(sql: SparkSession, query: str) -> None:
+def test_as_spark_aggregates_beside_distinct(sql: SparkSession, frame: Frames, query: str) -> None:
     """Spark's own plan, which sorts all rows at the 129th group, tells what must come out."""
-    frame(sql, 3).createOrReplaceTempView("pairs")
+    frame(3).createOrReplaceTempView("pairs")
     data = sql.sql(query)
     plan = data._jdf.queryExecution().sparkPlan().toString()
     assert "ObjectHashAggregate" not in plan and "SortAggregate" not in plan
@@ -207,8 +217,8 @@ def test_session_windows(sql: SparkSession) -> None:
     assert {row.first: row.ids for row in data.collect()} == {i: list(range(i, i + 5)) for i in range(0, 40, 5)}
 
 
-def test_no_group(sql: SparkSession) -> None:
-    frame(sql, 3).createOrReplaceTempView("pairs")
+def test_no_group(sql: SparkSession, frame: Frames) -> None:
+    frame(3).createOrReplaceTempView("pairs")
     assert sql.sql("SELECT dl_ids(dlunion(id)) FROM pairs").first() == (sorted(set().union(*EXPECTED.values())),)
     assert sql.sql("SELECT hex(dlunion(id)), count(*) FROM pairs WHERE g < 0").first() == ("0000", 0)
     assert sql.sql("SELECT dlunion(id) FROM pairs WHERE g < 0 GROUP BY g").collect() == []

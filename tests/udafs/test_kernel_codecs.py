@@ -181,7 +181,7 @@ def test_state_machine_against_a_plain_set(kernel: KernelProbe, tmp_path: Path) 
 @pytest.mark.parametrize(("heap", "where"), [(2**30, "on the heap"), (1, "in a file"), (2**20, "in a file")])
 def test_pool_of_groups_against_plain_sets(kernel: KernelProbe, heap: int, where: str) -> None:
     for seed in range(3):
-        assert kernel.ask("pool", str(seed), "200000", str(heap)) == where
+        assert kernel.ask("pool", str(seed), "400000", str(heap)) == where
 
 
 def test_mutated_bytes_give_clean_errors_in_bounded_time(kernel: KernelProbe, tmp_path: Path) -> None:

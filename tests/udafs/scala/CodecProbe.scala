@@ -120,7 +120,7 @@ object CodecProbe {
     val pool = new GroupPool(new TaskMemoryManager(manager, 0), () => file)
     val handles = Array.fill(3000)(GroupPool.Empty)
     val sets = Array.fill(handles.length)(new java.util.TreeSet[java.lang.Long])
-    // Half of the steps go to few groups, so that some outgrow every size of block.
+    // Half of the steps go to few groups, so that some become large.
     def group(): Int = if (random.nextBoolean()) random.nextInt(20) else random.nextInt(handles.length)
     def id(g: Int): Long = if (g < 10) random.nextInt(100000) else random.nextLong() & Long.MaxValue
     for (_ <- 0 until steps) {
@@ -152,8 +152,8 @@ object CodecProbe {
       assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
       assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
     }
-    val mapped = pool.arena.reachesIntoFile
-    pool.arena.free()
+    val mapped = pool.grouped.reachesIntoFile
+    pool.grouped.free()
     assert(!java.nio.file.Files.exists(file), "the file is gone")
     if (mapped) "in a file" else "on the heap"
   }
