@@ -159,9 +159,7 @@ QUERIES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_same_bytes_in_every_query(
-    sql: SparkSession, frame: Frames, reference: dict[int, bytes], query: str
-) -> None:
+def test_same_bytes_in_every_query(sql: SparkSession, frame: Frames, reference: dict[int, bytes], query: str) -> None:
     frame(3).createOrReplaceTempView("pairs")
     assert {row.g: bytes(row.d) for row in sql.sql(query).collect()} == reference
 
