@@ -12,13 +12,14 @@ and under ALL as many copies of a group as the operator leaves: least(n, m) | n 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from rewrites.environment import Environment, Semantics, TracedQuery
 from rewrites.refusals import refuse
 from rewrites.rules import distinct, hoisting
+from rewrites.scope import Columns
 from rewrites.terms import (
     HIDDEN_PREFIX,
     Kind,
@@ -117,7 +118,9 @@ def _by_counting(
         align(right.tree, {}, hidden)
     outside = _take_outside(operation)
     alias = env.names.fresh("x")
-    sides = exp.Union(this=_marked(left.tree, True, env), expression=_marked(right.tree, False, env), distinct=False)
+    first = _marked(left.tree, env, mark=True)
+    second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, len(hidden), env))
+    sides = exp.Union(this=first, expression=second, distinct=False)
     result = distinct.group_equal_rows(sides, hidden, alias, extra=(_LEFT,))
     if operation.args.get("distinct"):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
@@ -144,10 +147,24 @@ def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment
     return hoisting.constant(right, env.names)
 
 
-def _marked(side: exp.Query, is_left: bool, env: Environment) -> exp.Select:
-    mark = named(exp.Boolean(this=is_left), _LEFT)
-    derived = exp.Subquery(this=side, alias=exp.TableAlias(this=name(env.names.fresh("q"))))
-    return exp.Select(expressions=[exp.Star(), mark]).from_(derived)
+def _other_names(columns: Columns, hidden: int, env: Environment) -> list[exp.Identifier]:
+    """Return names for the columns of the right side where two of its own are the same, else none.
+
+    The result has the names of the left side anyway. Below a UNION ALL Spark 4.3 makes one column of two equal ones with
+    one name, and then refuses its own plan.
+    """
+    known = [column.lower() for column in columns or () if column]
+    if len(set(known)) == len(known):
+        return []
+    return [name(env.names.fresh("c")) for _ in range(len(columns or ()) + hidden)]
+
+
+def _marked(side: exp.Query, env: Environment, *, mark: bool, renamed: Sequence[exp.Identifier] = ()) -> exp.Select:
+    """Return the rows of a side and which it is; `renamed` are new names for all of its columns."""
+    derived = exp.Subquery(
+        this=side, alias=exp.TableAlias(this=name(env.names.fresh("q")), columns=list(renamed) or None)
+    )
+    return exp.Select(expressions=[exp.Star(), named(exp.Boolean(this=mark), _LEFT)]).from_(derived)
 
 
 def _survives(intersect: bool, alias: str) -> exp.Expr:
