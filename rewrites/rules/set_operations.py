@@ -150,8 +150,8 @@ def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment
 def _other_names(columns: Columns, hidden: int, env: Environment) -> list[exp.Identifier]:
     """Return names for the columns of the right side where two of its own are the same, else none.
 
-    The result has the names of the left side anyway. Below a UNION ALL Spark 4.3 makes one column of two equal ones with
-    one name, and then refuses its own plan.
+    The result has the names of the left side anyway. Below a UNION ALL Spark 4.3 makes one column of two equal ones
+    that have one name, and then refuses its own plan.
     """
     known = [column.lower() for column in columns or () if column]
     if len(set(known)) == len(known):

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.golden import tables
 from tests.oracle.spark_answers import FAST_FOR_TINY_DATA
+from tests.spark_settings import configure
 from udafs.attach import attach
 
 
@@ -17,8 +18,7 @@ def golden(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with the fixtures' tables; settings that make tiny queries fast."""
     session = spark.newSession()
     attach(session)
-    for key, value in FAST_FOR_TINY_DATA.items():
-        session.conf.set(key, value)
+    configure(session, FAST_FOR_TINY_DATA)
     tables.create(session)
     yield session
     tables.drop(session)

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import create_view
+from tests.spark_settings import INTERPRETED, configure
 
 FAILURES = (PySparkException, Py4JJavaError)
 
@@ -26,8 +27,7 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    **INTERPRETED,
     "spark.sql.constraintPropagation.enabled": "false",
     # Spark 4.3 loses the inner of two sorts when both are cut by the same LIMIT: other rows come out.
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
@@ -49,8 +49,7 @@ class Answer:
 def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with settings under which tiny queries take the least time."""
     session = spark.newSession()
-    for key, value in FAST_FOR_TINY_DATA.items():
-        session.conf.set(key, value)
+    configure(session, FAST_FOR_TINY_DATA)
     yield session
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark_settings import GENERATED_CODE, INTERPRETED, configure
 from udafs.attach import attach
 
 REPOSITORY = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ SETTINGS = [
     {HASHED: "true"},
     {HASHED: "true", "spark.sql.adaptive.enabled": "false"},
     {HASHED: "true", "spark.sql.codegen.wholeStage": "false"},
-    {HASHED: "true", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
+    {HASHED: "true", **INTERPRETED},
     # Makes the hash aggregation spill, sort and merge its buffers every 2000 rows.
     {
         HASHED: "true",
@@ -41,6 +42,7 @@ SETTINGS = [
 def session(spark: SparkSession) -> SparkSession:
     own = spark.newSession()
     attach(own)
+    configure(own, GENERATED_CODE)
     return own
 
 
@@ -58,11 +60,11 @@ QUICK = ({HASHED: "true"}, {HASHED: "false"})  # the others are in the full run
     ]
 )
 def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    for key, value in request.param.items():
-        session.conf.set(key, value)
+    configure(session, request.param)
     yield session
     for key in request.param:
         session.conf.unset(key)
+    configure(session, GENERATED_CODE)
 
 
 def pairs() -> list[tuple[int, int | None]]:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 import walmart_demo
 from forward_lineage import ForwardLineage, LineageError
+from tests.spark_settings import GENERATED_CODE, configure
 from walmart_demo import __main__ as demo
 from walmart_demo import story
 from walmart_demo.data import generate
@@ -93,7 +94,9 @@ def test_it_reads_well(lineage: ForwardLineage, folder: Path) -> None:
 @pytest.mark.slow
 def test_at_full_size(spark: SparkSession, tmp_path: Path) -> None:
     """Beside Table 9: Q1–Q5 exactly, Q6 in rows, Q7 and Q8's averages and totals within 5 %. README.md says why."""
-    everything = story.open_tables(spark.newSession(), generate(130, folder=tmp_path / "full"), tmp_path / "home")
+    session = spark.newSession()
+    configure(session, GENERATED_CODE)
+    everything = story.open_tables(session, generate(130, folder=tmp_path / "full"), tmp_path / "home")
     found = {size.query: size for size in story.sizes(everything, walmart_demo.names())}
     for query in ("q1", "q2", "q3", "q4", "q5"):
         assert (found[query].rows, round(found[query].average), found[query].lineage) == TABLE_9[query]
