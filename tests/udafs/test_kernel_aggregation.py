@@ -260,6 +260,22 @@ def test_the_hash_aggregation_is_chosen_and_generated(session: SparkSession) -> 
     assert text.count("(2) HashAggregate") == 1, "and so has the final one"
 
 
+def test_groups_that_come_sorted(session: SparkSession) -> None:
+    """Spark then plans a sort aggregation, which reads each group before it adds to the next."""
+    groups = 300_000
+    session.conf.set("spark.sql.execution.replaceHashWithSortAgg", "true")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        source = f"SELECT id % {groups} AS k, id AS i FROM range(0, 3 * {groups}, 1, 2) DISTRIBUTE BY k SORT BY k"
+        data = session.sql(f"SELECT k, sum(i) AS s, dlunion(i) AS d FROM ({source}) GROUP BY k")
+        assert "SortAggregate" in data._jdf.queryExecution().executedPlan().toString()
+        wrong = data.selectExpr(f"dl_ids(d) = array(k, k + {groups}, k + 2 * {groups}) AS ok").where("NOT ok").count()
+        assert (data.count(), wrong) == (groups, 0)
+    finally:
+        session.conf.unset("spark.sql.execution.replaceHashWithSortAgg")
+        session.conf.unset("spark.sql.adaptive.enabled")
+
+
 def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
     session.conf.set("spark.sql.adaptive.enabled", "false")
     try:

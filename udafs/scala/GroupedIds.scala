@@ -26,6 +26,9 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
   import GroupedIds._
 
   private var groups = 0
+  // Whether the log ends with the ids of the newest group, from `newestFrom` on: all of them, and no others.
+  private var newestAlone = false
+  private var newestFrom = 0
   // The log, in chunks; the last one is filled up to `at`.
   private val chunkGroups = ArrayBuffer.empty[Array[Int]]
   private val chunkIds = ArrayBuffer.empty[Array[Long]]
@@ -43,42 +46,68 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
   def newGroup(): Int = {
     if (groups == Int.MaxValue - 16) LineageErrors.tooLarge("a task with more than 2^31 groups; use more partitions")
     groups += 1
+    newestAlone = true
+    newestFrom = logged
     groups - 1
   }
 
   def add(group: Int, id: Long): Unit = {
     if (at == ChunkSize) addChunk()
+    if (group != groups - 1) newestAlone = false
     lastGroups(at) = group
     lastIds(at) = id
     at += 1
   }
 
-  /** Puts the ids of a group into `ids`. */
+  private def logged: Int = (chunkIds.length - 1) * ChunkSize + at
+
+  /**
+   * Puts the ids of a group into `ids`. Where rows come sorted by group Spark adds to one, reads it, and goes on to the next:
+   * then nothing is sorted.
+   */
   def read(group: Int): Unit = {
-    if (chunkIds.nonEmpty) keepOnHeap(sorted())
     n = 0
-    var from = 0
-    var s = 0
-    while (s < segments.length) {
-      from = n
-      append(segments(s), group)
-      s += 1
+    if (newestAlone && group == groups - 1) readNewest()
+    else {
+      if (chunkIds.nonEmpty) keep(sorted(), Long.MaxValue)
+      var s = 0
+      while (s < segments.length) {
+        val before = n
+        val segment = segments(s)
+        makeRoom(segment.count(group))
+        n += segment.copy(group, ids, n)
+        if (before > 0 && n > before) n = settle(ids, 0, n)
+        s += 1
+      }
     }
-    if (from > 0) n = settle(ids, 0, n) // more than one segment had some
   }
 
-  private def append(segment: Segment, group: Int): Unit = {
-    val count = segment.count(group)
-    if (n + count > ids.length) ids = java.util.Arrays.copyOf(ids, 2 * (n + count))
-    segment.copy(group, ids, n)
-    n += count
+  private def readNewest(): Unit = {
+    makeRoom(logged - newestFrom)
+    var from = newestFrom
+    while (from < logged) {
+      val chunk = from / ChunkSize
+      val until = math.min(logged, (chunk + 1) * ChunkSize)
+      System.arraycopy(chunkIds(chunk), from % ChunkSize, ids, n, until - from)
+      n += until - from
+      from = until
+    }
+    n = settle(ids, 0, n)
   }
+
+  private def makeRoom(count: Int): Unit =
+    if (n + count > ids.length) ids = java.util.Arrays.copyOf(ids, 2 * (n + count))
 
   private def addChunk(): Unit = {
+    if (chunkIds.length == MostChunks) keep(sorted(), Long.MaxValue)
     val more = acquireMemory(ChunkBytes)
     granted += more
-    if (more < ChunkBytes && chunkIds.length >= LeastChunks) moveOut()
-    else if (chunkIds.length == MostChunks) keepOnHeap(sorted())
+    if (more < ChunkBytes && chunkIds.length >= LeastChunks) {
+      // Many rows of a group may bring the same id: then little is left, and can stay.
+      val half = 4L * logged
+      keep(sorted(), half)
+      granted += acquireMemory(ChunkBytes)
+    }
     lastGroups = new Array[Int](ChunkSize)
     lastIds = new Array[Long](ChunkSize)
     chunkGroups += lastGroups
@@ -86,25 +115,23 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
     at = 0
   }
 
-  /** Many rows of a group may bring the same id: then what is left fits into memory. */
-  private def moveOut(): Unit = {
-    val logged = ChunkSize.toLong * chunkIds.length
-    val segment = sorted()
-    if (segment.size <= logged / 2) keepOnHeap(segment) else segments += segment.in(newRoom(segment.bytes))
+  /** Stores a sorted log in the memory that the log had, or in the file if it is more than `most` bytes or Spark refuses. */
+  private def keep(segment: Segment, most: Long): Unit = {
+    if (segment.bytes > granted) granted += acquireMemory(segment.bytes - granted)
+    val onHeap = segment.bytes <= math.min(granted, most)
+    segments += (if (onHeap) segment else segment.in(newRoom(segment.bytes)))
+    freeMemory(if (onHeap) granted - segment.bytes else granted)
+    granted = 0
   }
 
-  private def keepOnHeap(segment: Segment): Unit = {
-    acquireMemory(segment.bytes) // it is there: what the log had is more
-    segments += segment
-  }
-
-  /** Empties the log: a counting sort, then each group in ascending order without duplicates. */
+  /** Empties the log, but for its memory: a counting sort, then each group in ascending order without duplicates. */
   private def sorted(): Segment = {
-    val ends = new Array[Int](groups)
+    val first = lowestGroup
+    val ends = new Array[Int](groups - first)
     eachChunk { (chunk, _, length) =>
       var i = 0
       while (i < length) {
-        ends(chunk(i)) += 1
+        ends(chunk(i) - first) += 1
         i += 1
       }
     }
@@ -113,7 +140,7 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
     eachChunk { (chunk, idsOf, length) =>
       var i = 0
       while (i < length) {
-        val group = chunk(i)
+        val group = chunk(i) - first
         all(ends(group)) = idsOf(i)
         ends(group) += 1 // ends where the next group starts
         i += 1
@@ -122,10 +149,21 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
     chunkGroups.clear()
     chunkIds.clear()
     at = ChunkSize
-    freeMemory(granted)
-    granted = 0
+    newestAlone = false
     val kept = settleEach(all, ends)
-    new Segment(IntBuffer.wrap(ends), LongBuffer.wrap(if (kept <= total / 2) java.util.Arrays.copyOf(all, kept) else all))
+    new Segment(first, IntBuffer.wrap(ends), LongBuffer.wrap(if (kept <= total / 2) java.util.Arrays.copyOf(all, kept) else all))
+  }
+
+  private def lowestGroup: Int = {
+    var lowest = groups
+    eachChunk { (chunk, _, length) =>
+      var i = 0
+      while (i < length) {
+        if (chunk(i) < lowest) lowest = chunk(i)
+        i += 1
+      }
+    }
+    lowest
   }
 
   private def eachChunk(visit: (Array[Int], Array[Long], Int) => Unit): Unit =
@@ -153,23 +191,28 @@ private object GroupedIds {
   private val LeastChunks = 8 // this much a log has even if Spark refuses, lest segments be many
   private val MostChunks = 1 << 10
 
-  /** The first `ends.limit` groups: their ids one after another, and where those of each group end. */
-  private final class Segment(ends: IntBuffer, ids: LongBuffer) {
+  /** The ids of the groups from `first` on one after another, and where those of each group end. */
+  private final class Segment(first: Int, ends: IntBuffer, ids: LongBuffer) {
     def size: Int = ids.limit()
     def bytes: Long = 8L * ids.limit() + 4L * ends.limit()
 
-    private def start(group: Int): Int = if (group == 0) 0 else ends.get(group - 1)
+    private def has(group: Int): Boolean = group >= first && group - first < ends.limit()
+    private def start(group: Int): Int = if (group == first) 0 else ends.get(group - first - 1)
 
-    def count(group: Int): Int = if (group < ends.limit()) ends.get(group) - start(group) else 0
+    def count(group: Int): Int = if (has(group)) ends.get(group - first) - start(group) else 0
 
-    def copy(group: Int, to: Array[Long], at: Int): Unit =
-      if (group < ends.limit()) ids.get(start(group), to, at, count(group))
+    /** Returns how many there were. */
+    def copy(group: Int, to: Array[Long], at: Int): Int = {
+      val n = count(group)
+      if (n > 0) ids.get(start(group), to, at, n)
+      n
+    }
 
     /** The same, stored in `room`. */
     def in(room: ByteBuffer): Segment = {
       val idsThere = room.slice(0, 8 * ids.limit()).asLongBuffer().put(0, ids, 0, ids.limit())
       val endsThere = room.slice(8 * ids.limit(), 4 * ends.limit()).asIntBuffer().put(0, ends, 0, ends.limit())
-      new Segment(endsThere, idsThere)
+      new Segment(first, endsThere, idsThere)
     }
   }
 

@@ -123,8 +123,17 @@ object CodecProbe {
     // Half of the steps go to few groups, so that some become large.
     def group(): Int = if (random.nextBoolean()) random.nextInt(20) else random.nextInt(handles.length)
     def id(g: Int): Long = if (g < 10) random.nextInt(100000) else random.nextLong() & Long.MaxValue
-    for (_ <- 0 until steps) {
+    def compare(g: Int): Unit = {
+      val ids = sets(g).stream.mapToLong(_.longValue).toArray
+      val setting = random.nextInt(3)
+      val result = Encoding.encode(new SortedIds(ids, ids.length), setting)
+      assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
+      assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
+    }
+    for (step <- 0 until steps) {
       val g = group()
+      // Reading is no hindrance to adding.
+      if (step % 5000 == 0) compare(g)
       random.nextInt(40) match {
         case 0 =>
           val other = group()
@@ -145,13 +154,7 @@ object CodecProbe {
           sets(g).add(one)
       }
     }
-    for (g <- handles.indices) {
-      val ids = sets(g).stream.mapToLong(_.longValue).toArray
-      val setting = random.nextInt(3)
-      val result = Encoding.encode(new SortedIds(ids, ids.length), setting)
-      assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
-      assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
-    }
+    handles.indices.foreach(compare)
     val mapped = pool.grouped.reachesIntoFile
     pool.grouped.free()
     assert(!java.nio.file.Files.exists(file), "the file is gone")
