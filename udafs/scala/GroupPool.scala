@@ -30,6 +30,8 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   private val large = ArrayBuffer.empty[LargeGroup]
   private val merged = ArrayBuffer.empty[Union]
   private val scratch = new ScratchIds
+  private var lastLarge = Empty
+  private var lastIds: IdBuffer = _
 
   /** Adds an id. */
   override def applyAsLong(handle: Long, id: Long): Long = {
@@ -43,21 +45,24 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
         handle - 1
       }
     else {
-      if (handle > Merged) largeOf(handle).ids.add(id) else unionOf(handle).right = applyAsLong(unionOf(handle).right, id)
+      if (handle > Merged) idsOf(handle).add(id) else unionOf(handle).right = applyAsLong(unionOf(handle).right, id)
       handle
     }
   }
 
   /** Adds all ids of a lineage value. */
   override def applyAsLong(handle: java.lang.Long, value: Array[Byte]): Long =
-    if (handle == Empty && LineageValues.tag(value) == SetCodec.Tag && value.length <= Most) firstOf(value)
-    else if (handle <= Merged) {
+    if (handle <= Merged) {
       unionOf(handle).right = applyAsLong(Long.box(unionOf(handle).right), value)
       handle
     } else {
-      val sink = new HandleSink(handle)
-      LineageValues.decode(value, sink)
-      sink.handle
+      val isShort = value.length <= Most
+      if (handle == Empty && isShort && LineageValues.tag(value) == SetCodec.Tag) firstOf(value)
+      else {
+        val sink = new HandleSink(if (isShort || handle <= Large) handle else enlarge(handle))
+        LineageValues.decode(value, sink)
+        sink.handle
+      }
     }
 
   /** The first value of a group, and a short one: final aggregations see little else. */
@@ -84,7 +89,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   }
 
   private final class HandleSink(var handle: Long) extends IdSink {
-    private def buffer: IdBuffer = largeOf(handle).ids
+    private def buffer: IdBuffer = idsOf(handle)
     override def add(id: Long): Unit = handle = applyAsLong(handle, id)
     override def addRun(from: Long, last: Long): Unit =
       if (handle <= Large) buffer.addRun(from, last) else super.addRun(from, last)
@@ -121,6 +126,16 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   }
 
   private def largeOf(handle: Long): LargeGroup = large((Large - handle).toInt)
+
+  /** What has been added since the group is large; rows of one group often follow each other. */
+  private def idsOf(handle: Long): IdBuffer = {
+    if (handle != lastLarge) {
+      lastIds = largeOf(handle).ids
+      lastLarge = handle
+    }
+    lastIds
+  }
+
   private def unionOf(handle: Long): Union = merged((Merged - handle).toInt)
 
   /** The group's set, ascending; good until the next call. */
@@ -184,7 +199,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
 
 object GroupPool {
   val Empty: Long = -1L
-  private val Most = (1 << 13) - 1
+  private val Most = (1 << 10) - 1
   private val Large = Long.MinValue / 2
   private val Merged = Long.MinValue / 4 * 3
 
