@@ -12,7 +12,6 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from forward_lineage.local_spark import local_session
-from tests.spark_settings import INTERPRETED
 from tpch_queries.data import generate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -59,7 +58,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         log=home / "spark.log",
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
-        **{key.replace(".", "__"): value for key, value in INTERPRETED.items()},
+        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py
     )
     yield session
     session.stop()

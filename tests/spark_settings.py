@@ -1,7 +1,7 @@
 """Spark settings that several tests share.
 
 Compiling the code that Spark generates takes a second of CPU or two for a query of TPC-H, and running it on small data
-next to nothing. So the suite's session interprets plans, and tests for which the generated code matters ask for it:
+next to nothing. So the suite's session generates none for whole stages, and tests for which it matters ask for it:
 those of the kernel, of row ids, and one run of each TPC-H query with lineage. Programs that tests start have Spark's
 defaults.
 """
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+# Without code for single expressions either, which Spark's own catalog does not survive (`listTables`).
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 GENERATED_CODE = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # the defaults
 
