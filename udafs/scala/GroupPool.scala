@@ -19,7 +19,7 @@ import org.apache.spark.memory.TaskMemoryManager
  *   `Large` - i     the i-th `LargeGroup`: what is more than `Most` ids
  *   `Merged` - i    the union of two handles
  *
- * Adding to a set returns its new handle. It is best to read only when all has been added.
+ * Adding to a set returns its new handle. Reading sorts the log, unless it is the newest group that is read: better add all first.
  */
 final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     extends LongBinaryOperator
@@ -143,19 +143,22 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     if (handle >= 0) scratch.single(handle)
     else if (handle == Empty) scratch.set(null, 0)
     else if (handle > Large) {
-      grouped.read(groupOf(handle))
-      scratch.set(grouped.ids, grouped.n)
+      logged(groupOf(handle))
     } else {
       val buffer = if (handle > Merged) whole(largeOf(handle)) else united(handle)
       buffer.settle()
       buffer
     }
 
+  private def logged(group: Int): ScratchIds = {
+    grouped.read(group)
+    scratch.set(grouped.ids, grouped.n)
+  }
+
   /** With the ids that were added before it was large. */
   private def whole(group: LargeGroup): IdBuffer = {
     if (group.before >= 0) {
-      grouped.read(group.before)
-      for (i <- 0 until grouped.n) group.ids.add(grouped.ids(i))
+      logged(group.before).addTo(group.ids)
       group.before = -1
     }
     group.ids
@@ -163,22 +166,19 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
 
   private def united(handle: Long): IdBuffer = {
     val all = new IdBuffer
-    val sink = new IdConsumer {
-      override def accept(ids: Array[Long], from: Int, until: Int): Unit = for (i <- from until until) all.add(ids(i))
-    }
     var left = handle // Spark merges one after another into the first
     while (left <= Merged) {
       val union = unionOf(left)
-      addTo(all, union.right, sink)
+      add(union.right, all)
       left = union.left
     }
-    addTo(all, left, sink)
+    add(left, all)
     all
   }
 
-  private def addTo(all: IdBuffer, handle: Long, sink: IdConsumer): Unit = source(handle) match {
-    case buffer: IdBuffer => all.addAll(buffer)
-    case few => few.foreach(sink)
+  private def add(handle: Long, to: IdBuffer): Unit = source(handle) match {
+    case buffer: IdBuffer => to.addAll(buffer)
+    case few: ScratchIds => few.addTo(to)
   }
 
   /** What the group's rows travel as to the final aggregation. */
@@ -255,6 +255,14 @@ private final class ScratchIds extends IdSource {
 
   /** As `SetCodec` writes them. */
   def sorted: Array[Byte] = if (n == 1) SetCodec.single(ids(0)) else SetCodec.encodeSlice(ids, 0, n)
+
+  def addTo(buffer: IdBuffer): Unit = {
+    var i = 0
+    while (i < n) {
+      buffer.add(ids(i))
+      i += 1
+    }
+  }
 
   override def count: Long = n
 

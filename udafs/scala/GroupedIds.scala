@@ -76,7 +76,7 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
         val segment = segments(s)
         makeRoom(segment.count(group))
         n += segment.copy(group, ids, n)
-        if (before > 0 && n > before) n = settle(ids, 0, n)
+        if (before > 0 && n > before) n = SortedIds.settle(ids, 0, n)
         s += 1
       }
     }
@@ -92,7 +92,7 @@ private final class GroupedIds(memory: TaskMemoryManager, newFile: () => Path)
       n += until - from
       from = until
     }
-    n = settle(ids, 0, n)
+    n = SortedIds.settle(ids, 0, n)
   }
 
   private def makeRoom(count: Int): Unit =
@@ -193,7 +193,6 @@ private object GroupedIds {
 
   /** The ids of the groups from `first` on one after another, and where those of each group end. */
   private final class Segment(first: Int, ends: IntBuffer, ids: LongBuffer) {
-    def size: Int = ids.limit()
     def bytes: Long = 8L * ids.limit() + 4L * ends.limit()
 
     private def has(group: Int): Boolean = group >= first && group - first < ends.limit()
@@ -236,7 +235,7 @@ private object GroupedIds {
     var g = 0
     while (g < ends.length) {
       val until = ends(g)
-      val size = settle(all, from, until)
+      val size = SortedIds.settle(all, from, until)
       if (kept != from) System.arraycopy(all, from, all, kept, size)
       kept += size
       ends(g) = kept
@@ -244,23 +243,5 @@ private object GroupedIds {
       g += 1
     }
     kept
-  }
-
-  /** Sorts ids(from until until) and drops duplicates; returns how many are left. */
-  private def settle(ids: Array[Long], from: Int, until: Int): Int = {
-    var i = from + 1
-    while (i < until && ids(i - 1) < ids(i)) i += 1
-    if (i >= until) return until - from
-    java.util.Arrays.sort(ids, from, until)
-    var kept = from + 1
-    i = from + 1
-    while (i < until) {
-      if (ids(i) != ids(kept - 1)) {
-        ids(kept) = ids(i)
-        kept += 1
-      }
-      i += 1
-    }
-    kept - from
   }
 }

@@ -103,17 +103,7 @@ final class IdBuffer extends IdSink with IdSource {
   /** After it the array ascends strictly, and shares no block with the bitmaps. */
   def settle(): Unit = {
     if (!ascending) {
-      Arrays.sort(ids, 0, n)
-      var kept = 1
-      var i = 1
-      while (i < n) {
-        if (ids(i) != ids(kept - 1)) {
-          ids(kept) = ids(i)
-          kept += 1
-        }
-        i += 1
-      }
-      n = kept
+      n = SortedIds.settle(ids, 0, n)
       ascending = true
     }
     if (blocks != null) moveRuns(minimum = 1, onlyExisting = true)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
+import java.util.Arrays
+
 /**
  * How ids travel between buffers and codecs: always strictly ascending, in slices of a primitive array, so that each side
  * runs a plain loop. A 2^16 block of ids (equal `id >>> 16`) is never split over two slices.
@@ -48,6 +50,27 @@ abstract class IdSink {
       addWord(key << 16 | i.toLong << 6, words(i))
       i += 1
     }
+  }
+}
+
+object SortedIds {
+
+  /** Sorts ids(from until until) and drops duplicates; returns how many are left. */
+  def settle(ids: Array[Long], from: Int, until: Int): Int = {
+    var i = from + 1
+    while (i < until && ids(i - 1) < ids(i)) i += 1
+    if (i >= until) return until - from
+    Arrays.sort(ids, from, until)
+    var kept = from + 1
+    i = from + 1
+    while (i < until) {
+      if (ids(i) != ids(kept - 1)) {
+        ids(kept) = ids(i)
+        kept += 1
+      }
+      i += 1
+    }
+    kept - from
   }
 }
 
