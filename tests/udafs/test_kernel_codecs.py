@@ -105,6 +105,13 @@ def test_auto_is_the_shortest_and_on_a_tie_the_lowest_tag(kernel: KernelProbe, i
     assert kernel.encode(ids, "auto") == min(candidates, key=len)
 
 
+def test_the_bound_that_spares_building_a_bdd(kernel: KernelProbe) -> None:
+    """It is never above the BDD, and for scattered ids, which it is there for, nearly always above half of it."""
+    proved, scattered = map(int, kernel.ask("bounds", "7", "3000").split())
+    assert scattered > 1000
+    assert proved > 0.9 * scattered
+
+
 @pytest.mark.parametrize("name", ["dense", "clustered", "random", "every third", "huge", "blocks and strays"])
 def test_large_sets_in_any_order(kernel: KernelProbe, name: str) -> None:
     dice = random.Random(name)

@@ -22,8 +22,8 @@ object BddCodec {
     val nbits = 64 - java.lang.Long.numberOfLeadingZeros(ids.largest)
     if (count == 1L << nbits) return constant(nbits, root = 1, limit)
     // Tag, nbits, a count for each level, and one node of two bytes.
-    if (limit < 2L + nbits + 2 || surelyAbove(limit, ids, nbits)) return null
-    new BddBuild(nbits, limit).run(ids)
+    if (limit < 2L + nbits + 2 || BddBound.mayBeAbove(limit, count, nbits) && new BddBound(ids, nbits, limit).isAbove) null
+    else new BddBuild(nbits, limit).run(ids)
   }
 
   private def constant(nbits: Int, root: Int, limit: Long): Array[Byte] =
@@ -35,62 +35,6 @@ object BddCodec {
       bytes(nbits + 2) = root.toByte
       bytes
     }
-
-  /**
-   * Whether a lower bound that costs one pass is above `limit`. Cut the ids into blocks of 2^cut. Let d be the number of distinct
-   * block contents (equal hashes count once, so d is never too large). Each is a node of its own below the cut, unless it is the
-   * full block. Above it, u nodes have 2u edges, one to each content and each node but the root, so u >= d - 1. A node takes two
-   * bytes.
-   */
-  private def surelyAbove(limit: Long, ids: IdSource, nbits: Int): Boolean = {
-    val enough = (limit - 2 - nbits + 4) / 4 + 1 // contents
-    // Above `MostHashed` ids the build itself soon knows better.
-    ids.count <= MostHashed && ids.count >= enough && {
-      val contents = new Contents(math.max(1, (nbits + 1) / 2), ids.count.toInt, enough)
-      ids.foreach(contents)
-      contents.areEnough
-    }
-  }
-
-  private val MostHashed = 4096
-
-  /** Counts different contents of blocks of 2^cut ids, as far as `enough`. */
-  private final class Contents(cut: Int, count: Int, enough: Long) extends IdConsumer {
-    private val seen = new Array[Long](2 * Integer.highestOneBit(count) * 2) // hashes, by open addressing; 0 is free
-    private var different = 0
-    private var block = -1L
-    private var hash = 0L
-
-    override def accept(ids: Array[Long], from: Int, until: Int): Unit = {
-      val mask = (1L << cut) - 1
-      var i = from
-      while (i < until && different < enough) {
-        if (ids(i) >>> cut != block) {
-          endBlock()
-          block = ids(i) >>> cut
-        }
-        hash = (hash ^ (ids(i) & mask) + 1) * 0x9e3779b97f4a7c15L
-        hash ^= hash >>> 29
-        i += 1
-      }
-    }
-
-    private def endBlock(): Unit = if (block >= 0) {
-      val wanted = hash | 1
-      hash = 0
-      var at = (wanted >>> 32).toInt & (seen.length - 1)
-      while (seen(at) != 0 && seen(at) != wanted) at = at + 1 & (seen.length - 1)
-      if (seen(at) == 0) {
-        seen(at) = wanted
-        different += 1
-      }
-    }
-
-    def areEnough: Boolean = {
-      endBlock()
-      different >= enough
-    }
-  }
 }
 
 /** One build; `limit` is the most bytes the value may take. */

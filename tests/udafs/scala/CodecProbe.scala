@@ -27,6 +27,7 @@ object CodecProbe {
     case List("contains", bytes, id) => LineageValues.contains(unhex(bytes), id.toLong).toString
     case List("intersects", a, b) => LineageValues.intersects(unhex(a), unhex(b)).toString
     case List("pool", seed, steps, heap) => pool(seed.toLong, steps.toInt, heap.toLong)
+    case List("bounds", seed, rounds) => bounds(seed.toLong, rounds.toInt)
     case List("fuzz", seed, rounds, file) => fuzz(seed.toLong, rounds.toInt, file)
   }
 
@@ -159,5 +160,32 @@ object CodecProbe {
     pool.grouped.free()
     assert(!java.nio.file.Files.exists(file), "the file is gone")
     if (mapped) "in a file" else "on the heap"
+  }
+
+  /**
+   * `BddBound` on random sets: never above the bytes the BDD has. Returns how many of the scattered sets it proved to be above half of
+   * them, and of how many.
+   */
+  private def bounds(seed: Long, rounds: Int): String = {
+    val random = new SplittableRandom(seed)
+    var scattered = 0
+    var proved = 0
+    for (round <- 0 until rounds) {
+      val bits = 10 + random.nextInt(40)
+      val n = 20 + random.nextInt(1 << random.nextInt(15))
+      val run = if (round % 2 == 0) 1 else 1 + random.nextInt(60)
+      val step = if (round % 4 < 2) 1 else 1 + random.nextInt(9)
+      val ids = Array.fill(n / run + 1)(random.nextLong(1L << bits)).flatMap(at => (0 until run).map(at + _ * step)).distinct.sorted
+      val source = new SortedIds(ids, ids.length)
+      val nbits = 64 - java.lang.Long.numberOfLeadingZeros(source.largest)
+      val size = Encoding.encode(source, Encoding.Bdd).length
+      val what = s"$n ids of $bits bits in runs of $run by $step, round $round"
+      for (limit <- Seq(size, size + 1, 2 * size)) assert(!new BddBound(source, nbits, limit).isAbove, s"$limit of $size bytes: $what")
+      if (run == 1 && BddBound.mayBeAbove(size / 2, ids.length, nbits)) {
+        scattered += 1
+        if (new BddBound(source, nbits, size / 2).isAbove) proved += 1
+      }
+    }
+    s"$proved $scattered"
   }
 }
