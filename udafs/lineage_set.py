@@ -79,7 +79,7 @@ class LineageSet:
         if tag == TAGS["bdd"]:
             return cls.from_table(robdd_bytes.decode(body))
         if tag == TAGS["roaring"]:
-            return cls._of_containers(roaring.decode(body), value.size)
+            return cls._of_contents(roaring.decode(body), value.size)
         raise varint.corrupt("tag", f"{tag:#04x} is none of {', '.join(f'{n:#04x} ({t})' for t, n in TAGS.items())}")
 
     @classmethod
@@ -124,11 +124,11 @@ class LineageSet:
         return made
 
     @classmethod
-    def _of_containers(cls, containers: list[roaring.Container], size: int) -> Self:
+    def _of_contents(cls, contents: roaring.Contents, size: int) -> Self:
         # Sixteen bytes of runs can name 65,536 ids: beyond what the bytes themselves vouch for, do not list them.
-        if sum(each.cardinality for each in containers) <= 64 * size:
-            return cls._of(roaring.listed(containers))
-        return cls.from_intervals(*roaring.intervals(containers), listed=False)
+        if contents.cardinality <= 64 * size:
+            return cls._of(contents.listed())
+        return cls.from_intervals(*contents.intervals(), listed=False)
 
     # ------------------------------------------------------------ the two forms
 

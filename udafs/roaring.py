@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,42 +137,49 @@ def _encode_container(layout: _Layout, container: int, low: npt.NDArray[np.uint1
 
 
 @dataclass(frozen=True)
-class Container:
-    """One checked container of up to 2^16 ids.
+class Contents:
+    """The ids of a checked body: one by one where its bytes list them, else as runs.
 
     Attributes:
-        base: the id of its value 0, a multiple of 2^16.
-        kind: ARRAY, RUN or BITMAP.
-        cardinality: number of ids.
-        data: the values (uint16), the runs (uint16 pairs: first value, length − 1) or the bitmap (8192 bytes).
+        ids: those of the array and bitmap containers, ascending.
+        first: the first id of each run of the run containers, ascending.
+        last: the last id of each.
 
     """
 
-    base: int
-    kind: int
-    cardinality: int
-    data: npt.NDArray[np.uint16] | npt.NDArray[np.uint8]
+    ids: Ids
+    first: Ids
+    last: Ids
 
-    def values(self) -> Ids:
-        """The ids less `base`, ascending."""
-        if self.kind == ARRAY:
-            return self.data.astype(np.int64)
-        if self.kind == BITMAP:
-            bits = np.unpackbits(self.data.view(np.uint8), bitorder="little")
-            return np.flatnonzero(bits.view(bool))
-        first, last = self.runs()
-        length = last - first + 1
-        values: Ids = np.arange(self.cardinality) + np.repeat(first - np.cumsum(length) + length, length)
-        return values
+    @property
+    def cardinality(self) -> int:
+        """The number of ids."""
+        return self.ids.size + int((self.last - self.first + 1).sum())
 
-    def runs(self) -> tuple[Ids, Ids]:
-        """First and last value of each run, less `base`."""
-        if self.kind == RUN:
-            pairs = self.data.reshape(-1, 2).astype(np.int64)
-            return pairs[:, 0], pairs[:, 0] + pairs[:, 1]
-        values = self.values()
-        gap = np.flatnonzero(np.diff(values) != 1)
-        return values[np.append(0, gap + 1)], values[np.append(gap, values.size - 1)]
+    def listed(self) -> Ids:
+        """All ids, ascending. The caller has looked at their number."""
+        if not self.first.size:
+            return self.ids
+        length = self.last - self.first + 1
+        ends = np.cumsum(length)
+        of_runs = np.arange(ends[-1]) + np.repeat(self.first - ends + length, length)
+        return _merged(self.ids, of_runs)
+
+    def intervals(self) -> tuple[Ids, Ids]:
+        """First and last id of each maximal run of ids."""
+        # They are disjoint: the ends in ascending order belong to the beginnings in ascending order.
+        first, last = _merged(self.ids, self.first), _merged(self.ids, self.last)
+        apart = np.ones(first.size + 1, bool)
+        np.greater(first[1:] - last[:-1], 1, out=apart[1:-1])
+        return first[apart[:-1]], last[apart[1:]]
+
+
+def _merged(some: Ids, others: Ids) -> Ids:
+    """All of two ascending arrays, ascending."""
+    if not some.size or not others.size:
+        return some if some.size else others
+    # The stable sort finds the two ascending runs and merges them.
+    return np.sort(np.concatenate([some, others]), kind="stable")
 
 
 class _Reader:
@@ -191,15 +199,81 @@ class _Reader:
         return int.from_bytes(self.take(width, what).tobytes(), "little")
 
 
-def decode(body: Bytes) -> list[Container]:
-    """The containers of a body of tag 02, in ascending order.
+class _Bitmap(NamedTuple):
+    """Where the containers of a 32-bit bitmap are; nothing in them has been looked at.
+
+    Attributes:
+        high: the high half of its ids.
+        heads: key and cardinality − 1 of each container, shape (containers, 2).
+        is_run: whether it is a run container.
+        begin: where it begins in the body.
+        end: where it ends.
+
+    """
+
+    high: int
+    heads: npt.NDArray[np.uint16]
+    is_run: npt.NDArray[np.bool_]
+    begin: Ids
+    end: Ids
+
+
+@dataclass(frozen=True)
+class _Containers:
+    """Containers of a body in ascending order; every array but `body` has one entry a container.
+
+    Attributes:
+        body: the bytes they stand in.
+        base: the id of the container's value 0, a multiple of 2^16.
+        cardinality: number of its ids, as the header says.
+        begin: where its values, runs or bits begin in `body`.
+        end: where they end.
+
+    """
+
+    body: Bytes
+    base: Ids
+    cardinality: Ids
+    begin: Ids
+    end: Ids
+
+    def only(self, which: npt.NDArray[np.bool_]) -> _Containers:
+        return _Containers(self.body, self.base[which], self.cardinality[which], self.begin[which], self.end[which])
+
+    def data(self) -> Bytes:
+        """The values, runs or bits, container after container."""
+        # Containers mostly stand one behind the other: a stretch of them is a single copy.
+        apart = np.ones(self.base.size + 1, bool)
+        np.not_equal(self.begin[1:], self.end[:-1], out=apart[1:-1])
+        stretches = zip(self.begin[apart[:-1]].tolist(), self.end[apart[1:]].tolist(), strict=True)
+        return np.concatenate([self.body[begin:end] for begin, end in stretches])
+
+
+def decode(body: Bytes) -> Contents:
+    """The ids of a body of tag 02.
 
     Raises:
         CorruptLineageError: with a keyword of FORMAT.md.
 
     """
+    none = np.empty(0, np.int64)
+    bitmaps = _bitmaps(body)
+    if not bitmaps:
+        return Contents(none, none, none)
+    is_run = np.concatenate([each.is_run for each in bitmaps])
+    containers = _containers(body, bitmaps, is_run)
+    is_bits = ~is_run & (containers.cardinality > _ARRAY_LIMIT)
+    is_array = ~(is_run | is_bits)
+    ids = _array_ids(containers.only(is_array)) if is_array.any() else none
+    if is_bits.any():
+        ids = _merged(ids, _bitmap_ids(containers.only(is_bits)))
+    return Contents(ids, *(_run_ids(containers.only(is_run)) if is_run.any() else (none, none)))
+
+
+def _bitmaps(body: Bytes) -> list[_Bitmap]:
+    """A pass over the headers."""
     reader = _Reader(body)
-    containers: list[Container] = []
+    bitmaps: list[_Bitmap] = []
     last = -1
     for _ in range(reader.number(8, "the number of bitmaps")):
         high = reader.number(4, "a bitmap's high half")
@@ -208,75 +282,105 @@ def decode(body: Bytes) -> list[Container]:
         if high <= last:
             raise corrupt("roaring", f"the high half {high} after {last}")
         last = high
-        containers.extend(_decode_bitmap(reader, high << 32))
+        bitmaps.append(_take_bitmap(reader, high))
     if reader.at < body.size:
         raise corrupt("trailing", f"{body.size - reader.at} bytes after the last bitmap")
-    return containers
+    return bitmaps
 
 
-def _decode_bitmap(reader: _Reader, high: int) -> Iterator[Container]:
+def _take_bitmap(reader: _Reader, high: int) -> _Bitmap:
     start = reader.at
     cookie = reader.number(4, "a bitmap's cookie")
     if cookie & 0xFFFF == _COOKIE_WITH_RUNS:
         count = (cookie >> 16) + 1
-        flags = np.unpackbits(reader.take((count + 7) // 8, "the run flags"), bitorder="little")
+        flags = reader.take((count + 7) // 8, "the run flags")
+        is_run = np.unpackbits(flags, count=count, bitorder="little").view(bool)
     elif cookie == _COOKIE:
         count = reader.number(4, "the number of containers")
         if count > 1 << 16:
             raise corrupt("roaring", f"{count} containers in a bitmap, {1 << 16} are the most")
-        flags = np.zeros(count, np.uint8)
+        is_run = np.zeros(count, bool)
     else:
         raise corrupt("roaring", f"unknown cookie {cookie}")
-    heads = reader.take(4 * count, "the keys").view("<u2").reshape(-1, 2).astype(np.int64)
-    if np.any(np.diff(heads[:, 0]) <= 0):
+    heads = reader.take(4 * count, "the keys").view("<u2").reshape(-1, 2)
+    with_offsets = cookie == _COOKIE or count >= _OFFSETS_FROM
+    offsets = reader.take(4 * count * with_offsets, "the offsets").view("<u4")
+    first = reader.at
+    size = _take_containers(reader, heads[:, 1], is_run)
+    end = first + size.cumsum()
+    begin = end - size
+    if with_offsets and (offsets != begin - start).any():
+        i = np.argmax(offsets != begin - start)
+        raise corrupt("roaring", f"container {i} stands at {begin[i] - start}, not at {offsets[i]}")
+    return _Bitmap(high, heads, is_run, begin, end)
+
+
+def _take_containers(reader: _Reader, ids_less_1: npt.NDArray[np.uint16], is_run: npt.NDArray[np.bool_]) -> Ids:
+    """Read past the containers of a bitmap: the bytes of each."""
+    size = np.where(ids_less_1 < _ARRAY_LIMIT, 2 + 2 * ids_less_1.astype(np.int64), _BITMAP_BYTES)
+    size[is_run] = 0
+    ends = np.cumsum(size)
+    passed = 0
+    # The length of a run container stands at its beginning.
+    for i in np.flatnonzero(is_run).tolist():
+        reader.take(int(ends[i]) - passed, "the containers")
+        passed = int(ends[i])
+        runs = reader.number(2, "the number of runs")
+        reader.take(4 * runs, "the runs")
+        size[i] = 2 + 4 * runs
+    reader.take(int(ends[-1]) - passed if ends.size else 0, "the containers")
+    return size
+
+
+def _containers(body: Bytes, bitmaps: list[_Bitmap], is_run: npt.NDArray[np.bool_]) -> _Containers:
+    """All containers, their order checked."""
+    high = np.repeat([each.high << 32 for each in bitmaps], [each.is_run.size for each in bitmaps])
+    key, ids_less_1 = np.concatenate([each.heads for each in bitmaps]).T.astype(np.int64)
+    base = high | key << 16
+    if (base[1:] <= base[:-1]).any():
         raise corrupt("roaring", "the keys of the containers are not ascending")
-    offsets = None
-    if cookie == _COOKIE or count >= _OFFSETS_FROM:
-        offsets = reader.take(4 * count, "the offsets").view("<u4").tolist()
-    for i, (key, cardinality) in enumerate(heads.tolist()):
-        if offsets is not None and offsets[i] != reader.at - start:
-            raise corrupt("roaring", f"container {i} stands at {reader.at - start}, not at {offsets[i]}")
-        yield _decode_container(reader, high | key << 16, cardinality + 1, bool(flags[i]))
+    # The values of a run container follow the number of its runs.
+    begin = np.concatenate([each.begin for each in bitmaps]) + 2 * is_run
+    return _Containers(body, base, ids_less_1 + 1, begin, np.concatenate([each.end for each in bitmaps]))
 
 
-def _decode_container(reader: _Reader, base: int, cardinality: int, is_run: bool) -> Container:
-    if is_run:
-        count = reader.number(2, "the number of runs")
-        data = reader.take(4 * count, "the runs").view("<u2")
-        pairs = data.reshape(-1, 2).astype(np.int64)
-        last = pairs[:, 0] + pairs[:, 1]
-        if np.any(last > 0xFFFF) or np.any(pairs[1:, 0] <= last[:-1]):
-            raise corrupt("roaring", "the runs of a container overlap, or leave it")
-        found = int(pairs[:, 1].sum()) + count
-        kind = RUN
-    elif cardinality <= _ARRAY_LIMIT:
-        data = reader.take(2 * cardinality, "an array container").view("<u2")
-        if np.any(data[1:] <= data[:-1]):
-            raise corrupt("roaring", "the values of an array container are not ascending")
-        found, kind = cardinality, ARRAY
-    else:
-        data = reader.take(_BITMAP_BYTES, "a bitmap container")
-        found, kind = int(np.unpackbits(data).sum()), BITMAP
-    if found != cardinality:
-        raise corrupt("roaring", f"a container of {found} ids says it has {cardinality}")
-    return Container(base, kind, cardinality, data)
+def _array_ids(containers: _Containers) -> Ids:
+    ids = np.repeat(containers.base, containers.cardinality)
+    ids += containers.data().view("<u2")
+    if (ids[1:] <= ids[:-1]).any():
+        raise corrupt("roaring", "the values of an array container are not ascending")
+    return ids
 
 
-def listed(containers: list[Container]) -> Ids:
-    """All ids, ascending. The caller has looked at their number."""
-    out = np.empty(sum(each.cardinality for each in containers), np.int64)
+def _bitmap_ids(containers: _Containers) -> Ids:
+    bitmaps = containers.data().reshape(-1, _BITMAP_BYTES)
+    _check_cardinality(containers, np.bitwise_count(bitmaps.view("<u8")).sum(axis=1, dtype=np.int64))
+    ids = np.empty(containers.cardinality.sum(), np.int64)
     at = 0
-    for each in containers:
-        np.add(each.values(), each.base, out=out[at : at + each.cardinality])
-        at += each.cardinality
-    return out
+    # A step for each container: its bits, a byte each, stay in the cache.
+    for bitmap, base, cardinality in zip(bitmaps, containers.base, containers.cardinality.tolist(), strict=True):
+        values = np.flatnonzero(np.unpackbits(bitmap, bitorder="little").view(bool))
+        np.add(values, base, out=ids[at : at + cardinality])
+        at += cardinality
+    return ids
 
 
-def intervals(containers: list[Container]) -> tuple[Ids, Ids]:
-    """First and last id of each maximal run of ids; never more than four for each byte of the value."""
-    if not containers:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    runs = [(each.base + first, each.base + last) for each in containers for first, last in [each.runs()]]
-    first, last = (np.concatenate(side) for side in zip(*runs, strict=True))
-    apart = first[1:] - last[:-1] > 1
-    return first[np.append(True, apart)], last[np.append(apart, True)]
+def _run_ids(containers: _Containers) -> tuple[Ids, Ids]:
+    """First and last id of each run."""
+    value, more = containers.data().view("<u2").reshape(-1, 2).T.astype(np.int64)
+    runs = (containers.end - containers.begin) >> 2
+    first = np.repeat(containers.base, runs) + value
+    last = first + more
+    if (value + more > 0xFFFF).any() or (first[1:] <= last[:-1]).any():
+        raise corrupt("roaring", "the runs of a container overlap, or leave it")
+    ids_before = np.append(0, np.cumsum(more + 1))
+    ends = np.cumsum(runs)
+    _check_cardinality(containers, ids_before[ends] - ids_before[ends - runs])
+    return first, last
+
+
+def _check_cardinality(containers: _Containers, found: Ids) -> None:
+    wrong = found != containers.cardinality
+    if wrong.any():
+        i = wrong.argmax()
+        raise corrupt("roaring", f"a container of {found[i]} ids says it has {containers.cardinality[i]}")
