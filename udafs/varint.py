@@ -74,7 +74,7 @@ def decode(data: Bytes) -> UInt64s:
     longest = int(size.max())
     if longest > MAX_BYTES:
         raise corrupt("varint", f"a number takes {longest} bytes, {MAX_BYTES} are the most")
-    if np.any((data[ends] == 0) & (size > 1)):
+    if np.any((data[1:] == 0) & (data[:-1] >= 128)):
         raise corrupt("varint", "a number is not in its shortest form")
     # Half the memory to go through where no number has more than 28 bits.
     width: Any = np.uint32 if longest <= 4 else np.uint64
