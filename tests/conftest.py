@@ -33,7 +33,7 @@ MANY_SPARK_JOBS = ("bench", "golden", "oracle", "row_ids", "tpch_queries", "walm
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
 LONGEST = (
     "test_docs", "test_against_spark", "test_queries", "test_programs", "test_kernel_aggregation", "test_determinism",
-    "test_story", "test_capture", "test_lineage", "test_witnesses", "test_kills", "test_correlation", "test_store",
+    "test_story", "test_rivals", "test_lineage", "test_witnesses", "test_kills", "test_correlation", "test_store",
     "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
 )  # fmt: skip
 

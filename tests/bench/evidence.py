@@ -19,9 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from forward_lineage import LineageError
 from forward_lineage.local_spark import local_session
 from tests.bench import report
-from tests.bench.capture import Sessions
 from tests.bench.experiments import EXPERIMENTS, VARIANTS, Experiment, chosen
 from tests.bench.harness import as_json, compare
+from tests.bench.sessions import Sessions
 from tests.bench.sizes import lineage_size
 
 Record = dict[str, Any]

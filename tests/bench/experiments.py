@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from forward_lineage import LineageError
-from tests.bench.capture import Sessions
 from tests.bench.harness import Variant
+from tests.bench.sessions import Sessions
 from tests.bench.tracing_back import TracingBack
 from tests.bench.workloads import TPCH, WALMART, Workload
 

@@ -1,11 +1,13 @@
 """Measure variants of one query against each other: interleaved, after warm-up, medians, ratios to the first.
 
-Variants take turns (A B C, B C A, C A B, …), so that what drifts on the machine drifts for all of them, and nobody
-always comes first. Absolute seconds are kept, but only ratios within one run mean anything.
+Variants take turns in an order drawn anew for each turn, so that what drifts on the machine drifts for all of them, and
+nobody always comes first, or always after the same other one: a run pays for what the one before did to the caches and
+the compiler. Absolute seconds are kept, but only ratios within one run mean anything.
 """
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -81,12 +83,12 @@ def run_all_columns(data: DataFrame) -> None:
 
 
 def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, runs: int, warm_up: int = 1) -> Comparison:
-    """Run each variant `warm_up` + `runs` times in turn; each turn begins with the next variant.
+    """Run each variant `warm_up` + `runs` times, in turns.
 
     Args:
         spark: any session of the application; garbage is collected in its JVM between runs, so that nobody pays for
             the garbage of the variant before.
-        query: a name, for the record.
+        query: a name, for the record; with the turn's number it decides the order.
         variants: the first is the one to compare with.
         runs: timed runs of each variant.
         warm_up: runs of each variant before that: code generation, the JIT compiler, the files in memory.
@@ -94,9 +96,9 @@ def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, run
     """
     timings = [Timing(variant.name) for variant in variants]
     for turn in range(warm_up + runs):
-        first = turn % len(variants)
         pairs = list(zip(variants, timings, strict=True))
-        for variant, timing in [*pairs[first:], *pairs[:first]]:
+        random.Random(f"{query}, turn {turn}").shuffle(pairs)
+        for variant, timing in pairs:
             if timing.refused is not None:
                 continue
             _collect_garbage(spark)
@@ -156,16 +158,6 @@ def table_of_ratios(title: str, comparisons: Sequence[Comparison]) -> Table:
             table.add_section()
         table.add_row(label, "", *("–" if value is None else f"{value:.2f}" for value in known))
     return table
-
-
-def refusals(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return a line for each variant that could not be run, and why."""
-    return [
-        f"{comparison.query}, {timing.variant}: {timing.refused}"
-        for comparison in comparisons
-        for timing in comparison.timings
-        if timing.refused is not None
-    ]
 
 
 def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:

@@ -32,7 +32,7 @@ from forward_lineage.store import segment as segments
 from forward_lineage.store.relation import Relation
 from forward_lineage.store.segment import Segment
 from forward_lineage.store.values import relation_of_values
-from tests.bench.capture import Sessions
+from tests.bench.sessions import Sessions
 from tests.bench.workloads import TPCH
 from tpch_queries.data import generate
 from udafs.lineage_set import LineageSet

@@ -10,7 +10,19 @@ from typing import Any
 from forward_lineage import LineageError
 from tests.bench import paper, plots
 from tests.bench.experiments import EXPERIMENTS, Experiment
-from tests.bench.figures import REVERSE, Record, bars, measured, names, noise, peak_ratio, ratio, ratios
+from tests.bench.figures import (
+    AT_MOST,
+    REVERSE,
+    Record,
+    bars,
+    measured,
+    misses,
+    names,
+    noise,
+    peak_ratio,
+    ratio,
+    ratios,
+)
 from tests.bench.harness import geometric_mean
 
 NAME = "report.md"
@@ -39,6 +51,7 @@ def _lines(records: Sequence[Record], folder: Path) -> Iterator[str]:
     largest = records[-1]
     yield from _head(records)
     yield from _promises(largest)
+    yield from _misses(largest)
     for experiment in EXPERIMENTS.values():
         for record in reversed(records):
             yield from _figure(experiment, record, folder)
@@ -79,6 +92,34 @@ def _promises(record: Record) -> Iterator[str]:
         for bar in bars(record)
     ]
     yield from _table(("promise", "found", ""), rows)
+
+
+def _misses(record: Record) -> Iterator[str]:
+    found = misses(record)
+    if not found:
+        return
+    yield from _title(3, "Why a query is over its bar")
+    yield (
+        "Lineage adds work for each pair of a result row and a base row: the id is carried through joins and shuffles, "
+        "united and encoded. A query that reduces a million rows to a few sums in a fraction of a second does less for "
+        "a row than that. *Scatter*: a run with lineage was no slower than one without."
+    )
+    yield ""
+    rows = [
+        (
+            f"{miss.experiment} {miss.query.upper()}",
+            f"{miss.ratio:.2f} ({AT_MOST[miss.experiment]:.2f})",
+            _number(miss.seconds),
+            _number(miss.more),
+            "–" if miss.pairs is None else f"{miss.pairs:,}",
+            _microseconds(miss.more, miss.pairs),
+            _microseconds(miss.by_hand, miss.pairs),
+            "scatter" if miss.overlap else "",
+        )
+        for miss in found
+    ]
+    columns = ("query", "auto (bar)", "original, s", "lineage, s", "pairs", "µs a pair", "collect_set: µs a pair", "")
+    yield from _table(columns, rows)
 
 
 def _figure(experiment: Experiment, record: Record, folder: Path) -> Iterator[str]:
@@ -250,6 +291,10 @@ def _seconds(query: Record) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def _microseconds(seconds: float | None, count: int | None) -> str:
+    return "–" if seconds is None or not count else _number(1e6 * seconds / count)
 
 
 def _bytes(count: int) -> str:

@@ -33,9 +33,9 @@ from forward_lineage.local_spark import local_session
 from forward_lineage.store.relation import Relation
 from forward_lineage.store.saved_result import SavedResult, TracedTable
 from forward_lineage.store.stored_relation import SegmentCache, StoredRelation
-from tests.bench.capture import Sessions
 from tests.bench.harness import Comparison, Timing, table_of_ratios
 from tests.bench.relations import parquet_size, roaring_size
+from tests.bench.sessions import Sessions
 from tests.bench.workloads import TPCH
 from udafs.lineage_set import LineageSet
 

@@ -16,7 +16,7 @@ from forward_lineage.cli import main
 from forward_lineage.row_ids.clustering import lineage_pairs, measure
 from tests.bench import evidence, report
 from tests.bench.experiments import EXPERIMENTS, GRANULARITY, VARIANTS, chosen
-from tests.bench.figures import bars, noise, peak_ratio, ratio
+from tests.bench.figures import bars, misses, noise, peak_ratio, ratio
 from tests.bench.sizes import lineage_size
 from udafs.lineage_set import LineageSet
 
@@ -83,6 +83,20 @@ def test_bars_missed_name_the_queries() -> None:
     assert verdicts["collect_set by hand is never faster than auto"] == by_hand
 
 
+def test_a_miss_says_what_lineage_takes() -> None:
+    slow = query("q5", original=1.0, auto=3.0, collect_set=5.0) | {"size": {"semantics": "data", "ids": 4_000_000}}
+    joins = [query("s1", original=1.0, auto=1.05), query("s2", original=2.0, auto=2.4)]
+    other = query("q7", original=1.0, auto=1.2) | {"size": {"semantics": "control", "ids": 9}}
+    found = misses(record(spj=joins, walmart=[other, slow]))
+    assert [(miss.experiment, miss.query, miss.overlap) for miss in found] == [
+        ("spj", "s2", True),  # runs take 2 and 4 seconds without lineage, 2.4 and 4.8 with it
+        ("walmart", "q5", False),
+        ("walmart", "q7", True),
+    ]
+    assert (found[1].more, found[1].pairs, found[1].by_hand) == (2.0, 4_000_000, 4.0)
+    assert (found[2].pairs, found[2].by_hand) == (None, None)
+
+
 def test_what_was_not_measured_stays_open() -> None:
     verdicts = found(record(aspj=[query("q1", original=1.0, auto=1.2)]))
     assert verdicts["TPC-H Q1–Q22, auto: geometric mean at most 1.05"] == ("1.20; 21 queries not measured", None)
@@ -100,6 +114,7 @@ def test_a_report_of_two_scales(tmp_path: Path) -> None:
     assert "| Q3 | 1.00 | 2.00 | 1.10 | – | 5.00 |" in text
     assert "| Q3 | control | 11,620 | 4.6 | 1.4 | 0.5 | 213.8 KB | 90.0 KB | 999 B | 11,620 | 4.6 | 0 |" in text
     assert "- scale factor 0.1, Q3, collect_set: too clever" in text
+    assert "| aspj Q3 |" not in text
     pictures = {file.name for file in tmp_path.glob("*.png")}
     assert pictures == {*(f"{e}-sf{s}.png" for e in ("aspj", "granularity") for s in ("0.1", "1")), "scales.png"}
     assert all(f"({name})" in text for name in pictures)

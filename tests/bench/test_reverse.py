@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import LineageError
-from tests.bench.capture import Sessions
 from tests.bench.reverse import reverse_query
-from tests.bench.test_capture import QUERIES, sessions
+from tests.bench.sessions import Sessions
+from tests.bench.test_rivals import QUERIES, sessions
 from tests.bench.tracing_back import TracingBack
 from tests.bench.workloads import WORKLOADS
 

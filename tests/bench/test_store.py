@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from tests.bench.capture import Sessions
+from tests.bench.sessions import Sessions
 from tests.bench.store import RIVALS, Question, Size, measure, table_of_questions, table_of_sizes
 from tests.bench.workloads import TPCH
 

@@ -15,6 +15,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.cli import main
 from forward_lineage.cli.graph import pipeline_picture, row_picture
 from forward_lineage.cli.sessions import FOUND
+from forward_lineage.demo import register_store_example
 
 PER_ITEM = "SELECT i_name, sum(num) AS num FROM item JOIN sales USING (i_id) GROUP BY i_name ORDER BY i_name"
 LARGE = "SELECT i_name FROM per_item WHERE num > 2000 ORDER BY i_name"
@@ -23,9 +24,8 @@ CITIES = "SELECT city FROM store ORDER BY city"
 Run = Callable[..., Result]
 
 
-@pytest.fixture
-def run(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in the session that has the paper's tables."""
+def commands(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run commands in the session that has the paper's tables."""
     # Several sessions share the suite's Spark, and the active one is whichever made the last data frame.
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: store.spark)
 
@@ -36,13 +36,40 @@ def run(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
     return invoke
 
 
-@pytest.fixture
-def saved(run: Run) -> Run:
-    """Two results, one made of the other, and one beside them."""
+def save_all(run: Run) -> Run:
+    """Save two results, one made of the other, and one beside them."""
     for name, sql in (("per_item", PER_ITEM), ("large", LARGE), ("cities", CITIES)):
         done = run("save", "-", name, stdin=sql)
         assert done.exit_code == 0, done.stderr
     return run
+
+
+@pytest.fixture
+def run(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Commands on a home where nothing is saved."""
+    return commands(store, monkeypatch)
+
+
+@pytest.fixture
+def fresh(run: Run) -> Run:
+    """Commands on a home where the three results are saved, for tests that change it."""
+    return save_all(run)
+
+
+@pytest.fixture(scope="module")
+def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    """The three results, saved once, for tests that only ask."""
+    lineage = ForwardLineage(spark.newSession(), tmp_path_factory.mktemp("home"))
+    register_store_example(lineage.spark, lineage)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        save_all(commands(lineage, monkeypatch))
+    return lineage
+
+
+@pytest.fixture
+def saved(shared: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Commands on the shared home."""
+    return commands(shared, monkeypatch)
 
 
 def objects(done: Result) -> list[dict]:
@@ -139,10 +166,10 @@ def test_exit_code_tells_that_there_is_something(saved: Run) -> None:
         assert saved(*question, "--exit-code").exit_code == FOUND
 
 
-def test_stale_names_what_has_changed(saved: Run) -> None:
-    saved("save", "-", "per_item", stdin=PER_ITEM)
-    assert lines(saved("stale"))[1:] == ["large per_item 1 2"]
-    assert saved("stale", "--exit-code").exit_code == FOUND
+def test_stale_names_what_has_changed(fresh: Run) -> None:
+    fresh("save", "-", "per_item", stdin=PER_ITEM)
+    assert lines(fresh("stale"))[1:] == ["large per_item 1 2"]
+    assert fresh("stale", "--exit-code").exit_code == FOUND
 
 
 @pytest.mark.parametrize(
@@ -190,31 +217,31 @@ def test_ls_of_an_empty_home(run: Run) -> None:
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "Nothing is saved yet.\n")
 
 
-def test_drop(saved: Run) -> None:
-    assert saved("drop", "cities").stdout == "dropped cities\n"
-    assert [each["result"] for each in objects(saved("ls", "--json"))] == ["large", "per_item"]
+def test_drop(fresh: Run) -> None:
+    assert fresh("drop", "cities").stdout == "dropped cities\n"
+    assert [each["result"] for each in objects(fresh("ls", "--json"))] == ["large", "per_item"]
 
 
-def test_a_picture_of_the_pipeline(saved: Run, store: ForwardLineage, tmp_path: Path) -> None:
+def test_a_picture_of_the_pipeline(saved: Run, shared: ForwardLineage, tmp_path: Path) -> None:
     done = saved("graph", "--impact", "sales where t_id = 2", "-o", tmp_path / "impact.svg")
     assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/impact.svg\n"), done.stderr
     assert ElementTree.parse(tmp_path / "impact.svg").getroot().tag.endswith("svg")
-    texts = [text.get_text() for text in pipeline_picture(store, "sales", "t_id = 2").axes.texts]
+    texts = [text.get_text() for text in pipeline_picture(shared, "sales", "t_id = 2").axes.texts]
     assert texts.count("1 suspected") == 1 and texts.count("1 touched") == 2 and texts.count("not touched") == 1
     assert {"item", "sales", "store", "per_item", "large", "cities"} <= set(texts)
-    assert not any("touched" in text.get_text() for text in pipeline_picture(store).axes.texts)
+    assert not any("touched" in text.get_text() for text in pipeline_picture(shared).axes.texts)
 
 
-def test_a_picture_shows_older_versions_that_are_still_read(saved: Run, store: ForwardLineage) -> None:
-    saved("save", "-", "per_item", stdin=PER_ITEM)
+def test_a_picture_shows_older_versions_that_are_still_read(fresh: Run, store: ForwardLineage) -> None:
+    fresh("save", "-", "per_item", stdin=PER_ITEM)
     texts = [text.get_text() for text in pipeline_picture(store).axes.texts]
     assert {"per_item", "per_item, version 1", "stale: an input has changed"} <= set(texts)
 
 
-def test_a_picture_of_rows(saved: Run, store: ForwardLineage, tmp_path: Path) -> None:
+def test_a_picture_of_rows(saved: Run, shared: ForwardLineage, tmp_path: Path) -> None:
     done = saved("graph", "--result", "per_item", "--row", "0,2", "--table", "sales", "-o", tmp_path / "row.svg")
     assert done.exit_code == 0, done.stderr
-    texts = {text.get_text() for text in row_picture(store, "per_item", [0, 2], "sales").axes.texts}
+    texts = {text.get_text() for text in row_picture(shared, "per_item", [0, 2], "sales").axes.texts}
     assert {"Lineage of rows 0, 2 of per_item on sales", "row 0", "row 2", "2 ids"} <= texts
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.spark_settings import GENERATED_CODE, INTERPRETED, configure
@@ -91,8 +92,9 @@ QUERIES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def registered(lineage: ForwardLineage, tables: Path) -> ForwardLineage:
+@pytest.fixture(scope="module")
+def registered(spark: SparkSession, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    lineage = ForwardLineage(spark.newSession(), tmp_path_factory.mktemp("home"))
     lineage.register("one", path=tables / "one.parquet")
     lineage.register("folder", path=tables / "folder")
     lineage.register("parts", path=tables / "parts")

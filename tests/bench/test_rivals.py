@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import walmart_demo.data
-from tests.bench import capture
-from tests.bench.capture import Sessions
+from tests.bench.sessions import Sessions
 from tests.bench.workloads import TPCH, WALMART, WORKLOADS
 
 #: One query of each shape is enough every day; all of them are in the long tier.
@@ -86,44 +80,3 @@ def annotated(rows: Sequence[tuple[object, ...]], width: int) -> Counter[tuple[o
         tuple(row)[:width] + tuple(tuple(sorted(set(ids))) if isinstance(ids, list) else (ids,) for ids in row[width:])
         for row in rows
     )
-
-
-def test_measuring(spark: SparkSession, tpch: Path) -> None:
-    found = capture.measure(spark.newSession(), folder=tpch, queries=["q6", "s1"], runs=1, encodings=["auto", "set"])
-    assert [comparison.query for comparison in found] == ["q6", "s1"]
-    for comparison in found:
-        names = [timing.variant for timing in comparison.timings]
-        assert names == ["without", "lineage auto", "lineage set", "collect_set"]
-        assert all(comparison.ratio(name) for name in names)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--queries", "q1,q99"], "q99: not among q1, q2"),
-        (["--encodings", "zip"], "zip: not among auto, bdd, set"),
-        (["--scale", "0"], "0.0 is not a TPC-H scale factor"),
-        (["--runs", "0"], "--runs"),
-    ],
-)
-def test_wrong_options(arguments: list[str], message: str) -> None:
-    result = CliRunner().invoke(capture.main, arguments)
-    assert result.exit_code != 0
-    assert message in result.output
-    assert "Traceback" not in result.output
-
-
-@pytest.mark.slow
-def test_from_the_command_line(tmp_path: Path, tpch: Path) -> None:
-    record = tmp_path / "capture.json"
-    command = [sys.executable, "-m", "tests.bench.capture", "--scale", "0.01", "--queries", "q6", "--runs", "1"]
-    environment = {**os.environ, "FORWARD_LINEAGE_DATA": str(tpch.parent.parent)}
-    done = subprocess.run(
-        [*command, "--memory", "1g", "--json", str(record)], capture_output=True, text=True, check=True, env=environment
-    )
-    assert "geometric mean" in done.stdout
-    measured = json.loads(record.read_text())
-    assert [variant["name"] for variant in measured["comparisons"][0]["variants"]] == [
-        *("without", "lineage auto", "collect_set")
-    ]
-    assert all(variant["ratio"] > 0 for variant in measured["comparisons"][0]["variants"])
