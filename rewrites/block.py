@@ -46,7 +46,7 @@ class Block:
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
         self.env = env
-        self.scope = Scope(env.outer)
+        self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}
         self.groups: Lineage = {}

@@ -104,7 +104,7 @@ def rewrite(
 
 def rewrite_query(query: exp.Query, env: Environment) -> TracedQuery:
     """Rewrite a nested query; its hidden columns are appended to its select list."""
-    scope = Scope(env.outer)
+    scope = Scope(env.outer, env.on)
     with_clause, query, env = _bound(query, env, scope)
     traced = _rewrite_bound(query, env)
     if with_clause is not None:

@@ -73,6 +73,7 @@ class Environment:
         ctes: CTE name in lower case → the rewritten CTE.
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
+        on: the join of that block in whose ON this query stands, if it does.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
@@ -88,15 +89,16 @@ class Environment:
     ctes: Mapping[str, TracedQuery] = field(default_factory=dict)
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
+    on: exp.Join | None = None
     names: Names = field(default_factory=Names)
 
     def traces(self, table: BaseTable) -> bool:
         """Say whether rows of this table are to be followed here."""
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
 
-    def inside(self, scope: Scope) -> Environment:
-        """Return the environment of a subquery that may mention columns of `scope`."""
-        return replace(self, outer=scope)
+    def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
+        """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""
+        return replace(self, outer=scope, on=on)
 
     def untraced(self) -> Environment:
         """Return the environment of a query whose rows are only looked at."""

@@ -23,7 +23,7 @@ class Relation:
         alias: the name columns are qualified with.
         columns: the user's columns.
         hidden: base table → how its lineage is carried in the hidden column of this relation.
-        in_star: whether `*` includes its columns (not so the right side of a semi join).
+        only_on: the SEMI or ANTI JOIN whose right side this is: its ON alone sees the columns.
         traced: whether its hidden columns count as lineage of the block's rows.
         nullable: whether an outer join may replace its row by NULLs.
         parts: the full name under which an unaliased table may be used to qualify columns.
@@ -32,10 +32,15 @@ class Relation:
     alias: str
     columns: Columns
     hidden: Mapping[str, Kind] = field(default_factory=dict)
-    in_star: bool = True
+    only_on: exp.Join | None = None
     traced: bool = True
     nullable: bool = False
     parts: tuple[str, ...] = ()
+
+    @property
+    def in_star(self) -> bool:
+        """Whether `*` includes its columns."""
+        return self.only_on is None
 
     def has(self, column_name: str) -> bool | None:
         """Say whether the relation has the column; None: not known."""
@@ -73,11 +78,12 @@ def moved_out(expression: exp.Expr) -> exp.Expr:
 
 
 class Scope:
-    """The relations of one block, and the block around it."""
+    """The relations of one block, and the block around it; `on`: the join there in whose ON this block stands."""
 
-    def __init__(self, outer: Scope | None = None) -> None:
+    def __init__(self, outer: Scope | None = None, on: exp.Join | None = None) -> None:
         self.relations: list[Relation] = []
         self.outer = outer
+        self.on = on
         self.aliases: set[str] = set()
         self.correlated = False
 
@@ -85,9 +91,13 @@ class Scope:
         """Return the relation of that name, of this block only."""
         return next((relation for relation in self.relations if relation.alias.lower() == alias.lower()), None)
 
+    def seen_from(self, on: exp.Join | None) -> list[Relation]:
+        """Return the relations that are seen from the ON of a join, or from any other clause."""
+        return [relation for relation in self.relations if relation.only_on is None or relation.only_on is on]
+
     def visible_columns(self) -> list[str]:
         """Return all column names that are known here, for messages."""
-        return [known for relation in self.relations for known in relation.columns or () if known is not None]
+        return [known for relation in self.seen_from(None) for known in relation.columns or () if known is not None]
 
     def resolve(self, node: exp.Column) -> None:
         """Find what a column reference means; mark every block that it reaches out of as correlated.
@@ -97,52 +107,37 @@ class Scope:
         """
         crossed: list[Scope] = []
         scope: Scope | None = self
+        around = node.find_ancestor(exp.Join, exp.Query)
+        on = around if isinstance(around, exp.Join) else None
         while scope is not None:
-            if scope._sees(node):
-                scope._shorten(node)
+            relations = scope.seen_from(on)
+            if scope._sees(node, relations):
+                _shorten(node, relations)
                 for inner in crossed:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
                 return
             crossed.append(scope)
+            on = scope.on
             scope = scope.outer
         if _is_not_a_column(node):
             return
         self._refuse_unknown(node)
 
-    def _sees(self, node: exp.Column) -> bool:
+    def _sees(self, node: exp.Column, relations: list[Relation]) -> bool:
         parts = [part.name for part in node.parts]
-        if any(self._through(relation, parts) for relation in self.relations):
+        if any(_through(relation, parts) for relation in relations):
             return True
-        return self._sees_name(parts[0])  # alone, or a struct column whose field follows
-
-    @staticmethod
-    def _through(relation: Relation, parts: list[str]) -> int:
-        """Return how many leading parts name the relation, if the next one can be a column of it; else 0."""
-        full = [part.lower() for part in relation.parts] or [relation.alias.lower()]
-        for count in range(1, min(len(parts), len(full) + 1)):
-            if [part.lower() for part in parts[:count]] == full[-count:] and relation.has(parts[count]) is not False:
-                return count
-        return 0
-
-    def _shorten(self, node: exp.Column) -> None:
-        """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
-        parts = [part.name for part in node.parts]
-        depth = max((self._through(relation, parts) for relation in self.relations), default=0)
-        if depth > 1 and depth == len(parts) - 1:
-            node.set("db", None)
-            node.set("catalog", None)
-        elif depth > 1:
-            refuse(node, f"{'.'.join(parts)} names a field through a database name", "Give the table an alias.")
-
-    def _sees_name(self, column_name: str) -> bool:
-        if column_name.lower() in self.aliases:
-            return True
-        return any(relation.has(column_name) is not False for relation in self.relations)
+        first = parts[0]  # alone, or a struct column whose field follows
+        return first.lower() in self.aliases or any(relation.has(first) is not False for relation in relations)
 
     def _refuse_unknown(self, node: exp.Column) -> None:
         qualifier = node.table
         relation = self.relation(qualifier) if qualifier else None
+        if relation is not None and relation.only_on is not None:
+            refuse(
+                node, f"{qualifier} is the right side of a {relation.only_on.kind} JOIN: only its ON sees {node.sql()}"
+            )
         if relation is not None:
             known = [known for known in relation.columns or () if known is not None]
             refuse(node, f"{qualifier} has no column {node.name}", nearest(node.name, known))
@@ -150,6 +145,26 @@ class Scope:
             names = [relation.alias for relation in self.relations]
             refuse(node, f"Unknown relation {qualifier} in {qualifier}.{node.name}", nearest(qualifier, names))
         refuse(node, f"Unknown column {node.name}", nearest(node.name, self.visible_columns()))
+
+
+def _through(relation: Relation, parts: list[str]) -> int:
+    """Return how many leading parts name the relation, if the next one can be a column of it; else 0."""
+    full = [part.lower() for part in relation.parts] or [relation.alias.lower()]
+    for count in range(1, min(len(parts), len(full) + 1)):
+        if [part.lower() for part in parts[:count]] == full[-count:] and relation.has(parts[count]) is not False:
+            return count
+    return 0
+
+
+def _shorten(node: exp.Column, relations: list[Relation]) -> None:
+    """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
+    parts = [part.name for part in node.parts]
+    depth = max((_through(relation, parts) for relation in relations), default=0)
+    if depth > 1 and depth == len(parts) - 1:
+        node.set("db", None)
+        node.set("catalog", None)
+    elif depth > 1:
+        refuse(node, f"{'.'.join(parts)} names a field through a database name", "Give the table an alias.")
 
 
 def _is_not_a_column(node: exp.Column) -> bool:

@@ -28,7 +28,7 @@ def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
     if control and join.kind == "SEMI" and any(one.hidden for one in right):
         block.after_from.append(lambda: _matched_rows(join, left, right, block))
     for relation in right:
-        relation.in_star = False
+        relation.only_on = join
         relation.traced = False
 
 
@@ -43,16 +43,16 @@ def _condition(join: exp.Join, left: list[Relation], right: list[Relation], bloc
     using = join.args.get("using") or []
     if not using:
         on = join.args.get("on")
-        return _standing_alone(on.copy(), [*left, *right], block) if on is not None else exp.true()
+        return _standing_alone(on.copy(), [*left, *right], join, block) if on is not None else exp.true()
     equalities = [exp.EQ(this=_owner(key.name, left, join), expression=_owner(key.name, right, join)) for key in using]
     return exp.and_(*equalities)
 
 
-def _standing_alone(on: exp.Expr, relations: list[Relation], block: Block) -> exp.Expr:
+def _standing_alone(on: exp.Expr, relations: list[Relation], join: exp.Join, block: Block) -> exp.Expr:
     """Make a condition mean the same behind all of FROM: other relations there may have the bare names too."""
     holder = exp.Where(this=on)
     for query in list(own_queries(holder)):
-        make_run(query, block)
+        make_run(query, block, join)
     on = holder.this
     for node in list(on.walk(prune=lambda inner: isinstance(inner, exp.Query))):
         if isinstance(node, exp.Column) and not node.table:

@@ -39,6 +39,11 @@ class _Use:
     clause_node: exp.Expr
 
     @property
+    def on(self) -> exp.Join | None:
+        """The join in whose ON it stands."""
+        return self.clause_node if isinstance(self.clause_node, exp.Join) else None
+
+    @property
     def is_predicate(self) -> bool:
         parent = self.query.parent
         return (isinstance(parent, _PREDICATES) and parent.this is not self.query) or isinstance(
@@ -69,15 +74,15 @@ def apply(block: Block) -> None:
     for use in list(_uses(block)):
         inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
         original = inner.copy()
-        make_run(inner, block)
+        make_run(inner, block, use.on)
         if block.env.tracing and _contributes(use, block):
             _collect(use, original, block)
 
 
-def make_run(query: exp.Query, block: Block) -> None:
-    """Rewrite a subquery of the block's expressions so that it runs, without lineage of its own."""
+def make_run(query: exp.Query, block: Block, on: exp.Join | None) -> None:
+    """Rewrite a subquery of the block's expressions, maybe in ON of a join, so that it runs, without lineage."""
     holder, place = query.parent, query.arg_key
-    runs = block.env.rewrite(query, block.env.inside(block.scope).untraced())
+    runs = block.env.rewrite(query, block.env.inside(block.scope, on).untraced())
     if holder is not None and place is not None:  # always so: a subquery stands in an expression
         holder.set(place, runs.tree)
 
@@ -114,7 +119,7 @@ def _contributes(use: _Use, block: Block) -> bool:
 
 
 def _collect(use: _Use, original: exp.Query, block: Block) -> None:
-    traced = block.env.rewrite(original, block.env.inside(block.scope))
+    traced = block.env.rewrite(original, block.env.inside(block.scope, use.on))
     if not traced.hidden:
         return
     hoisting.refuse_unrepeatable(use.query)
@@ -151,7 +156,7 @@ def _refuse_outer_aliases(query: exp.Query, block: Block) -> None:
     for node in query.walk(bfs=False, prune=lambda inner: isinstance(inner, exp.Query) and inner is not query):
         if blocks_out(node) != 1 or node.text("table") or node.name.lower() not in block.scope.aliases:
             continue
-        if all(relation.has(node.name) is False for relation in block.scope.relations):
+        if all(relation.has(node.name) is False for relation in block.scope.seen_from(None)):
             what = f"A correlated subquery that mentions {node.name}, an alias of SELECT, is not traced"
             refuse(node, what, "Write out what the alias stands for, or compute it in a subquery in FROM.")
 
