@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +57,7 @@ def peak_ratio(query: Record, name: str) -> float | None:
     found, original = variant(query, name), query["variants"][0]
     if found is None or not found["peak_bytes"] or not original["peak_bytes"]:
         return None
-    return _middle(found["peak_bytes"]) / _middle(original["peak_bytes"])
+    return statistics.median(found["peak_bytes"]) / statistics.median(original["peak_bytes"])
 
 
 def noise(query: Record) -> float | None:
@@ -196,8 +197,3 @@ def _miss(key: str, query: Record) -> Miss:
         by_hand=None if by_hand is None else (by_hand - 1) * seconds,
         overlap=min(auto["run_seconds"]) <= max(original["run_seconds"]),
     )
-
-
-def _middle(numbers: Sequence[float]) -> float:
-    ordered = sorted(numbers)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2

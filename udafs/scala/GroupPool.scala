@@ -142,9 +142,8 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   private def source(handle: Long): IdSource =
     if (handle >= 0) scratch.single(handle)
     else if (handle == Empty) scratch.set(null, 0)
-    else if (handle > Large) {
-      logged(groupOf(handle))
-    } else {
+    else if (handle > Large) logged(groupOf(handle))
+    else {
       val buffer = if (handle > Merged) whole(largeOf(handle)) else united(handle)
       buffer.settle()
       buffer
