@@ -16,6 +16,7 @@ import org.apache.spark.memory.TaskMemoryManager
  *   -1              the empty set
  *   id >= 0         {id}: a group of one row costs nothing here
  *   -2 - (g, n)     group g of `GroupedIds`, to which n ids were added; n stands in the low bits
+ *   `Runs` + (a, n) the n ids from a on: rows that follow each other, as those of an order do, cost no more than one
  *   `Large` - i     the i-th `LargeGroup`: what is more than `Most` ids
  *   `Merged` - i    the union of two handles
  *
@@ -37,13 +38,17 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   override def applyAsLong(handle: Long, id: Long): Long = {
     if (id < 0) LineageErrors.negativeId(id)
     if (handle == Empty) id
-    else if (handle >= 0) if (handle == id) handle else pair(handle, id)
-    else if (handle > Large)
+    else if (handle >= 0)
+      if (handle == id) handle
+      else if (id == handle + 1 && handle < RunsBelow) runOf(handle, 2)
+      else pair(handle, id)
+    else if (handle > RunsEnd)
       if (sizeOf(handle) == Most) applyAsLong(enlarge(handle), id)
       else {
         grouped.add(groupOf(handle), id)
         handle - 1
       }
+    else if (handle > Large) addToRun(handle, id)
     else {
       if (handle > Merged) idsOf(handle).add(id) else unionOf(handle).right = applyAsLong(unionOf(handle).right, id)
       handle
@@ -68,21 +73,13 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   /** The first value of a group, and a short one: final aggregations see little else. */
   private def firstOf(value: Array[Byte]): Long = {
     val reader = new ByteReader(value, 1)
-    val n = SetCodec.readCount(reader)
+    var left = SetCodec.readCount(reader)
     var id = -1L
     var handle = Empty
-    if (n == 1) {
+    while (left > 0) {
       id = SetCodec.nextId(reader, id)
-      handle = id
-    } else if (n > 1) {
-      val group = grouped.newGroup()
-      var i = 0
-      while (i < n) {
-        id = SetCodec.nextId(reader, id)
-        grouped.add(group, id)
-        i += 1
-      }
-      handle = handleOf(group, n)
+      handle = applyAsLong(handle, id)
+      left -= 1
     }
     reader.expectEnd()
     handle
@@ -117,10 +114,29 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     handleOf(group, 2)
   }
 
+  private def addToRun(handle: Long, id: Long): Long = {
+    val start = startOf(handle)
+    val n = lengthOf(handle)
+    if (id >= start && id < start + n) handle
+    else if (n == Most) applyAsLong(enlarge(handle), id)
+    else if (id == start + n) handle + 1
+    else {
+      val group = grouped.newGroup()
+      var i = 0
+      while (i < n) {
+        grouped.add(group, start + i)
+        i += 1
+      }
+      grouped.add(group, id)
+      handleOf(group, n + 1)
+    }
+  }
+
   /** A group of any size below as one of the large. */
   private def enlarge(handle: Long): Long = {
-    val group = new LargeGroup(if (handle < Empty) groupOf(handle) else -1)
+    val group = new LargeGroup(if (isLogged(handle)) groupOf(handle) else -1)
     if (handle >= 0) group.ids.add(handle)
+    else if (isRun(handle)) group.ids.addRun(startOf(handle), startOf(handle) + lengthOf(handle) - 1)
     large += group
     Large - (large.length - 1)
   }
@@ -142,6 +158,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   private def source(handle: Long): IdSource =
     if (handle >= 0) scratch.single(handle)
     else if (handle == Empty) scratch.set(null, 0)
+    else if (isRun(handle)) scratch.run(startOf(handle), lengthOf(handle))
     else if (handle > Large) logged(groupOf(handle))
     else {
       val buffer = if (handle > Merged) whole(largeOf(handle)) else united(handle)
@@ -199,12 +216,21 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
 object GroupPool {
   val Empty: Long = -1L
   private val Most = (1 << 10) - 1
+  private val Runs = Long.MinValue / 4
+  private val RunsBelow = 1L << 48 // the first id of a run is
+  private val RunsEnd = Runs + RunsBelow * (Most + 1)
   private val Large = Long.MinValue / 2
   private val Merged = Long.MinValue / 4 * 3
 
   private def handleOf(group: Int, n: Int): Long = -2 - (group.toLong * (Most + 1) + n)
   private def sizeOf(handle: Long): Int = (-2 - handle).toInt & Most
   private def groupOf(handle: Long): Int = ((-2 - handle) / (Most + 1)).toInt
+  private def isLogged(handle: Long): Boolean = handle < Empty && handle > RunsEnd
+
+  private def runOf(start: Long, n: Int): Long = Runs + (start * (Most + 1) + n)
+  private def startOf(handle: Long): Long = (handle - Runs) / (Most + 1)
+  private def lengthOf(handle: Long): Int = (handle - Runs).toInt & Most
+  private def isRun(handle: Long): Boolean = handle <= RunsEnd && handle > Large
 
   /** @param before its number among the `GroupedIds`, which still have its first ids; -1 when they have none */
   private final class LargeGroup(var before: Int) {
@@ -237,7 +263,7 @@ object GroupPool {
 
 /** The first ids of an array as a source, used again and again. */
 private final class ScratchIds extends IdSource {
-  private val one = new Array[Long](1)
+  private var own = new Array[Long](16)
   private var ids: Array[Long] = _
   private var n = 0
 
@@ -247,9 +273,16 @@ private final class ScratchIds extends IdSource {
     this
   }
 
-  def single(id: Long): ScratchIds = {
-    one(0) = id
-    set(one, 1)
+  def single(id: Long): ScratchIds = run(id, 1)
+
+  def run(from: Long, size: Int): ScratchIds = {
+    if (size > own.length) own = new Array[Long](2 * size)
+    var i = 0
+    while (i < size) {
+      own(i) = from + i
+      i += 1
+    }
+    set(own, size)
   }
 
   /** As `SetCodec` writes them. */

@@ -123,13 +123,23 @@ object CodecProbe {
     val sets = Array.fill(handles.length)(new java.util.TreeSet[java.lang.Long])
     // Half of the steps go to few groups, so that some become large.
     def group(): Int = if (random.nextBoolean()) random.nextInt(20) else random.nextInt(handles.length)
-    def id(g: Int): Long = if (g < 10) random.nextInt(100000) else random.nextLong() & Long.MaxValue
+    def id(g: Int): Long =
+      if (g < 10) random.nextInt(100000)
+      else if (g < 500 && !sets(g).isEmpty && random.nextInt(1000) > 0) // runs, some of which are broken later
+        math.max(0, math.min(Long.MaxValue - 1, sets(g).last) + 1 - random.nextInt(3))
+      else if (random.nextBoolean()) (1L << 48) - random.nextInt(50) // where no run may begin any more
+      else random.nextLong() & Long.MaxValue
     def compare(g: Int): Unit = {
       val ids = sets(g).stream.mapToLong(_.longValue).toArray
       val setting = random.nextInt(3)
       val result = Encoding.encode(new SortedIds(ids, ids.length), setting)
       assert(java.util.Arrays.equals(LineageValues.idArray(pool.partial(handles(g))), ids), s"partial of group $g")
       assert(java.util.Arrays.equals(pool.result(handles(g), setting), result), s"result of group $g")
+    }
+    def add(g: Int): Unit = {
+      val one = id(g)
+      handles(g) = pool.applyAsLong(handles(g), one)
+      sets(g).add(one)
     }
     for (step <- 0 until steps) {
       val g = group()
@@ -149,10 +159,8 @@ object CodecProbe {
           val value = Encoding.encode(new SortedIds(ids, ids.length), random.nextInt(3))
           handles(g) = pool.applyAsLong(Long.box(handles(g)), value)
           ids.foreach(sets(g).add(_))
-        case _ =>
-          val one = id(g)
-          handles(g) = pool.applyAsLong(handles(g), one)
-          sets(g).add(one)
+        case 2 => for (_ <- 0 until random.nextInt(if (random.nextInt(20) == 0) 6000 else 30)) add(g)
+        case _ => add(g)
       }
     }
     handles.indices.foreach(compare)
