@@ -108,9 +108,9 @@ class NodeTable:
 
     def count(self) -> int:
         """The number of codes, exact."""
-        return self.counts()[self.root] << self.nbits - 1 - self.level(self.root)
+        return int(self.counts()[self.root]) << self.nbits - 1 - self.level(self.root)
 
-    def counts(self) -> list[int] | npt.NDArray[np.object_]:
+    def counts(self) -> npt.NDArray[np.uint64] | npt.NDArray[np.object_]:
         """For each reference the number of codes over the bits below and including its own level."""
         height = np.concatenate([[-1, -1], self.levels()])
         lo, hi = self.children()
@@ -127,7 +127,7 @@ class NodeTable:
                 else:
                     skipped = [each.astype(np.uint64) for each in skipped]
                 counts[part] = (lo_count << skipped[0]) + (hi_count << skipped[1])
-        return counts.tolist()
+        return counts
 
     def lowest(self) -> int | None:
         """The smallest code, or None."""

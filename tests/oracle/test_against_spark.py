@@ -80,15 +80,15 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granule
 
 
 def test_rows_of_plain_spark(tiny: SparkSession) -> None:
-    compare(tiny, 40, 100_000, ["values"])
+    compare(tiny, 25, 100_000, ["values"])
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 120, 200_000, ["data", "control"])
+    compare(tiny, 60, 200_000, ["data", "control"])
 
 
 def test_granules(tiny: SparkSession) -> None:
-    compare(tiny, 30, 300_000, ["data", "control"], granules=True)
+    compare(tiny, 20, 300_000, ["data", "control"], granules=True)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_through_a_session(registered: tuple[ForwardLineage, Database]) -> None:
     """The same through `lineage.sql`, with all its checks."""
     lineage, database = registered
     refusals = []
-    for text, expected in determined(20, 500_000, database):
+    for text, expected in determined(12, 500_000, database):
         try:
             got = rows_of(lineage.sql(text, semantics="control"))
         except LineageError as refusal:

@@ -81,9 +81,16 @@ def uses(where: Expr) -> Iterator[Select]:
     yield Select((Item(Agg("sum", (Col("a", "q"),)), "total"),), inner)
 
 
+# Colours of a chessboard: on one of them each condition meets every other use, and each use every other condition.
 @pytest.mark.timeout(1800)
-def test_rows_and_lineage(tiny: SparkSession) -> None:
-    statements = [Statement(Query(select)) for where in conditions() for select in uses(Op("AND", SAME_KEY, where))]
+@pytest.mark.parametrize("colour", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_rows_and_lineage(tiny: SparkSession, colour: int) -> None:
+    statements = [
+        Statement(Query(select))
+        for row, where in enumerate(conditions())
+        for column, select in enumerate(uses(Op("AND", SAME_KEY, where)))
+        if (row + column) % 2 == colour
+    ]
     tables = {name: name for name in SCHEMAS}
     texts = [rewrite_sql(to_sql(statement), catalog(tables), "control") for statement in statements]
     assert all("collect_list" in text for text in texts), "computed as any other subquery: this proves nothing"

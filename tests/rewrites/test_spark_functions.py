@@ -40,6 +40,10 @@ class _Registry:
         self._registry = state.functionRegistry()
         self._parser = state.sqlParser()
         self.identifiers = list(_iterate(self._registry.listFunction()))
+        kinds = [(lambda i: f"a{i}"), (lambda i: "1"), (lambda i: "'x'")]
+        self._tries = [
+            self._arguments([kind(i) for i in range(count)]) for count in (1, 2, 0, 3, 4, 5, 6) for kind in kinds
+        ]
 
     def _arguments(self, texts: list[str]) -> Any:
         arguments = self._jvm.java.util.ArrayList()
@@ -48,12 +52,11 @@ class _Registry:
         return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(arguments).toSeq()
 
     def build(self, identifier: Any) -> Any:
-        for count in (1, 2, 0, 3, 4, 5, 6):
-            for texts in ([f"a{i}" for i in range(count)], ["1"] * count, ["'x'"] * count):
-                try:
-                    return self._registry.lookupFunction(identifier, self._arguments(texts))
-                except (Py4JJavaError, PySparkException):
-                    continue
+        for arguments in self._tries:
+            try:
+                return self._registry.lookupFunction(identifier, arguments)
+            except (Py4JJavaError, PySparkException):
+                continue
         return None  # needs literals of a certain form, e.g. from_json
 
     def is_a(self, expression: Any, trait: str) -> bool:

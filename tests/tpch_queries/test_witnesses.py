@@ -26,7 +26,7 @@ from forward_lineage import ForwardLineage
 from tests.tpch_queries.sessions import plain_session
 from udafs.lineage_set import LineageSet
 
-SAMPLE = 3  # result rows of each query
+SAMPLE = 2  # result rows of each query
 READINGS = 3  # Q21 reads lineitem three times, and no query reads a table more often
 
 Ids = Mapping[str, np.ndarray]

@@ -19,17 +19,18 @@ from udafs.attach import attach
 REPOSITORY = Path(__file__).parents[2]
 HASHED = "spark.forward_lineage.hash_aggregation"
 LARGEST = 2**63 - 1
+# Makes the hash aggregation spill, sort and merge its buffers every 2000 rows.
+SPILLING = {
+    HASHED: "true",
+    "spark.sql.TungstenAggregate.testFallbackStartsAt": "500, 2000",
+    "spark.sql.codegen.wholeStage": "false",
+}
 SETTINGS = [
     {HASHED: "true"},
     {HASHED: "true", "spark.sql.adaptive.enabled": "false"},
     {HASHED: "true", "spark.sql.codegen.wholeStage": "false"},
     {HASHED: "true", **INTERPRETED},
-    # Makes the hash aggregation spill, sort and merge its buffers every 2000 rows.
-    {
-        HASHED: "true",
-        "spark.sql.TungstenAggregate.testFallbackStartsAt": "500, 2000",
-        "spark.sql.codegen.wholeStage": "false",
-    },
+    SPILLING,
     {HASHED: "true", "spark.sql.shuffle.partitions": "7"},
     {HASHED: "false"},
     {HASHED: "false", "spark.sql.adaptive.enabled": "false"},
@@ -49,14 +50,13 @@ def session(spark: SparkSession) -> SparkSession:
 QUICK = ({HASHED: "true"}, {HASHED: "false"})  # the others are in the full run
 
 
+def named(chosen: dict[str, str]) -> str:
+    return " ".join(f"{key.split('.')[-1]}={value}" for key, value in chosen.items())
+
+
 @pytest.fixture(
     params=[
-        pytest.param(
-            chosen,
-            id=" ".join(f"{key.split('.')[-1]}={value}" for key, value in chosen.items()),
-            marks=[] if chosen in QUICK else pytest.mark.slow,
-        )
-        for chosen in SETTINGS
+        pytest.param(chosen, id=named(chosen), marks=[] if chosen in QUICK else pytest.mark.slow) for chosen in SETTINGS
     ]
 )
 def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
@@ -160,7 +160,16 @@ QUERIES: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def in_turns() -> Iterator[object]:
+    """Each query under the settings that differ most; the other settings take turns, each with every fourth query."""
+    for turn, (name, query) in enumerate(QUERIES.items()):
+        for place, chosen in enumerate(SETTINGS):
+            if chosen in (*QUICK, SPILLING) or (turn + place) % 4 == 0:
+                marks = [] if chosen in QUICK else pytest.mark.slow
+                yield pytest.param(chosen, query, id=f"{name}-{named(chosen)}", marks=marks)
+
+
+@pytest.mark.parametrize(("sql", "query"), list(in_turns()), indirect=["sql"])
 def test_same_bytes_in_every_query(sql: SparkSession, frame: Frames, reference: dict[int, bytes], query: str) -> None:
     frame(3).createOrReplaceTempView("pairs")
     assert {row.g: bytes(row.d) for row in sql.sql(query).collect()} == reference

@@ -4,9 +4,10 @@ package org.apache.spark.sql.forwardlineage
  * The ids of a BDD, many paths at a time.
  *
  * Nodes lie in the order of the format, so each step down jumps through memory. Depth first, one jump waits for the one
- * before; here up to `Chunk` paths go down a level together and their jumps overlap. The number of ids under each node
- * says where in the result a path's ids belong, so a path can be finished as soon as there is one id left on it: scattered
- * ids are done at the level where they part, and the chains below are walked once a node, not once an id.
+ * before; here up to `Chunk` paths go down a level together and their jumps overlap, in a loop that does nothing else: a
+ * branch on what a jump finds would be guessed wrong too often, and then the jumps behind it are made again. The number of
+ * ids under each node says where in the result a path's ids belong, so a path can be finished as soon as there is one id
+ * left on it: scattered ids are done at the level where they part, and the chains below are walked once a node, not once an id.
  *
  * @param most ids that are written at a time, at most
  * @param counts ids under each node over the bits up to its own; above `Int.MaxValue` anything that is
@@ -19,23 +20,24 @@ private final class BddIds(
   private val valid = if (nbits >= WordBits) -1L else (1L << (1 << nbits)) - 1
 
   /**
-   * What there is to know about a node in one place: below level 6 its truth table over 64 ids (variables it skips repeat the
-   * bits, which is just what they mean); above, its children, or `Single` and the id where only one is left.
+   * What there is to know about each reference in one place: below level 6 its truth table over 64 ids (variables it skips
+   * repeat the bits, which is just what they mean); above, its children, or `Single` and the id where only one is left.
    */
   private val codes = {
-    val codes = new Array[Long](starts(nbits))
+    val codes = new Array[Long](starts(nbits) + 2)
+    codes(1) = -1
     for (level <- 0 until math.min(WordBits, nbits)) {
       val ones = Variables(level)
       var i = starts(level)
       while (i < starts(level + 1)) {
-        codes(i) = word(codes, lo(i)) & ~ones | word(codes, hi(i)) & ones
+        codes(i + 2) = codes(lo(i)) & ~ones | codes(hi(i)) & ones
         i += 1
       }
     }
     for (level <- WordBits until nbits) {
       var i = starts(level)
       while (i < starts(level + 1)) {
-        codes(i) =
+        codes(i + 2) =
           if (counts(i) != 1) lo(i).toLong << 32 | hi(i)
           else Single | (if (hi(i) == 0) only(codes, lo(i)) else only(codes, hi(i)) | 1L << level)
         i += 1
@@ -44,13 +46,24 @@ private final class BddIds(
     codes
   }
 
-  private def word(codes: Array[Long], ref: Int): Long = if (ref < 2) -ref.toLong else codes(ref - 2)
+  /** Ids under the `lo` of each reference to a node, over the bits up to the node's own. */
+  private val lefts = {
+    val lefts = new Array[Int](codes.length)
+    for (level <- 0 until nbits) {
+      var i = starts(level)
+      while (i < starts(level + 1)) {
+        lefts(i + 2) = countOf(lo(i), level)
+        i += 1
+      }
+    }
+    lefts
+  }
 
   /** The ids under `ref`, which stands below bit 6, as bits. */
-  def bitsOf(ref: Int): Long = word(codes, ref) & valid
+  def bitsOf(ref: Int): Long = codes(ref) & valid
 
   private def only(codes: Array[Long], ref: Int): Long =
-    if (ref - 2 < low) java.lang.Long.numberOfTrailingZeros(codes(ref - 2)).toLong else codes(ref - 2) & ~Single
+    if (ref - 2 < low) java.lang.Long.numberOfTrailingZeros(codes(ref)).toLong else codes(ref) & ~Single
 
   private def countOf(ref: Int, level: Int): Int =
     if (ref == 0) 0
@@ -68,6 +81,10 @@ private final class BddIds(
   private val refs = new Array[Array[Int]](64)
   private val prefixes = new Array[Array[Long]](64)
   private val places = new Array[Array[Int]](64)
+
+  // What the jumps of the paths now on their way have found.
+  private val found = new Array[Long](math.min(Chunk, most + 1))
+  private val left = new Array[Int](found.length)
 
   // Each path has an id of its own; and one place more, see `expand`.
   private val room = math.min(2 * Chunk, most + 1)
@@ -126,13 +143,20 @@ private final class BddIds(
     val one = 1L << level
     val (ref, prefix, place) = (refs(bits), prefixes(bits), places(bits))
     val (nextRef, nextPrefix, nextPlace) = (refs(level), prefixes(level), places(level))
-    var n = 0
     var i = from
+    while (i < until) {
+      found(i - from) = codes(ref(i))
+      left(i - from) = lefts(ref(i))
+      i += 1
+    }
+    var n = 0
+    i = from
     while (i < until) {
       val r = ref(i)
       val p = prefix(i)
       val at = place(i)
-      val code = if (r >= here) codes(r - 2) else r.toLong << 32 | r
+      val skips = r < here
+      val code = if (skips) r.toLong << 32 | r else found(i - from)
       if (code < 0) out(at) = p | code & ~Single
       else {
         val l = (code >>> 32).toInt
@@ -145,7 +169,7 @@ private final class BddIds(
         if (h != 0) {
           nextRef(n) = h
           nextPrefix(n) = p | one
-          nextPlace(n) = if (l == 0) at else at + countOf(l, level)
+          nextPlace(n) = at + (if (skips) countOf(r, level) else left(i - from))
           n += 1
         }
       }

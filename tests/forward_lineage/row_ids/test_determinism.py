@@ -103,11 +103,11 @@ def registered(spark: SparkSession, tables: Path, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture
-def reading(registered: ForwardLineage, request: pytest.FixtureRequest) -> Iterator[None]:
+def reading(registered: ForwardLineage, request: pytest.FixtureRequest) -> Iterator[str]:
     spark = registered.spark
     settings = {**GENERATED_CODE, **READINGS[request.param]}
     configure(spark, settings)
-    yield
+    yield request.param
     for key in settings:
         spark.conf.unset(key)
 
@@ -125,9 +125,11 @@ def expected(table: str, v: int) -> int:
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in READINGS],
     indirect=True,
 )
-@pytest.mark.usefixtures("reading")
-def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage) -> None:
-    for name, (query, *tables) in QUERIES.items():
+def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage, reading: str) -> None:
+    turn = list(READINGS).index(reading)
+    for place, (name, (query, *tables)) in enumerate(QUERIES.items()):
+        if reading not in QUICK and (turn + place) % 2:
+            continue  # every other reading asks this one
         for table in tables:
             frame = registered.sql(query.format(t=table))
             rows = frame.selectExpr("v", f"dl_ids(DL.{table}) AS ids").collect()
