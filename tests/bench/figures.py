@@ -52,6 +52,29 @@ def ratios(queries: Sequence[Record], name: str) -> dict[str, float]:
     return {query: each for query, each in found.items() if each is not None}
 
 
+@dataclass(frozen=True)
+class Trend:
+    """How a variant's ratios move with the scale.
+
+    Attributes:
+        queries: those measured at every scale; of other queries the means could not be compared.
+        means: (scale, geometric mean over `queries`), at the scales where the experiment was measured.
+
+    """
+
+    queries: list[str]
+    means: list[tuple[float, float]]
+
+
+def trend(records: Sequence[Record], key: str, name: str) -> Trend:
+    """Compare an experiment's records, leaving out those without any ratio of the variant."""
+    found = [(float(record["scale"]), ratios(measured(record, key), name)) for record in records]
+    known = [(scale, each) for scale, each in found if each]
+    shared = [query for query in known[0][1] if all(query in each for _, each in known)] if known else []
+    means = [(scale, geometric_mean([each[query] for query in shared])) for scale, each in known]
+    return Trend(shared, [(scale, mean) for scale, mean in means if mean is not None])
+
+
 def peak_ratio(query: Record, name: str) -> float | None:
     """The heap's peak over that of the original: medians of the runs."""
     found, original = variant(query, name), query["variants"][0]

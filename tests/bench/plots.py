@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-from tests.bench.figures import Record, measured, names, ratio, ratios
+from tests.bench.figures import Record, names, ratio, ratios, trend
 from tests.bench.harness import geometric_mean
 
 mpl.use("Agg")  # files only: no display is looked for
@@ -83,11 +83,11 @@ def scales(records: Sequence[Record], experiments: dict[str, str], name: str, fi
     axes = figure.add_subplot()
     found: list[float] = []
     for (key, title), colour in zip(experiments.items(), ("#0072B2", "#E69F00", "#009E73", "#D55E00"), strict=False):
-        means = [(r["scale"], geometric_mean(list(ratios(measured(r, key), name).values()))) for r in records]
-        line = [(scale, mean) for scale, mean in means if mean is not None]
-        if line:
-            axes.plot(*zip(*line, strict=True), marker="o", color=colour, label=title)
-            found += [mean for _, mean in line]
+        line = trend(records, key, name)
+        if line.means:
+            label = f"{title} ({len(line.queries)} queries)"
+            axes.plot(*zip(*line.means, strict=True), marker="o", color=colour, label=label)
+            found += [mean for _, mean in line.means]
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator([record["scale"] for record in records]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -16,7 +16,7 @@ from forward_lineage.cli import main
 from forward_lineage.row_ids.clustering import lineage_pairs, measure
 from tests.bench import evidence, report
 from tests.bench.experiments import EXPERIMENTS, GRANULARITY, VARIANTS, chosen
-from tests.bench.figures import bars, misses, noise, peak_ratio, ratio
+from tests.bench.figures import Trend, bars, misses, noise, peak_ratio, ratio, trend
 from tests.bench.sizes import lineage_size
 from udafs.lineage_set import LineageSet
 
@@ -101,6 +101,22 @@ def test_what_was_not_measured_stays_open() -> None:
     verdicts = found(record(aspj=[query("q1", original=1.0, auto=1.2)]))
     assert verdicts["TPC-H Q1–Q22, auto: geometric mean at most 1.05"] == ("1.20; 21 queries not measured", None)
     assert verdicts["S1–S8, auto: each at most 1.10"] == ("", None)
+
+
+def test_scales_are_compared_over_the_same_queries(tmp_path: Path) -> None:
+    def ran(**autos: float) -> list[dict[str, Any]]:
+        return [query(name, original=1.0, auto=auto) for name, auto in autos.items()]
+
+    small, whole, large = record(0.1, aspj=ran(q1=1.0, q2=1.0)), record(1, aspj=ran(q2=8.0, q1=2.0)), record(10)
+    assert trend([small, whole, large], "aspj", "auto") == Trend(["q1", "q2"], [(0.1, 1.0), (1.0, 4.0)])
+    large = record(10, aspj=ran(q1=1.5))
+    assert trend([small, whole, large], "aspj", "auto") == Trend(["q1"], [(0.1, 1.0), (1.0, 2.0), (10.0, 1.5)])
+    assert trend([small], "spj", "auto") == Trend([], [])
+    for each in (small, whole, large):
+        (tmp_path / f"sf{each['scale']:g}.json").write_text(json.dumps(each))
+    text = report.write(tmp_path).read_text()
+    assert "| TPC-H Q1–Q22, aggregation | 1 | 1.00 | 2.00 | 1.50 |" in text
+    assert "found at 1\n" in text, "promises are of scale factor 1"
 
 
 def test_a_report_of_two_scales(tmp_path: Path) -> None:

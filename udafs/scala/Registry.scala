@@ -139,7 +139,7 @@ object Registry {
         |""".stripMargin))
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
-  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata)
+  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
