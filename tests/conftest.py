@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from forward_lineage import LineageError
 from forward_lineage.local_spark import local_session
+from tests import class_archive
 from tpch_queries.data import generate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -20,6 +23,27 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # compiler Java reserves 48 MB for compiled code, which are full after two minutes; what comes later is interpreted.
 # Programs that tests start have Sparks of their own, which read this too.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m")
+
+# Java's command line is split at spaces.
+ARCHIVES = REPOSITORY / ".data"
+CAN_BE_NAMED = " " not in str(ARCHIVES)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the processes of the suite start; they and all programs that they start inherit the options."""
+    if hasattr(config, "workerinput") or not CAN_BE_NAMED:
+        return
+    try:
+        archive = class_archive.path(ARCHIVES)
+    except LineageError:  # no Java: tests that need none can run
+        return
+    if not archive.exists() and getattr(config.option, "numprocesses", None):  # a few tests start faster without
+        print("putting Spark's classes together for all tests (half a minute, once) …", flush=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            class_archive.make(archive, Path(scratch))
+    if archive.exists():
+        os.environ["SPARK_SUBMIT_OPTS"] += " " + class_archive.options(archive)
+
 
 # Deadlines measure how busy the machine is, not whether the code is right.
 settings.register_profile("forward_lineage", deadline=None)
