@@ -2,8 +2,8 @@
 
     python -m tests.bench.kernel_memory --ids 6000000
 
-Each attempt is a Spark of its own with that heap. "random" ids come in no order at all, "clustered" ones in runs of
-100. What Spark itself needs is in every figure.
+Each attempt is a Spark of its own with that heap. "random" ids are all below their number, in no order at all,
+"scattered" ones anywhere below 2^40, "clustered" ones come in runs of 100. What Spark itself needs is in every figure.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ print(spark.sql(query).first()[0], f"{time.perf_counter() - start:.1f}")
 # A multiplier that is odd and prime to `count` makes a permutation: random in order, each id once.
 _SHAPES = {
     "random": "(id * 2654435761) % {count}",
+    "scattered": "shiftrightunsigned(xxhash64(id), 24)",
     "clustered": "(id div 100) * 250 + id % 100",
 }
 _FUNCTIONS = {"dlunion": "dlunion(id)", "collect_list": "collect_list(id)"}

@@ -83,8 +83,8 @@ private final class BddIds(
   private val places = new Array[Array[Int]](64)
 
   // What the jumps of the paths now on their way have found.
-  private val found = new Array[Long](math.min(Chunk, most + 1))
-  private val left = new Array[Int](found.length)
+  private val foundCodes = new Array[Long](math.min(Chunk, most + 1))
+  private val foundLefts = new Array[Int](foundCodes.length)
 
   // Each path has an id of its own; and one place more, see `expand`.
   private val room = math.min(2 * Chunk, most + 1)
@@ -145,8 +145,8 @@ private final class BddIds(
     val (nextRef, nextPrefix, nextPlace) = (refs(level), prefixes(level), places(level))
     var i = from
     while (i < until) {
-      found(i - from) = codes(ref(i))
-      left(i - from) = lefts(ref(i))
+      foundCodes(i - from) = codes(ref(i))
+      foundLefts(i - from) = lefts(ref(i))
       i += 1
     }
     var n = 0
@@ -156,7 +156,7 @@ private final class BddIds(
       val p = prefix(i)
       val at = place(i)
       val skips = r < here
-      val code = if (skips) r.toLong << 32 | r else found(i - from)
+      val code = if (skips) r.toLong << 32 | r else foundCodes(i - from)
       if (code < 0) out(at) = p | code & ~Single
       else {
         val l = (code >>> 32).toInt
@@ -169,7 +169,7 @@ private final class BddIds(
         if (h != 0) {
           nextRef(n) = h
           nextPrefix(n) = p | one
-          nextPlace(n) = at + (if (skips) countOf(r, level) else left(i - from))
+          nextPlace(n) = at + (if (skips) countOf(r, level) else foundLefts(i - from))
           n += 1
         }
       }
