@@ -21,8 +21,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give. Without the
 # compiler Java reserves 48 MB for compiled code, which are full after two minutes; what comes later is interpreted.
-# Programs that tests start have Sparks of their own, which read this too.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m")
+# Programs that tests start have Sparks of their own, which read this too; see tests/spark_settings.py for the last one.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -Dspark.sql.codegen.wholeStage=false",
+)
 
 # Java's command line is split at spaces.
 ARCHIVES = REPOSITORY / ".data"
@@ -82,7 +85,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         log=home / "spark.log",
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
-        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py
+        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for this and the next
+        spark__sql__adaptive__enabled="false",
     )
     yield session
     session.stop()

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.spark_settings import GENERATED_CODE, configure
+from tests.spark_settings import DEFAULTS, configure
 from tpch_queries import TABLES
 
 
@@ -22,10 +22,10 @@ def plain_session(spark: SparkSession, folder: Path) -> SparkSession:
 def traced_session(spark: SparkSession, folder: Path, home: Path) -> ForwardLineage:
     """Return the lineage of a new session of the same application, the eight tables registered by position.
 
-    It runs generated code, as users' sessions do.
+    It has Spark's defaults, as users' sessions do.
     """
     session = spark.newSession()
-    configure(session, GENERATED_CODE)
+    configure(session, DEFAULTS)
     lineage = ForwardLineage(session, home=home)
     for table in TABLES:
         lineage.register(table, path=folder / f"{table}.parquet")

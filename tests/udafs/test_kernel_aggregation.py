@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.spark_settings import GENERATED_CODE, INTERPRETED, configure
+from tests.spark_settings import DEFAULTS, INTERPRETED, configure
 from udafs.attach import attach
 
 REPOSITORY = Path(__file__).parents[2]
@@ -43,7 +43,7 @@ SETTINGS = [
 def session(spark: SparkSession) -> SparkSession:
     own = spark.newSession()
     attach(own)
-    configure(own, GENERATED_CODE)
+    configure(own, DEFAULTS)
     return own
 
 
@@ -64,7 +64,7 @@ def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[Spark
     yield session
     for key in request.param:
         session.conf.unset(key)
-    configure(session, GENERATED_CODE)
+    configure(session, DEFAULTS)
 
 
 def pairs() -> list[tuple[int, int | None]]:

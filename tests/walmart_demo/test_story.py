@@ -16,7 +16,7 @@ from rich.console import Console
 
 import walmart_demo
 from forward_lineage import ForwardLineage, LineageError
-from tests.spark_settings import GENERATED_CODE, configure
+from tests.spark_settings import DEFAULTS, configure
 from walmart_demo import __main__ as demo
 from walmart_demo import story
 from walmart_demo.data import generate
@@ -95,7 +95,7 @@ def test_it_reads_well(lineage: ForwardLineage, folder: Path) -> None:
 def test_at_full_size(spark: SparkSession, tmp_path: Path) -> None:
     """Beside Table 9: Q1–Q5 exactly, Q6 in rows, Q7 and Q8's averages and totals within 5 %. README.md says why."""
     session = spark.newSession()
-    configure(session, GENERATED_CODE)
+    configure(session, DEFAULTS)
     everything = story.open_tables(session, generate(130, folder=tmp_path / "full"), tmp_path / "home")
     found = {size.query: size for size in story.sizes(everything, walmart_demo.names())}
     for query in ("q1", "q2", "q3", "q4", "q5"):

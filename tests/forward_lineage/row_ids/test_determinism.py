@@ -15,7 +15,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.spark_settings import GENERATED_CODE, INTERPRETED, configure
+from tests.spark_settings import DEFAULTS, INTERPRETED, configure
 
 FILES, ROWS = 5, 4000
 
@@ -105,7 +105,7 @@ def registered(spark: SparkSession, tables: Path, tmp_path_factory: pytest.TempP
 @pytest.fixture
 def reading(registered: ForwardLineage, request: pytest.FixtureRequest) -> Iterator[str]:
     spark = registered.spark
-    settings = {**GENERATED_CODE, **READINGS[request.param]}
+    settings = {**DEFAULTS, **READINGS[request.param]}
     configure(spark, settings)
     yield request.param
     for key in settings:

@@ -11,6 +11,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.spark_settings import DEFAULTS, configure
 
 BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 PARTS = "facts f JOIN places p ON f.p = p.p"
@@ -23,7 +24,9 @@ def lineage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fo
     random = np.random.default_rng(11)
     facts = pa.table({"k": np.arange(3000), "p": random.integers(0, 60, 3000), "v": random.integers(0, 100, 3000)})
     places = pa.table({"p": np.arange(50), "kind": np.arange(50) % 5, "w": random.integers(0, 9, 50)})
-    lineage = ForwardLineage(spark.newSession(), home / "lineage_home")
+    session = spark.newSession()
+    configure(session, DEFAULTS)
+    lineage = ForwardLineage(session, home / "lineage_home")
     for name, table in (("facts", facts), ("places", places)):
         parquet.write_table(table, home / f"{name}.parquet")
         lineage.register(name, path=home / f"{name}.parquet")
