@@ -30,9 +30,9 @@ spark = local_session(
     driver_memory="1g",
     log=home / "spark.log",
     spark__sql__shuffle__partitions="4",
-    spark__sql__adaptive__enabled="false",
 )
 lineage = traced_session(spark, data, home)
+lineage.spark.conf.set("spark.sql.adaptive.enabled", "false")  # which would make one task of these few rows
 wanted = inline(lineage, "q3", "data")
 assert stored(lineage, "q3", "data") == wanted
 print(len(lineage.describe("q3").row_files))
