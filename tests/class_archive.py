@@ -47,8 +47,9 @@ def options(archive: Path) -> str:
 
 def path(folder: Path) -> Path:
     """Where the archive for this Java and this Spark is, or will be."""
-    version = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
-    stands_for = hashlib.sha256(f"{version} {pyspark.__version__} {pyspark.__file__}".encode()).hexdigest()[:12]
+    java = find_java().resolve()
+    fits = f"{java} {java.stat().st_mtime_ns} {pyspark.__version__} {pyspark.__file__}"
+    stands_for = hashlib.sha256(fits.encode()).hexdigest()[:12]
     return folder / f"spark-classes-{stands_for}.jsa"
 
 

@@ -40,9 +40,10 @@ class _Registry:
         self._registry = state.functionRegistry()
         self._parser = state.sqlParser()
         self.identifiers = list(_iterate(self._registry.listFunction()))
-        kinds = [(lambda i: f"a{i}"), (lambda i: "1"), (lambda i: "'x'")]
         self._tries = [
-            self._arguments([kind(i) for i in range(count)]) for count in (1, 2, 0, 3, 4, 5, 6) for kind in kinds
+            self._arguments([argument.format(i) for i in range(count)])
+            for count in (1, 2, 0, 3, 4, 5, 6)
+            for argument in ("a{}", "1", "'x'")
         ]
 
     def _arguments(self, texts: list[str]) -> Any:

@@ -282,7 +282,7 @@ def test_groups_that_come_sorted(session: SparkSession) -> None:
         assert (data.count(), wrong) == (groups, 0)
     finally:
         session.conf.unset("spark.sql.execution.replaceHashWithSortAgg")
-        session.conf.unset("spark.sql.adaptive.enabled")
+        configure(session, DEFAULTS)
 
 
 def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
@@ -293,7 +293,7 @@ def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
         assert {row.same for row in data.collect()} == {True}
         assert "ReusedExchange" in data._jdf.queryExecution().executedPlan().toString()
     finally:
-        session.conf.unset("spark.sql.adaptive.enabled")
+        configure(session, DEFAULTS)
 
 
 WITH_LITTLE_MEMORY = """

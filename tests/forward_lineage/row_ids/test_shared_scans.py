@@ -51,7 +51,7 @@ def answer(lineage: ForwardLineage, text: str) -> tuple[list[tuple[object, ...]]
     return rows, plan.count("ReusedExchange")
 
 
-# What stands in a query with lineage, and whether what it joins is the table that the query joins.
+# A query, and whether its subquery joins the same rows and no other columns of `places` than the query itself.
 QUERIES = {
     "a scalar subquery": (
         f"SELECT k FROM {PARTS} WHERE {SMALL} AND v > (SELECT avg(f.v) FROM {PARTS} WHERE {SMALL})", True,
