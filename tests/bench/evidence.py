@@ -20,7 +20,7 @@ from forward_lineage import LineageError
 from forward_lineage.local_spark import local_session
 from tests.bench import report
 from tests.bench.experiments import EXPERIMENTS, VARIANTS, Experiment, chosen
-from tests.bench.harness import as_json, compare
+from tests.bench.harness import Turns, as_json, compare
 from tests.bench.sessions import Sessions
 from tests.bench.sizes import lineage_size
 
@@ -31,14 +31,13 @@ Work = Sequence[tuple[Experiment, str]]
 def run(
     *,
     scales: Sequence[float],
-    runs: int,
+    turns: Turns,
     queries: str,
     variants: Sequence[str],
     semantics: str,
     output: Path,
     sizes: bool,
     memory: str,
-    warm_up: int = 1,
     session: SparkSession | None = None,
 ) -> Path:
     """Measure, write `sf<scale>.json` files, the report and its plots into a folder.
@@ -47,14 +46,13 @@ def run(
 
     Args:
         scales: scale factors; 1 is the paper's.
-        runs: timed runs of each variant.
+        turns: how often each variant runs.
         queries: see `experiments.chosen`.
         variants: some of `experiments.VARIANTS`.
         semantics: ``"data"`` or ``"control"``.
         output: the folder.
         sizes: whether lineage is counted and stored, too: one more run of each query.
         memory: heap of the Spark driver, e.g. ``4g``.
-        warm_up: runs of each variant before those that are timed.
         session: a running session to use; when not given, one is started, and stopped in the end.
 
     Returns:
@@ -71,7 +69,7 @@ def run(
     folders = {(scale, each.key): each.workload.generate(scale) for scale in scales for each, _ in work}
     output.mkdir(parents=True, exist_ok=True)
     spark = session or local_session("forward-lineage bench", driver_memory=memory)
-    bench = _Bench(spark, (warm_up, runs), tuple(variants), semantics, sizes)
+    bench = _Bench(spark, turns, tuple(variants), semantics, sizes)
     try:
         with _progress() as progress:
             task = progress.add_task("", total=len(scales) * len(work))
@@ -116,9 +114,9 @@ class _Bench:
     """Measures queries of one scale, the sessions over their tables made once."""
 
     def __init__(
-        self, spark: SparkSession, runs: tuple[int, int], variants: tuple[str, ...], semantics: str, sizes: bool
+        self, spark: SparkSession, turns: Turns, variants: tuple[str, ...], semantics: str, sizes: bool
     ) -> None:
-        self.spark, (self.warm_up, self.runs) = spark, runs
+        self.spark, self.turns = spark, turns
         self.wanted, self.semantics, self.sizes = variants, semantics, sizes
         self.home = Path()
         self._sessions: dict[str, Sessions] = {}
@@ -136,8 +134,9 @@ class _Bench:
         sessions = self._over(experiment, folder)
         made = experiment.variants(sessions, query, self.wanted, self.semantics, self.home)
         busy = os.getloadavg()[0]
-        found: Record = as_json([compare(self.spark, query, made, runs=self.runs, warm_up=self.warm_up)])[0]
-        found |= {"runs": self.runs, "semantics": self.semantics, "load": [busy, os.getloadavg()[0]]}
+        found: Record = as_json([compare(self.spark, query, made, self.turns)])[0]
+        timed = len(found["variants"][0]["run_seconds"])
+        found |= {"runs": timed, "semantics": self.semantics, "load": [busy, os.getloadavg()[0]]}
         if self.sizes:
             found["size"] = self._size(sessions, experiment, query)
         return found

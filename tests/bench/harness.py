@@ -7,12 +7,13 @@ the compiler. Absolute seconds are kept, but only ratios within one run mean any
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
@@ -36,6 +37,29 @@ class Variant:
     name: str
     prepare: Callable[[], DataFrame]
     finish: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How often each variant of a query runs.
+
+    Attributes:
+        runs: timed runs, at least.
+        seconds: a query whose first variant has run for less than this goes on, so that a short one, which suffers most
+            from what else happens on the machine, has a median of more runs; up to `MOST` times `runs`.
+        warm_up: runs before those that are timed: code generation, the JIT compiler, the files in memory.
+
+    """
+
+    MOST: ClassVar[int] = 3
+
+    runs: int
+    seconds: float = 0.0
+    warm_up: int = 1
+
+    def enough(self, timed: Sequence[float]) -> bool:
+        """Whether those seconds, of the first variant's timed runs, will do."""
+        return len(timed) >= self.runs and (sum(timed) >= self.seconds or len(timed) >= self.MOST * self.runs)
 
 
 @dataclass
@@ -82,20 +106,21 @@ def run_all_columns(data: DataFrame) -> None:
     data.write.format("noop").mode("overwrite").save()
 
 
-def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, runs: int, warm_up: int = 1) -> Comparison:
-    """Run each variant `warm_up` + `runs` times, in turns.
+def compare(spark: SparkSession, query: str, variants: Sequence[Variant], turns: Turns) -> Comparison:
+    """Run each variant, in turns, until there are enough.
 
     Args:
         spark: any session of the application; garbage is collected in its JVM between runs, so that nobody pays for
             the garbage of the variant before.
         query: a name, for the record; with the turn's number it decides the order.
         variants: the first is the one to compare with.
-        runs: timed runs of each variant.
-        warm_up: runs of each variant before that: code generation, the JIT compiler, the files in memory.
+        turns: how many.
 
     """
     timings = [Timing(variant.name) for variant in variants]
-    for turn in range(warm_up + runs):
+    for turn in itertools.count():
+        if timings[0].refused or turns.enough(timings[0].run):
+            break
         pairs = list(zip(variants, timings, strict=True))
         random.Random(f"{query}, turn {turn}").shuffle(pairs)
         for variant, timing in pairs:
@@ -107,7 +132,7 @@ def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, run
             except LineageError as refusal:
                 timing.refused = str(refusal)
                 continue
-            if turn >= warm_up:
+            if turn >= turns.warm_up:
                 timing.prepare.append(prepare)
                 timing.run.append(run)
                 timing.peak.append(_peak_of_heap(spark))
@@ -118,9 +143,8 @@ def compare(spark: SparkSession, query: str, variants: Sequence[Variant], *, run
 def compare_all(
     spark: SparkSession,
     queries: Sequence[tuple[str, Sequence[Variant]]],
+    turns: Turns,
     *,
-    runs: int,
-    warm_up: int = 1,
     console: Console | None = None,
 ) -> list[Comparison]:
     """Compare the variants of several queries, one query after another, with a progress bar on standard error."""
@@ -129,7 +153,7 @@ def compare_all(
         task = progress.add_task("measuring", total=len(queries))
         for name, variants in queries:
             progress.update(task, description=f"measuring {name}")
-            comparisons.append(compare(spark, name, variants, runs=runs, warm_up=warm_up))
+            comparisons.append(compare(spark, name, variants, turns))
             progress.advance(task)
     return comparisons
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from forward_lineage import ForwardLineage
 from forward_lineage.local_spark import local_session
-from tests.bench.harness import Variant, compare_all, table_of_ratios
+from tests.bench.harness import Turns, Variant, compare_all, table_of_ratios
 from tpch_queries.data import generate
 
 Q1 = """
@@ -73,7 +73,7 @@ def main(scale: float, runs: int, only: str) -> None:
         queries = [
             (title, [variant(query, name) for name in FUNCTIONS]) for title, query in QUERIES.items() if only in title
         ]
-        comparisons = compare_all(spark, queries, runs=runs)
+        comparisons = compare_all(spark, queries, Turns(runs))
         Console().print(table_of_ratios(f"dlunion over lineitem, scale {scale:g}", comparisons))
         spark.stop()
 

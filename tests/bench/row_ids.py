@@ -20,7 +20,7 @@ from rich.console import Console
 
 from forward_lineage import ForwardLineage
 from forward_lineage.local_spark import local_session
-from tests.bench.harness import Comparison, Variant, compare
+from tests.bench.harness import Comparison, Turns, Variant, compare
 from tpch_queries.data import generate
 
 # title → columns and condition; Spark's own `row_index`, which ids are made from, is measured beside
@@ -85,7 +85,7 @@ def scans(lineage: ForwardLineage, name: str, runs: int) -> Comparison:
         texts[f"{title} with ids"] = f"SELECT {columns}, {base.row_id} AS id FROM {base.relation} {where}"
         texts[f"{title} with row_index"] = f"SELECT {columns}, _metadata.row_index AS id FROM {base.relation} {where}"
     variants = [Variant(title, lambda sql=sql: spark.sql(sql)) for title, sql in texts.items()]  # type: ignore[misc]
-    return compare(spark, name, variants, runs=runs)
+    return compare(spark, name, variants, Turns(runs))
 
 
 def ratio(compared: Comparison, variant: str, base: str) -> float:

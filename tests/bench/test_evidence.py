@@ -17,6 +17,7 @@ from forward_lineage.row_ids.clustering import lineage_pairs, measure
 from tests.bench import evidence, report
 from tests.bench.experiments import EXPERIMENTS, GRANULARITY, VARIANTS, chosen
 from tests.bench.figures import Trend, bars, misses, noise, peak_ratio, ratio, trend
+from tests.bench.harness import Turns
 from tests.bench.sizes import lineage_size
 from udafs.lineage_set import LineageSet
 
@@ -181,14 +182,13 @@ def test_the_whole_command_at_smoke_size(spark: SparkSession, tmp_path: Path, mo
     monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tmp_path / "data"))
     written = evidence.run(
         scales=[0.01],
-        runs=1,
+        turns=Turns(1, warm_up=0),
         queries=evidence.smoke_queries(),
         variants=VARIANTS,
         semantics="data",
         output=tmp_path,
         sizes=True,
         memory="2g",
-        warm_up=0,
         session=spark.newSession(),
     )
     known = json.loads((tmp_path / "sf0.01.json").read_text())

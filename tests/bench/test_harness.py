@@ -12,6 +12,7 @@ from forward_lineage import LineageError
 from tests.bench.harness import (
     Comparison,
     Timing,
+    Turns,
     Variant,
     as_json,
     compare,
@@ -37,12 +38,23 @@ def test_variants_take_turns(spark: SparkSession) -> None:
 
         return Variant(name, prepare)
 
-    found = compare(spark, "q", [variant("a"), variant("b"), variant("c")], runs=9, warm_up=1)
+    found = compare(spark, "q", [variant("a"), variant("b"), variant("c")], Turns(9))
     each_turn = [tuple(turns[at : at + 3]) for at in range(0, 30, 3)]
     assert all(sorted(turn) == ["a", "b", "c"] for turn in each_turn)
     assert len(set(each_turn)) > 3  # nobody always comes first, or always after the same other one
     assert [timing.variant for timing in found.timings] == ["a", "b", "c"]
     assert all(len(timing.run) == len(timing.prepare) == 9 for timing in found.timings)
+
+
+def test_a_short_query_gets_more_turns() -> None:
+    turns = Turns(3, seconds=10)
+    assert not turns.enough([6.0, 6.0])
+    assert turns.enough([6.0, 1.0, 6.0])
+    assert not turns.enough([2.0, 2.0, 2.0, 2.0])
+    assert turns.enough([2.0, 2.0, 2.0, 2.0, 2.0])
+    assert not turns.enough([0.1] * 8)
+    assert turns.enough([0.1] * 9)
+    assert Turns(3).enough([0.1] * 3)
 
 
 def test_every_column_is_computed(spark: SparkSession) -> None:
@@ -54,7 +66,7 @@ def test_a_refusal_is_recorded_and_the_rest_measured(spark: SparkSession) -> Non
     def refuse() -> DataFrame:
         raise LineageError("PIVOT is not traced")
 
-    found = compare(spark, "q", [Variant("a", lambda: spark.range(1)), Variant("b", refuse)], runs=1)
+    found = compare(spark, "q", [Variant("a", lambda: spark.range(1)), Variant("b", refuse)], Turns(1))
     assert found.timings[0].median is not None
     assert found.ratio("b") is None
     assert found.timings[1].refused == "PIVOT is not traced"
@@ -63,7 +75,7 @@ def test_a_refusal_is_recorded_and_the_rest_measured(spark: SparkSession) -> Non
 
 def test_other_errors_end_the_run(spark: SparkSession) -> None:
     with pytest.raises(ZeroDivisionError):
-        compare(spark, "q", [Variant("a", lambda: spark.range(1 // 0))], runs=1)
+        compare(spark, "q", [Variant("a", lambda: spark.range(1 // 0))], Turns(1))
 
 
 def test_ratios_are_of_medians() -> None:
