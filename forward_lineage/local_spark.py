@@ -30,7 +30,7 @@ def local_session(
         app: name of the application.
         master: Spark master URL.
         driver_memory: heap of the driver, e.g. ``4g``; has no effect when a JVM already runs.
-        log: file for Spark's log; a file in the temporary folder when not given.
+        log: file for Spark's log; `default_log()` when not given.
         settings: Spark settings, `__` standing for a dot: ``spark__sql__ansi__enabled="false"``.
 
     Raises:
@@ -39,7 +39,7 @@ def local_session(
     """
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    log = log or Path(tempfile.gettempdir()) / f"forward_lineage-{os.getuid()}.log"
+    log = log or default_log()
     # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     builder = (
@@ -59,3 +59,8 @@ def local_session(
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
     return builder.getOrCreate()
+
+
+def default_log() -> Path:
+    """Return where Spark's log goes when nobody says: one file for each user, in the temporary folder."""
+    return Path(tempfile.gettempdir()) / f"forward_lineage-{os.getuid()}.log"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from py4j.protocol import Py4JNetworkError
 
 from forward_lineage.cli.backward import backward
 from forward_lineage.cli.bench import bench
@@ -20,17 +21,22 @@ from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
 from forward_lineage.cli.save import save
 from forward_lineage.cli.stale import stale
+from forward_lineage.local_spark import default_log
 from udafs.errors import LineageError
 
 
 class _OneLineErrors(click.Group):
-    """A `LineageError` ends the command with one line on stderr and exit code 1."""
+    """A `LineageError`, or the end of Spark's process, ends the command with one line on stderr and exit code 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except LineageError as error:
             raise click.ClickException(" ".join(str(error).split())) from None
+        except (Py4JNetworkError, ConnectionError):  # the first from what was running, the second from stopping Spark
+            raise click.ClickException(
+                f"Spark's Java process has ended: killed, or out of memory? Its log is {default_log()}."
+            ) from None
 
 
 @click.group(cls=_OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})

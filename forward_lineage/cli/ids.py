@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -11,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forward_lineage.cli.inputs import catalog_option, home_option, read_sql, semantics_option, sql_argument
-from forward_lineage.cli.run import use_catalog
-from forward_lineage.local_spark import local_session
+from forward_lineage.cli.sessions import opened_to_look
 from forward_lineage.progress import spark_progress
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.clustering import Clustering, lineage_pairs, measure, ranks_under
@@ -45,15 +42,8 @@ def ids(
     """
     sql = read_sql(file)
     wanted = [_split_order(order) for order in orders]
-    with ExitStack() as stack:
-        if catalog_path is not None and home is None:
-            home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        spark = local_session("forward-lineage ids", master=master)
-        stack.callback(spark.stop)
-        lineage = ForwardLineage(spark, home)
-        if catalog_path is not None:
-            use_catalog(lineage, catalog_path)
-        with spark_progress(spark, "measuring"):
+    with opened_to_look("ids", home, catalog_path, master) as lineage:
+        with spark_progress(lineage.spark, "measuring"):
             found = measure_orders(lineage, sql, semantics, wanted)
         Console().print(clustering_table(found))
 

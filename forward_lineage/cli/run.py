@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 
-from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import (
     catalog_option,
     home_option,
@@ -20,10 +17,9 @@ from forward_lineage.cli.inputs import (
     semantics_option,
     sql_argument,
 )
+from forward_lineage.cli.sessions import json_objects, opened_to_look
 from forward_lineage.cli.tables import lineage_table
-from forward_lineage.local_spark import local_session
 from forward_lineage.results import LINEAGE_COLUMN
-from forward_lineage.session import ForwardLineage
 
 
 @click.command()
@@ -51,36 +47,14 @@ def run(
     FILE holds one Spark SQL statement; - reads standard input.
     """
     sql = read_sql(file)
-    with ExitStack() as stack:
-        if catalog_path is not None and home is None:  # the catalog says it all: leave nothing behind
-            home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        spark = local_session("forward-lineage run", master=master)
-        stack.callback(spark.stop)
-        lineage = ForwardLineage(spark, home)
-        if catalog_path is not None:
-            use_catalog(lineage, catalog_path)
+    with opened_to_look("run", home, catalog_path, master) as lineage:
         frame = lineage.sql(sql, semantics)
         if as_json:
-            for row in decoded(frame).limit(limit).toJSON().collect():
-                click.echo(row)
+            for row in json_objects(decoded(frame).limit(limit)).collect():
+                click.echo(row[0])
         else:
             shown, more = first_rows(frame, limit)
             Console().print(lineage_table(frame.columns, shown, ids, more))
-
-
-def use_catalog(lineage: ForwardLineage, path: Path) -> None:
-    """Make the tables of a JSON catalog, or the Parquet files and folders in a folder, known to a session.
-
-    Raises:
-        LineageError: there is no such catalog, or one of its tables cannot be read.
-
-    """
-    if not path.is_dir():
-        lineage.use(Catalog.from_json(path))
-        return
-    tables = parquet_tables(path)
-    for name, place in tables.items():
-        lineage.register(name, path=place)
 
 
 def decoded(frame: DataFrame) -> DataFrame:

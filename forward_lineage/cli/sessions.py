@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 from rich.table import Table
 
+from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import Command, catalog_option, home_option
-from forward_lineage.cli.run import use_catalog
 from forward_lineage.cli.tables import lineage_table
 from forward_lineage.local_spark import local_session
 from forward_lineage.session import ForwardLineage
@@ -40,6 +41,30 @@ def opened(command: str, home: Path | None, catalog_path: Path | None, master: s
     finally:
         if running is None:
             spark.stop()
+
+
+@contextmanager
+def opened_to_look(command: str, home: Path | None, catalog_path: Path | None, master: str) -> Iterator[ForwardLineage]:
+    """Do the same for a command that saves nothing: with a catalog, which says all, and no home, none stays."""
+    with ExitStack() as stack:
+        if catalog_path is not None and home is None:
+            home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        yield stack.enter_context(opened(command, home, catalog_path, master))
+
+
+def use_catalog(lineage: ForwardLineage, path: Path) -> None:
+    """Make the tables of a JSON catalog, or the Parquet files and folders in a folder, known to a session.
+
+    Raises:
+        LineageError: there is no such catalog, or one of its tables cannot be read.
+
+    """
+    if not path.is_dir():
+        lineage.use(Catalog.from_json(path))
+        return
+    tables = parquet_tables(path)
+    for name, place in tables.items():
+        lineage.register(name, path=place)
 
 
 def session_options(command: Command) -> Command:
@@ -101,8 +126,7 @@ def show_rows(frame: DataFrame, limit: int | None, as_json: bool, nothing: str, 
 
     """
     if as_json:
-        # Names may repeat in a result; in JSON the last one would hide the others, so Spark refuses it.
-        objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
+        objects = json_objects(frame)
         found = [row[0] for row in (objects if limit is None else objects.limit(limit)).toLocalIterator()]
         for line in found:
             click.echo(line)
@@ -115,6 +139,14 @@ def show_rows(frame: DataFrame, limit: int | None, as_json: bool, nothing: str, 
     else:
         click.echo(nothing, err=True)
     return bool(rows)
+
+
+def json_objects(frame: DataFrame) -> DataFrame:
+    """Return one column, each row as a JSON object, NULLs included.
+
+    Names that repeat in a result do so in its JSON, too.
+    """
+    return frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
 
 
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:

@@ -1,4 +1,4 @@
-"""The commands that start Spark, as programs of their own."""
+"""The commands that start Spark, most as programs of their own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.conftest import REPOSITORY
+from tests.forward_lineage.cli.in_this_process import invoke
 from tests.forward_lineage.row_ids.conftest import write
 
 pytestmark = pytest.mark.slow
@@ -48,12 +50,12 @@ def test_run_shows_rows_and_lineage(data: Path) -> None:
     assert not (REPOSITORY / "lineage_home").exists()
 
 
-def test_run_as_json(data: Path) -> None:
-    sql = "SELECT w FROM t ORDER BY w"
-    done = program("run", "-", "--catalog", data, "--json", "--limit", 2, "--master", "local[2]", stdin=sql)
+def test_run_as_json(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    words = ("run", "-", "--catalog", data, "--json", "--limit", 2)
+    done = invoke(spark.newSession(), monkeypatch, *words, stdin="SELECT w, nullif(w, 'x') AS n FROM t ORDER BY w")
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
-        {"w": "x", "DL": {"t": [0]}},
-        {"w": "y", "DL": {"t": [1]}},
+        {"w": "x", "n": None, "DL": {"t": [0]}},
+        {"w": "y", "n": "y", "DL": {"t": [1]}},
     ]
 
 
@@ -67,11 +69,9 @@ def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
     assert "\tat " not in done.stderr, "no JVM stack trace"
 
 
-def test_ids_measures_orders(data: Path) -> None:
-    done = program(
-        "ids", "-", "--catalog", data, "--order-by", "t=v", "--master", "local[2]", stdin="SELECT v FROM t GROUP BY v"
-    )
-    assert done.returncode == 0, done.stderr
+def test_ids_measures_orders(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    words = ("ids", "-", "--catalog", data, "--order-by", "t=v")
+    done = invoke(spark.newSession(), monkeypatch, *words, stdin="SELECT v FROM t GROUP BY v")
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[1][:8] == ["t", "as", "they", "are", "2", "1.5", "1.0", "66.67"]
     assert lines[2][:6] == ["t", "v", "2", "1.5", "1.0", "66.67"]

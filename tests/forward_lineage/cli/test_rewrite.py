@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
+from py4j.protocol import Py4JNetworkError
 
 from forward_lineage import Catalog, rewrite_sql
 from forward_lineage.cli import main
@@ -108,3 +110,16 @@ def test_kernel_writes_the_jar(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert Path(done.stdout.strip()) == tmp_path / "sub" / "kernel.jar"
     assert (tmp_path / "sub" / "kernel.jar").read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
+def test_the_end_of_sparks_process_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    @click.command()
+    def ask_java() -> None:
+        raise error
+
+    monkeypatch.setitem(main.commands, "ask-java", ask_java)
+    done = run("ask-java")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: Spark's Java process has ended")
+    assert done.stderr.count("\n") == 1

@@ -8,14 +8,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from forward_lineage.cli import main
 from forward_lineage.cli.graph import pipeline_picture, row_picture
 from forward_lineage.cli.sessions import FOUND
 from forward_lineage.demo import register_store_example
+from tests.forward_lineage.cli.in_this_process import invoke
 
 PER_ITEM = "SELECT i_name, sum(num) AS num FROM item JOIN sales USING (i_id) GROUP BY i_name ORDER BY i_name"
 LARGE = "SELECT i_name FROM per_item WHERE num > 2000 ORDER BY i_name"
@@ -26,14 +26,11 @@ Run = Callable[..., Result]
 
 def commands(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run commands in the session that has the paper's tables."""
-    # Several sessions share the suite's Spark, and the active one is whichever made the last data frame.
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: store.spark)
 
-    def invoke(*arguments: object, stdin: str | None = None) -> Result:
-        words = [*map(str, arguments), "--home", str(store.home)]
-        return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": "120"}, catch_exceptions=False)
+    def run(*arguments: object, stdin: str | None = None) -> Result:
+        return invoke(store.spark, monkeypatch, *arguments, "--home", store.home, stdin=stdin)
 
-    return invoke
+    return run
 
 
 def save_all(run: Run) -> Run:
