@@ -84,8 +84,8 @@ def _head(records: Sequence[Record]) -> Iterator[str]:
     yield ""
     yield (
         f"Spark {last['spark']}, Java {last['java']}, Python {last['python']}, {last['cores']} processor cores; "
-        f"load average while measuring {min(loads, default=0):.1f} to {max(loads, default=0):.1f}: above "
-        f"{last['cores']}, others were at work on the machine, too."
+        f"load average while measuring {min(loads, default=0):.1f} to {max(loads, default=0):.1f}. Spark alone makes "
+        f"it {last['cores']}, its garbage collector and compiler some more; the rest is work of others."
     )
 
 
