@@ -8,6 +8,7 @@ one run of each TPC-H query with lineage. Programs that tests start have Spark's
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
@@ -18,6 +19,14 @@ DEFAULTS = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.adaptive.enabled": "true",
+}
+
+# For `local_session` of a program with two executors, Java processes of their own, with the options that the driver has
+# from its environment (tests/conftest.py).
+CLUSTER = {
+    "master": "local-cluster[2,1,1024]",
+    "driver_memory": "1g",
+    "spark__executor__extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
 }
 
 

@@ -20,17 +20,12 @@ IN_A_CLUSTER = """
 import sys
 from pathlib import Path
 from forward_lineage.local_spark import local_session
+from tests.spark_settings import CLUSTER
 from tests.tpch_queries.sessions import traced_session
 from tests.tpch_queries.test_saving import inline, stored
 
 data, home = Path(sys.argv[1]), Path(sys.argv[2])
-spark = local_session(
-    "saving",
-    master="local-cluster[2,1,1024]",
-    driver_memory="1g",
-    log=home / "spark.log",
-    spark__sql__shuffle__partitions="4",
-)
+spark = local_session("saving", log=home / "spark.log", spark__sql__shuffle__partitions="4", **CLUSTER)
 lineage = traced_session(spark, data, home)
 lineage.spark.conf.set("spark.sql.adaptive.enabled", "false")  # which would make one task of these few rows
 wanted = inline(lineage, "q3", "data")

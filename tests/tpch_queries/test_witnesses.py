@@ -55,7 +55,9 @@ class Cuts:
     def __init__(self, spark: SparkSession, folder: Path, scratch: Path) -> None:
         self.spark = spark
         self.scratch = scratch
-        self.rows = {table: _plain_strings(pq.read_table(folder / f"{table}.parquet")) for table in tpch_queries.TABLES}
+        files = {table: folder / f"{table}.parquet" for table in tpch_queries.TABLES}
+        self.rows = {table: _plain_strings(pq.read_table(file)) for table, file in files.items()}
+        self.schemas = {table: spark.read.parquet(str(file)).schema for table, file in files.items()}
         self.made = 0
 
     def session(self, ids: Ids) -> SparkSession:
@@ -64,8 +66,9 @@ class Cuts:
         self.made += 1
         for reading, rows in ids.items():
             file = self.scratch / f"{self.made}-{reading}.parquet"
-            pq.write_table(self.rows[reading.rpartition("_")[0]].take(rows), file)
-            session.read.parquet(str(file)).createOrReplaceTempView(reading)
+            table = reading.rpartition("_")[0]
+            pq.write_table(self.rows[table].take(rows), file)
+            session.read.schema(self.schemas[table]).parquet(str(file)).createOrReplaceTempView(reading)
         return session
 
 

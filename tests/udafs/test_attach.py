@@ -56,9 +56,10 @@ IN_A_CLUSTER = """
 import sys
 from pathlib import Path
 from forward_lineage.local_spark import local_session
+from tests.spark_settings import CLUSTER
 from udafs.attach import attach
 
-spark = local_session("attach", master="local-cluster[2,1,1024]", driver_memory="1g", log=Path(sys.argv[1]))
+spark = local_session("attach", log=Path(sys.argv[1]), **CLUSTER)
 assert spark.range(0, 10, 1, 4).count() == 10  # runs, executors are up
 attach(spark)
 rows = spark.sql(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -25,11 +26,12 @@ SPILLING = {
     "spark.sql.TungstenAggregate.testFallbackStartsAt": "500, 2000",
     "spark.sql.codegen.wholeStage": "false",
 }
+INTERPRETED_HASHED = {HASHED: "true", **INTERPRETED}
 SETTINGS = [
     {HASHED: "true"},
     {HASHED: "true", "spark.sql.adaptive.enabled": "false"},
     {HASHED: "true", "spark.sql.codegen.wholeStage": "false"},
-    {HASHED: "true", **INTERPRETED},
+    INTERPRETED_HASHED,
     SPILLING,
     {HASHED: "true", "spark.sql.shuffle.partitions": "7"},
     {HASHED: "false"},
@@ -60,11 +62,19 @@ def named(chosen: dict[str, str]) -> str:
     ]
 )
 def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    configure(session, request.param)
-    yield session
-    for key in request.param:
-        session.conf.unset(key)
-    configure(session, DEFAULTS)
+    with set_to(session, request.param):
+        yield session
+
+
+@contextmanager
+def set_to(session: SparkSession, chosen: dict[str, str]) -> Iterator[None]:
+    configure(session, chosen)
+    try:
+        yield
+    finally:
+        for key in chosen:
+            session.conf.unset(key)
+        configure(session, DEFAULTS)
 
 
 def pairs() -> list[tuple[int, int | None]]:
@@ -109,6 +119,10 @@ def reference(session: SparkSession) -> dict[int, bytes]:
     values = {row[0]: bytes(row[1]) for row in got}
     assert {value[0] for value in values.values()} == {0, 1, 2}, "all three encodings take part"
     return values
+
+
+def as_text(data: DataFrame) -> list[str]:
+    return sorted(map(str, data.collect()))  # NaN is not equal to itself
 
 
 def ids_by_group(data: DataFrame) -> dict[int, list[int]]:
@@ -200,22 +214,18 @@ BESIDE_DISTINCT: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [SETTINGS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in SETTINGS[3:5])],
-    ids=["generated code", "interpreted", "spilling"],
-    indirect=True,
-)
 @pytest.mark.parametrize("query", BESIDE_DISTINCT.values(), ids=BESIDE_DISTINCT)
-def test_as_spark_aggregates_beside_distinct(sql: SparkSession, frame: Frames, query: str) -> None:
+def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frames, query: str) -> None:
     """Spark's own plan, which sorts all rows at the 129th group, tells what must come out."""
     frame(3).createOrReplaceTempView("pairs")
-    data = sql.sql(query)
-    plan = data._jdf.queryExecution().sparkPlan().toString()
-    assert "ObjectHashAggregate" not in plan and "SortAggregate" not in plan
-    found = sorted(map(str, data.collect()))  # as text: NaN is not equal to itself
-    sql.conf.set(HASHED, "false")
-    assert found == sorted(map(str, sql.sql(query).collect()))
+    with set_to(session, {HASHED: "false"}):
+        expected = as_text(session.sql(query))
+    for chosen in SETTINGS[0], INTERPRETED_HASHED, SPILLING:
+        with set_to(session, chosen):
+            data = session.sql(query)
+            plan = data._jdf.queryExecution().sparkPlan().toString()
+            assert "ObjectHashAggregate" not in plan and "SortAggregate" not in plan
+            assert as_text(data) == expected, named(chosen)
 
 
 def test_session_windows(sql: SparkSession) -> None:
@@ -226,6 +236,12 @@ def test_session_windows(sql: SparkSession) -> None:
     assert {row.first: row.ids for row in data.collect()} == {i: list(range(i, i + 5)) for i in range(0, 40, 5)}
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [*QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in (INTERPRETED_HASHED, SPILLING, SETTINGS[-2]))],
+    ids=named,
+    indirect=True,
+)
 def test_no_group(sql: SparkSession, frame: Frames) -> None:
     frame(3).createOrReplaceTempView("pairs")
     assert sql.sql("SELECT dl_ids(dlunion(id)) FROM pairs").first() == (sorted(set().union(*EXPECTED.values())),)
@@ -272,28 +288,20 @@ def test_the_hash_aggregation_is_chosen_and_generated(session: SparkSession) -> 
 def test_groups_that_come_sorted(session: SparkSession) -> None:
     """Spark then plans a sort aggregation, which reads each group before it adds to the next."""
     groups = 300_000
-    session.conf.set("spark.sql.execution.replaceHashWithSortAgg", "true")
-    session.conf.set("spark.sql.adaptive.enabled", "false")
-    try:
+    with set_to(session, {"spark.sql.execution.replaceHashWithSortAgg": "true", "spark.sql.adaptive.enabled": "false"}):
         source = f"SELECT id % {groups} AS k, id AS i FROM range(0, 3 * {groups}, 1, 2) DISTRIBUTE BY k SORT BY k"
         data = session.sql(f"SELECT k, sum(i) AS s, dlunion(i) AS d FROM ({source}) GROUP BY k")
         assert "SortAggregate" in data._jdf.queryExecution().executedPlan().toString()
         wrong = data.selectExpr(f"dl_ids(d) = array(k, k + {groups}, k + 2 * {groups}) AS ok").where("NOT ok").count()
         assert (data.count(), wrong) == (groups, 0)
-    finally:
-        session.conf.unset("spark.sql.execution.replaceHashWithSortAgg")
-        configure(session, DEFAULTS)
 
 
 def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
-    session.conf.set("spark.sql.adaptive.enabled", "false")
-    try:
+    with set_to(session, {"spark.sql.adaptive.enabled": "false"}):
         half = "SELECT id % 5 AS k, dlunion(id) AS d FROM range(100) GROUP BY 1"
         data = session.sql(f"SELECT a.k, a.d = b.d AS same FROM ({half}) a JOIN ({half}) b ON a.k = b.k")
         assert {row.same for row in data.collect()} == {True}
         assert "ReusedExchange" in data._jdf.queryExecution().executedPlan().toString()
-    finally:
-        configure(session, DEFAULTS)
 
 
 WITH_LITTLE_MEMORY = """

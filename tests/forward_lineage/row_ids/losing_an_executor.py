@@ -13,6 +13,7 @@ from pyspark.sql.functions import udf
 
 from forward_lineage import ForwardLineage
 from forward_lineage.local_spark import local_session
+from tests.spark_settings import CLUSTER
 
 
 def parent_of(pid: int) -> int:
@@ -24,11 +25,10 @@ def main(folder: str, scratch: str) -> None:
     """Print the (value, id) pairs and how many executors were lost."""
     spark = local_session(
         "losing an executor",
-        master="local-cluster[2,1,1024]",
-        driver_memory="1g",
         log=Path(scratch) / "spark.log",
         spark__sql__files__maxPartitionBytes="65536",
         spark__executor__memory="512m",
+        **CLUSTER,
     )
     marker = Path(scratch) / "died"
 

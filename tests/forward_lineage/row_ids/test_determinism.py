@@ -15,6 +15,8 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.conftest import REPOSITORY
+from tests.forward_lineage.row_ids import losing_an_executor
 from tests.spark_settings import DEFAULTS, INTERPRETED, configure
 
 FILES, ROWS = 5, 4000
@@ -166,9 +168,9 @@ def test_unread_ids_cost_nothing(registered: ForwardLineage) -> None:
 @pytest.mark.slow
 def test_ids_survive_the_loss_of_an_executor(tables: Path, tmp_path: Path) -> None:
     """Two executor processes; the first task of the scan kills its own, and Spark computes its rows again elsewhere."""
-    script = Path(__file__).with_name("losing_an_executor.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tables / "folder"), str(tmp_path)],
+        [sys.executable, "-m", losing_an_executor.__name__, str(tables / "folder"), str(tmp_path)],
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         timeout=280,
