@@ -50,22 +50,23 @@ settings.register_profile("forward_lineage", deadline=None)
 settings.load_profile("forward_lineage")
 
 
-# Hundreds of small Spark jobs each: together they are most of the suite's time, so not in the quick tier.
-MANY_SPARK_JOBS = ("bench", "golden", "oracle", "row_ids", "tpch_queries", "walmart_demo")
+# The quick tier has no Spark but here: the public calls, the aggregation.
+QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
 
 
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
 LONGEST = (
-    "test_docs", "test_against_spark", "test_queries", "test_programs", "test_kernel_aggregation", "test_determinism",
-    "test_story", "test_rivals", "test_lineage", "test_witnesses", "test_kills", "test_correlation", "test_store",
-    "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
+    "test_docs", "test_against_spark", "test_queries", "test_programs", "test_kernel_aggregation", "test_session",
+    "test_kernel_codecs", "test_determinism", "test_story", "test_rivals", "test_lineage", "test_witnesses",
+    "test_kills", "test_correlation", "test_store", "test_saving", "test_golden", "test_page_reader",
+    "test_semantics_doc",
 )  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs many Spark jobs as slow (what needs no Spark stays quick wherever it stands); long files first."""
+    """Mark what needs Spark as slow; long files first."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) and set(MANY_SPARK_JOBS) & set(item.path.parts):
+        if "spark" in getattr(item, "fixturenames", ()) and item.path.stem not in QUICK_WITH_SPARK:
             item.add_marker(pytest.mark.slow)
     tests_of = Counter(item.path for item in items)
     rank = {name: place for place, name in enumerate(LONGEST)}

@@ -34,6 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_built_once_and_again_when_a_source_changes(sources: Path, cache: Path, tmp_path: Path) -> None:
     jar = build_kernel(sources=sources)
     assert jar.parent == cache
@@ -50,6 +51,7 @@ def test_built_once_and_again_when_a_source_changes(sources: Path, cache: Path, 
     assert sorted(cache.iterdir()) == sorted([jar, changed])
 
 
+@pytest.mark.slow
 def test_what_does_not_compile_shows_the_compilers_message(sources: Path, cache: Path) -> None:
     (sources / "Bad.scala").write_text('class Bad { val n: Int = "x" }\n')
     with pytest.raises(LineageError, match=r"(?s)does not|do not compile.*Bad\.scala:1: error: type mismatch"):
@@ -57,6 +59,7 @@ def test_what_does_not_compile_shows_the_compilers_message(sources: Path, cache:
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(sources: Path, cache: Path) -> None:
     program = (
         "from pathlib import Path; from udafs.build import build_kernel; "

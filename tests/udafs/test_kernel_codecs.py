@@ -151,6 +151,7 @@ def test_a_bdd_of_more_ids_than_memory_answers_questions(kernel: KernelProbe) ->
         kernel.merge(lower_half)
 
 
+@pytest.mark.slow
 def test_state_machine_against_a_plain_set(kernel: KernelProbe, tmp_path: Path) -> None:
     with KernelProbe(tmp_path) as writer:
 
@@ -185,6 +186,7 @@ def test_state_machine_against_a_plain_set(kernel: KernelProbe, tmp_path: Path) 
         run_state_machine_as_test(Machine, settings=quiet)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heap", "where"), [(2**30, "on the heap"), (1, "in a file"), (2**20, "in a file")])
 def test_pool_of_groups_against_plain_sets(kernel: KernelProbe, heap: int, where: str) -> None:
     for seed in range(3):
