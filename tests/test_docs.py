@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -25,17 +24,10 @@ def title(page: Path) -> str:
     return page.relative_to(REPOSITORY).as_posix()
 
 
-def starts_processes(page: Path) -> bool:
-    """Say whether the snippets start programs, Java ones above all: such pages are slow."""
-    shell = [block for block in blocks_of(page.read_text()) if block.language == "bash"]
-    programs = {shlex.split(command)[0] for block in shell for command in block.commands()}
-    return not programs <= {"make", "pip"}
-
-
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.slow] if starts_processes(page) else [], id=title(page))
+        pytest.param(page, id=title(page))
         for page in PAGES
         if page.name != "semantics.md"  # shows decoded lineage: tests/test_semantics_doc.py
     ],

@@ -33,7 +33,7 @@ class _OneLineErrors(click.Group):
             return super().invoke(ctx)
         except LineageError as error:
             raise click.ClickException(" ".join(str(error).split())) from None
-        except (Py4JNetworkError, ConnectionError):  # the first from what was running, the second from stopping Spark
+        except (Py4JNetworkError, ConnectionRefusedError):  # from what was running; from stopping Spark after it
             raise click.ClickException(
                 f"Spark's Java process has ended: killed, or out of memory? Its log is {default_log()}."
             ) from None

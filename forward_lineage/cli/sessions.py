@@ -36,7 +36,7 @@ def opened(command: str, home: Path | None, catalog_path: Path | None, master: s
     try:
         lineage = ForwardLineage(spark, home)
         if catalog_path is not None:
-            use_catalog(lineage, catalog_path)
+            _use_catalog(lineage, catalog_path)
         yield lineage
     finally:
         if running is None:
@@ -45,14 +45,14 @@ def opened(command: str, home: Path | None, catalog_path: Path | None, master: s
 
 @contextmanager
 def opened_to_look(command: str, home: Path | None, catalog_path: Path | None, master: str) -> Iterator[ForwardLineage]:
-    """Do the same for a command that saves nothing: with a catalog, which says all, and no home, none stays."""
+    """Open one for a command that saves nothing: with a catalog, which says all, and no home, none stays."""
     with ExitStack() as stack:
         if catalog_path is not None and home is None:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         yield stack.enter_context(opened(command, home, catalog_path, master))
 
 
-def use_catalog(lineage: ForwardLineage, path: Path) -> None:
+def _use_catalog(lineage: ForwardLineage, path: Path) -> None:
     """Make the tables of a JSON catalog, or the Parquet files and folders in a folder, known to a session.
 
     Raises:

@@ -68,11 +68,9 @@ def _lines(records: Sequence[Record], folder: Path) -> Iterator[str]:
 def _head(records: Sequence[Record]) -> Iterator[str]:
     last = records[-1]
     queries = [query for record in records for key in EXPERIMENTS for query in measured(record, key)]
-    fewest, most = min(query["runs"] for query in queries), max(query["runs"] for query in queries)
+    runs = sorted({query["runs"] for query in queries})
     loads = [load for query in queries for load in query["load"]]
-    times = (
-        f"{most} run{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} runs, more for short queries"
-    )
+    times = f"{_joined(runs)} run{'s' if runs != [1] else ''}"
     yield "# Forward lineage on the paper's experiments"
     yield ""
     yield (

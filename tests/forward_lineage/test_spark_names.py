@@ -8,15 +8,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark_names import RESERVED, data_source, quoted, split_name, string_literal
+from tests.spark_settings import configured
 from udafs.errors import LineageError
 
 
 def test_reserved_words_are_sparks(spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.ansi.enforceReservedKeywords", "true")
-    try:
+    with configured(spark, {"spark.sql.ansi.enforceReservedKeywords": "true"}):
         rows = spark.sql("SELECT keyword FROM sql_keywords() WHERE reserved").collect()
-    finally:
-        spark.conf.unset("spark.sql.ansi.enforceReservedKeywords")
     assert {row.keyword for row in rows} == RESERVED
 
 

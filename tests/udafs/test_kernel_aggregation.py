@@ -7,14 +7,13 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.spark_settings import DEFAULTS, INTERPRETED, configure
+from tests.spark_settings import DEFAULTS, INTERPRETED, configure, configured
 from udafs.attach import attach
 
 REPOSITORY = Path(__file__).parents[2]
@@ -62,19 +61,8 @@ def named(chosen: dict[str, str]) -> str:
     ]
 )
 def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    with set_to(session, request.param):
+    with configured(session, request.param):
         yield session
-
-
-@contextmanager
-def set_to(session: SparkSession, chosen: dict[str, str]) -> Iterator[None]:
-    configure(session, chosen)
-    try:
-        yield
-    finally:
-        for key in chosen:
-            session.conf.unset(key)
-        configure(session, DEFAULTS)
 
 
 def pairs() -> list[tuple[int, int | None]]:
@@ -219,10 +207,10 @@ BESIDE_DISTINCT: dict[str, str] = {
 def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frames, query: str) -> None:
     """Spark's own plan, which sorts all rows at the 129th group, tells what must come out."""
     frame(3).createOrReplaceTempView("pairs")
-    with set_to(session, {HASHED: "false"}):
+    with configured(session, {HASHED: "false"}):
         expected = as_text(session.sql(query))
     for chosen in SETTINGS[0], INTERPRETED_HASHED, SPILLING:
-        with set_to(session, chosen):
+        with configured(session, chosen):
             data = session.sql(query)
             plan = data._jdf.queryExecution().sparkPlan().toString()
             assert "ObjectHashAggregate" not in plan and "SortAggregate" not in plan
@@ -290,7 +278,9 @@ def test_the_hash_aggregation_is_chosen_and_generated(session: SparkSession) -> 
 def test_groups_that_come_sorted(session: SparkSession) -> None:
     """Spark then plans a sort aggregation, which reads each group before it adds to the next."""
     groups = 300_000
-    with set_to(session, {"spark.sql.execution.replaceHashWithSortAgg": "true", "spark.sql.adaptive.enabled": "false"}):
+    with configured(
+        session, {"spark.sql.execution.replaceHashWithSortAgg": "true", "spark.sql.adaptive.enabled": "false"}
+    ):
         source = f"SELECT id % {groups} AS k, id AS i FROM range(0, 3 * {groups}, 1, 2) DISTRIBUTE BY k SORT BY k"
         data = session.sql(f"SELECT k, sum(i) AS s, dlunion(i) AS d FROM ({source}) GROUP BY k")
         assert "SortAggregate" in data._jdf.queryExecution().executedPlan().toString()
@@ -299,7 +289,7 @@ def test_groups_that_come_sorted(session: SparkSession) -> None:
 
 
 def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
-    with set_to(session, {"spark.sql.adaptive.enabled": "false"}):
+    with configured(session, {"spark.sql.adaptive.enabled": "false"}):
         half = "SELECT id % 5 AS k, dlunion(id) AS d FROM range(100) GROUP BY 1"
         data = session.sql(f"SELECT a.k, a.d = b.d AS same FROM ({half}) a JOIN ({half}) b ON a.k = b.k")
         assert {row.same for row in data.collect()} == {True}

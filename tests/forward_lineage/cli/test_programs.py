@@ -72,6 +72,7 @@ def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
 def test_ids_measures_orders(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
     words = ("ids", "-", "--catalog", data, "--order-by", "t=v")
     done = invoke(spark.newSession(), monkeypatch, *words, stdin="SELECT v FROM t GROUP BY v")
+    assert done.exit_code == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[1][:8] == ["t", "as", "they", "are", "2", "1.5", "1.0", "66.67"]
     assert lines[2][:6] == ["t", "v", "2", "1.5", "1.0", "66.67"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -123,3 +124,14 @@ def test_the_end_of_sparks_process_is_one_line(monkeypatch: pytest.MonkeyPatch, 
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: Spark's Java process has ended")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_who_has_gone_is_not_the_end_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`forward-lineage … | head`: click ends such a command without a word."""
+
+    @click.command()
+    def print_much() -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setitem(main.commands, "print-much", print_much)
+    assert run("print-much").stderr == ""

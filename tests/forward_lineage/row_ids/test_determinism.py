@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.row_ids import losing_an_executor
-from tests.spark_settings import DEFAULTS, INTERPRETED, configure
+from tests.spark_settings import DEFAULTS, INTERPRETED, configured
 
 FILES, ROWS = 5, 4000
 
@@ -106,12 +106,8 @@ def registered(spark: SparkSession, tables: Path, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def reading(registered: ForwardLineage, request: pytest.FixtureRequest) -> Iterator[str]:
-    spark = registered.spark
-    settings = {**DEFAULTS, **READINGS[request.param]}
-    configure(spark, settings)
-    yield request.param
-    for key in settings:
-        spark.conf.unset(key)
+    with configured(registered.spark, {**DEFAULTS, **READINGS[request.param]}):
+        yield request.param
 
 
 def expected(table: str, v: int) -> int:
