@@ -108,26 +108,15 @@ class NodeTable:
 
     def count(self) -> int:
         """The number of codes, exact."""
-        return int(self.counts()[self.root]) << self.nbits - 1 - self.level(self.root)
-
-    def counts(self) -> npt.NDArray[np.uint64] | npt.NDArray[np.object_]:
-        """For each reference the number of codes over the bits below and including its own level."""
-        height = np.concatenate([[-1, -1], self.levels()])
-        lo, hi = self.children()
-        exact = self.nbits > 63  # beyond 64 bits the numbers are Python's
-        counts = np.zeros(2 + self.nodes, object if exact else np.uint64)
-        counts[1] = 1
+        # Of codes of all bits under every reference: it does not matter then which variables a reference skips.
+        counts = np.zeros(2 + self.nodes, np.uint64 if self.nbits <= 63 else object)
+        counts[1] = 1 << self.nbits
         for level in range(self.nbits):
-            part = slice(2 + int(self.starts[level]), 2 + int(self.starts[level + 1]))
-            if part.start < part.stop:
-                skipped = [level - 1 - height[side[part]] for side in (lo, hi)]
-                lo_count, hi_count = (counts[side[part]] for side in (lo, hi))
-                if exact:
-                    skipped = [each.astype(object) for each in skipped]
-                else:
-                    skipped = [each.astype(np.uint64) for each in skipped]
-                counts[part] = (lo_count << skipped[0]) + (hi_count << skipped[1])
-        return counts
+            part = slice(int(self.starts[level]), int(self.starts[level + 1]))
+            both = counts.take(self.lo[part]) + counts.take(self.hi[part])
+            # Exact: what stands below this level has a multiple of 2^(nbits − level) codes.
+            counts[2 + part.start : 2 + part.stop] = both >> 1
+        return int(counts[self.root])
 
     def lowest(self) -> int | None:
         """The smallest code, or None."""

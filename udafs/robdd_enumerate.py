@@ -12,6 +12,7 @@ from udafs.robdd import Codes, NodeTable, Refs
 WORD_BITS = 6  # the lowest levels are read from truth tables of 64 bits, one word a function
 _DENSE = 6  # set bits a word from which unpacking all 64 is faster than finding them one by one
 _BLOCKS = 1 << 15  # words unpacked at a time: their bits take 2 MB
+_LARGE = 1 << 15  # nodes from which it pays to look which of them have one code
 # Bit i of _WHERE_SET[k] says whether bit k of i is set: the truth table of variable k.
 _WHERE_SET = np.array([sum(1 << i for i in range(64) if i >> k & 1) for k in range(WORD_BITS)], np.uint64)
 
@@ -95,23 +96,15 @@ def blocks(table: NodeTable, refs: Refs, top: int) -> Iterator[tuple[Refs, Codes
 
 def codes(table: NodeTable) -> Codes:
     """All codes of a table of at most 64 variables, ascending. The caller has looked at `table.count()`."""
-    refs = np.array([table.root])
-    if table.nbits < 64 and _scattered(table):
-        return _scattered_codes(table, refs)
-    return _gathered(code for _, code in blocks(table, refs, table.nbits))
+    if table.nbits < 64 and table.nodes >= _LARGE:
+        return _codes_of_large(table)
+    return _gathered(code for _, code in blocks(table, np.array([table.root]), table.nbits))
 
 
-def _scattered(table: NodeTable) -> bool:
-    """Whether many of the nodes above the words only continue a path, as they do where codes are far apart."""
-    above = slice(int(table.starts[min(WORD_BITS, table.nbits)]), None)
-    only_child = np.count_nonzero(np.minimum(table.lo[above], table.hi[above]) == 0)
-    return bool(4 * only_child > table.lo[above].size)
-
-
-def _scattered_codes(table: NodeTable, refs: Refs) -> Codes:
+def _codes_of_large(table: NodeTable) -> Codes:
     """`codes` of at most 63 variables; a path that has one code left is finished at once, whatever stands below it."""
     children = _children_or_code(table)
-    prefix = np.zeros(1, np.int64)
+    refs, prefix = np.array([table.root]), np.zeros(1, np.int64)
     found: list[Codes] = []
     for level in range(table.nbits - 1, WORD_BITS - 1, -1):
         # `take` and indices: many times as fast as indexing with a mask.
@@ -119,21 +112,24 @@ def _scattered_codes(table: NodeTable, refs: Refs) -> Codes:
         skipping = np.flatnonzero(refs < 2 + table.starts[level])
         if skipping.size:
             both[skipping] = refs[skipping, None]
-        alive = np.flatnonzero(both != 0)
-        refs = both.ravel().take(alive)
-        prefix = (prefix << 1).take(alive >> 1) | (alive & 1)
-        single = np.flatnonzero(refs < 0)
+        both = both.ravel()
+        single = np.flatnonzero(both < 0)
         if single.size:
-            found.append((prefix.take(single) << level | ~refs.take(single)).view(np.uint64))
-            left = np.flatnonzero(refs >= 0)
-            refs, prefix = refs.take(left), prefix.take(left)
+            found.append((_longer(prefix, single) << level | ~both.take(single)).view(np.uint64))
+        alive = np.flatnonzero(both > 0)
+        refs, prefix = both.take(alive), _longer(prefix, alive)
     words, upper = _words(table)[refs], (prefix << WORD_BITS).view(np.uint64)
     for start in range(0, words.size, _BLOCKS):
         word, low = _set_bits(words[start : start + _BLOCKS])
         found.append(upper[start : start + _BLOCKS].take(word) | low)
     all_codes = _gathered(found)
-    all_codes.sort()
+    all_codes.sort(kind="stable")  # which merges what is ascending already: the codes found at each level
     return all_codes
+
+
+def _longer(prefix: Refs, place: Refs) -> Refs:
+    """The prefixes of children, the one on `lo` of path i being at place 2·i and the one on `hi` behind it."""
+    return prefix.take(place >> 1) << 1 | place & 1
 
 
 def _gathered(found: Iterable[Codes]) -> Codes:
@@ -152,14 +148,17 @@ def _children_or_code(table: NodeTable) -> Refs:
         part = slice(int(table.starts[level]), int(table.starts[level + 1]))
         if part.start < part.stop:
             lo, hi = table.lo[part], table.hi[part]
-            child = lo + hi  # where one is the sink 0, the other
+            only_child = np.flatnonzero(np.minimum(lo, hi) == 0)
+            lo, hi = lo.take(only_child), hi.take(only_child)
+            child = lo + hi
             # -1, no single code, stays -1 whatever bit is set in it.
-            here = code[np.minimum(child, part.start + 1)] | (hi > 0).astype(np.int64) << level
-            here[(child < below) | (np.minimum(lo, hi) > 0)] = -1
-            code[2 + part.start : 2 + part.stop] = here
-            single = np.flatnonzero(here >= 0)
+            here = code.take(child) | (hi > 0).astype(np.int64) << level
+            here[child < below] = -1
+            code[2 + part.start + only_child] = here
             if level >= WORD_BITS:
-                children[2 + part.start + single] = np.stack([~here[single], np.zeros_like(single)], axis=1)
+                single = np.flatnonzero(here >= 0)
+                rows = 2 + part.start + only_child.take(single)
+                children[rows, 0], children[rows, 1] = ~here.take(single), 0
         below = 2 + part.start
     return children
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -46,6 +47,23 @@ def test_bulk_construction_is_the_canonical_robdd(case: tuple[list[int], int]) -
     assert robdd_enumerate.codes(table).tolist() == codes
     assert list(robdd_enumerate.one_by_one(table)) == codes
     assert (table.lowest(), table.highest()) == ((codes[0], codes[-1]) if codes else (None, None))
+
+
+@given(code_sets(most_bits=63).filter(lambda case: bool(case[0]) and case[1] >= robdd_enumerate.WORD_BITS))
+def test_codes_as_of_a_large_table(case: tuple[list[int], int]) -> None:
+    codes, nbits = case
+    with patch.object(robdd_enumerate, "_LARGE", 0):
+        assert robdd_enumerate.codes(robdd_build.from_codes(uint64(codes), nbits)).tolist() == codes
+
+
+@given(st.integers(0, 127), st.data())
+def test_count_beyond_what_can_be_listed(nbits: int, data: st.DataObject) -> None:
+    """Intervals, whose table has few nodes however many codes it has."""
+    ends = sorted(data.draw(st.sets(st.integers(0, 1 << min(nbits, 63)), max_size=8)))
+    pairs = list(zip(ends[::2], ends[1::2], strict=False))  # from … until
+    first, last = uint64([first for first, _ in pairs]), uint64([until - 1 for _, until in pairs])
+    table = robdd_build.from_intervals(first, last, min(nbits, 63)).with_bits(nbits)
+    assert table.count() == sum(until - first for first, until in pairs)
 
 
 @given(code_sets(), st.data())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,27 +16,32 @@ from udafs.errors import CorruptLineageError
 numbers = st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2 << bits)).map(lambda n: min(n, 2**63 - 1))
 
 
-@given(st.lists(numbers))
-def test_encode_and_decode(values: list[int]) -> None:
+parts = st.sampled_from([9, 16, 1 << 17])  # bytes decoded at a time
+
+
+@given(st.lists(numbers), parts)
+def test_encode_and_decode(values: list[int], part: int) -> None:
     array = np.array(values, np.uint64)
     expected = [reference_format.varint(value) for value in values]
     assert varint.encode(array) == b"".join(expected)
     assert varint.sizes(array).tolist() == [len(each) for each in expected]
-    assert varint.decode(np.frombuffer(b"".join(expected), np.uint8)).tolist() == values
+    with patch.object(varint, "_PART", part):
+        assert varint.decode(np.frombuffer(b"".join(expected), np.uint8)).tolist() == values
 
 
-@given(st.binary(max_size=40))
-def test_decode_any_bytes(data: bytes) -> None:
+@given(st.binary(max_size=40), parts)
+def test_decode_any_bytes(data: bytes, part: int) -> None:
     reader = reference_format.Reader(data)
     try:
         expected = []
         while reader.left():
             expected.append(reader.varint())
     except reference_format.MalformedError:
-        with pytest.raises(CorruptLineageError):
+        with pytest.raises(CorruptLineageError), patch.object(varint, "_PART", part):
             varint.decode(np.frombuffer(data, np.uint8))
     else:
-        assert varint.decode(np.frombuffer(data, np.uint8)).tolist() == expected
+        with patch.object(varint, "_PART", part):
+            assert varint.decode(np.frombuffer(data, np.uint8)).tolist() == expected
 
 
 @given(numbers, st.binary(max_size=12))
