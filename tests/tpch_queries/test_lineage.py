@@ -1,8 +1,7 @@
-"""Lineage on real data: the user's rows stay as they are, and the paper's own figures come out."""
+"""Lineage at scale factor 1: the paper's own figures come out."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
-from tests.tpch_queries.sessions import plain_session, traced_session
+from tests.tpch_queries.sessions import traced_session
 from tpch_queries.data import generate
-
-SEMANTICS = ("data", "control")
 
 # [Zhang 2007, Table 7]: result rows, average number of base rows of a result row, over all tables; control lineage.
 # The paper has 18,308 rows and 12.06 for Q16, and 6738.1 for Q9: its data were not quite those of the specification.
@@ -34,38 +31,6 @@ NO_SUBQUERY = ("q3", "q6", "q10")  # data lineage is control lineage here
 # how it numbers weeks is not said there.
 WEEKS = "(year(lineitem.l_shipdate), weekofyear(lineitem.l_shipdate), lineitem.l_shipmode)"
 TABLE_8 = {"q5": 423.8, "q6": 364.0, "q7": 357.0, "q9": 421.4, "q15": 91.0}
-
-
-@pytest.fixture(scope="module")
-def plain(spark: SparkSession, tpch: Path) -> SparkSession:
-    return plain_session(spark, tpch)
-
-
-def rows(frame: DataFrame) -> Counter[str]:
-    return Counter(repr(tuple(row)) for row in frame.collect())
-
-
-def user_columns(frame: DataFrame) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in frame.schema if field.name != "DL"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", tpch_queries.names())
-def test_the_users_result_does_not_change(name: str, traced: ForwardLineage, plain: SparkSession) -> None:
-    text = tpch_queries.query(name)
-    wanted = plain.sql(text)
-    found = {semantics: traced.sql(text, semantics=semantics) for semantics in SEMANTICS}
-    for frame in found.values():
-        assert frame.columns == [*wanted.columns, "DL"]
-        assert user_columns(frame) == user_columns(wanted)
-    assert rows(found["data"].drop("DL")) == rows(wanted)
-
-
-@pytest.mark.long  # every day in `test_witnesses`, each reading under a name of its own
-@pytest.mark.parametrize("name", tpch_queries.names())
-def test_the_users_rows_do_not_change_under_control(name: str, traced: ForwardLineage, plain: SparkSession) -> None:
-    text = tpch_queries.query(name)
-    assert rows(traced.sql(text, semantics="control").drop("DL")) == rows(plain.sql(text))
 
 
 def size_of(result: DataFrame) -> tuple[int, float]:
