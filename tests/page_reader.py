@@ -4,8 +4,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 
 - `python` runs with a Spark session called `spark`, as a notebook would have it;
 - `sql` runs in that session, `sql lineage` through `lineage.sql` of the `lineage` that the page has made before;
-- `bash` runs with the project's commands on the path; `make` and `pip` are checked, not run: the target has a rule, the
-  extra exists;
+- `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead; `make` and
+  `pip` are checked, not run: the target has a rule, the extra exists;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;
 - a comment `<!-- setup` … `-->` holds Python that readers do not see, e.g. to write a file that a command reads; it
@@ -30,8 +30,10 @@ import sqlparse
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.conftest import REPOSITORY
+from tests.forward_lineage.cli.in_this_process import invoke
 from tests.markdown_pages import Block
 
+_SHELL = {">", "<", "|", "&&", ";"}
 LANGUAGES = {"python", "sql", "bash", "json", "text", ""}
 
 
@@ -40,6 +42,7 @@ class Reader:
 
     def __init__(self, page: str, spark: SparkSession, folder: Path, tpch: Path) -> None:
         self.page = page
+        self.spark = spark
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__main__", "spark": spark, "folder": folder, "tpch": tpch}
 
@@ -94,6 +97,10 @@ class Reader:
         if words[0] == "pip":
             _check_pip(words, where)
             return ""
+        if words[0] == "forward-lineage" and not _SHELL.intersection(shlex.shlex(command, punctuation_chars=True)):
+            result = invoke(self.spark, *words[1:])
+            assert result.exit_code == 0, f"{where}: {command}\n{result.output}"
+            return result.stdout
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         environment = {**os.environ, "PATH": path, "PYSPARK_PYTHON": sys.executable}
         done = subprocess.run(

@@ -14,9 +14,9 @@ from tests.bench.workloads import TPCH
 
 def test_one_query(spark: SparkSession, tpch: Path, tmp_path: Path) -> None:
     sessions = Sessions.over(TPCH, spark.newSession(), tpch, tmp_path / "home")
-    found = measure(sessions, ["q11"], ["q11"], 1, "data", tmp_path)
+    found = measure(sessions, ["q12"], ["q12"], 1, "data", tmp_path)
     (size,) = found.sizes
-    saved = sessions.lineage.describe("q11")
+    saved = sessions.lineage.describe("q12")
     assert (size.rows, size.pairs, size.int32) == (saved.rows, saved.pairs, 4 * saved.pairs)
     assert len(found.saving[0].timings) == 2 and found.saving[0].ratio("rows and lineage")
     assert {each.table for each in found.questions} == {table.name for table in saved.tables}

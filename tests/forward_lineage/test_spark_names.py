@@ -12,6 +12,7 @@ from tests.spark_settings import configured
 from udafs.errors import LineageError
 
 
+@pytest.mark.long  # Spark takes ten seconds to list its words, and a patch release reserves no other
 def test_reserved_words_are_sparks(spark: SparkSession) -> None:
     with configured(spark, {"spark.sql.ansi.enforceReservedKeywords": "true"}):
         rows = spark.sql("SELECT keyword FROM sql_keywords() WHERE reserved").collect()

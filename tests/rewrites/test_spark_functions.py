@@ -60,9 +60,10 @@ class _Registry:
                 continue
         return None  # needs literals of a certain form, e.g. from_json
 
-    def is_a(self, expression: Any, trait: str) -> bool:
+    def those_that_are(self, built: dict[str, Any], trait: str) -> set[str]:
         loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        return bool(self._jvm.java.lang.Class.forName(_EXPRESSIONS + trait, True, loader).isInstance(expression))
+        kind = self._jvm.java.lang.Class.forName(_EXPRESSIONS + trait, True, loader)
+        return {name for name, expression in built.items() if kind.isInstance(expression)}
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +88,11 @@ def _sparks_own(names: set[str]) -> set[str]:
 
 
 def test_aggregates_window_functions_and_generators(registry: _Registry, built: dict[str, Any]) -> None:
-    folding = _sparks_own({name for name, e in built.items() if registry.is_a(e, "aggregate.AggregateFunction")})
-    window = {name for name, e in built.items() if registry.is_a(e, "WindowFunction")}
+    folding = _sparks_own(registry.those_that_are(built, "aggregate.AggregateFunction"))
+    window = registry.those_that_are(built, "WindowFunction")
     assert folding - window == AGGREGATES
     assert window == WINDOW_ONLY
-    assert {name for name, e in built.items() if registry.is_a(e, "Generator")} == GENERATORS
+    assert registry.those_that_are(built, "Generator") == GENERATORS
 
 
 def test_nondeterministic_functions(built: dict[str, Any]) -> None:

@@ -24,11 +24,11 @@ CITIES = "SELECT city FROM store ORDER BY city"
 Run = Callable[..., Result]
 
 
-def commands(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+def commands(store: ForwardLineage) -> Run:
     """Run commands in the session that has the paper's tables."""
 
     def run(*arguments: object, stdin: str | None = None) -> Result:
-        return invoke(store.spark, monkeypatch, *arguments, "--home", store.home, stdin=stdin)
+        return invoke(store.spark, *arguments, "--home", store.home, stdin=stdin)
 
     return run
 
@@ -42,9 +42,9 @@ def save_all(run: Run) -> Run:
 
 
 @pytest.fixture
-def run(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(store: ForwardLineage) -> Run:
     """Commands on a home where nothing is saved."""
-    return commands(store, monkeypatch)
+    return commands(store)
 
 
 @pytest.fixture
@@ -58,15 +58,14 @@ def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> For
     """The three results, saved once, for tests that only ask."""
     lineage = ForwardLineage(spark.newSession(), tmp_path_factory.mktemp("home"))
     register_store_example(lineage.spark, lineage)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        save_all(commands(lineage, monkeypatch))
+    save_all(commands(lineage))
     return lineage
 
 
 @pytest.fixture
-def saved(shared: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> Run:
+def saved(shared: ForwardLineage) -> Run:
     """Commands on the shared home."""
-    return commands(shared, monkeypatch)
+    return commands(shared)
 
 
 def objects(done: Result) -> list[dict]:
