@@ -42,7 +42,6 @@ class Reader:
 
     def __init__(self, page: str, spark: SparkSession, folder: Path, tpch: Path) -> None:
         self.page = page
-        self.spark = spark
         self.folder = folder
         self.names: dict[str, Any] = {"__name__": "__main__", "spark": spark, "folder": folder, "tpch": tpch}
 
@@ -98,7 +97,7 @@ class Reader:
             _check_pip(words, where)
             return ""
         if words[0] == "forward-lineage" and not _SHELL.intersection(shlex.shlex(command, punctuation_chars=True)):
-            result = invoke(self.spark, *words[1:])
+            result = invoke(self.names["spark"], *words[1:])
             assert result.exit_code == 0, f"{where}: {command}\n{result.output}"
             return result.stdout
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -75,40 +75,34 @@ def decode(data: Bytes) -> UInt64s:
     # A part at a time, so that what is computed on the way stays in the processor's cache.
     while at < data.size:
         ends = np.flatnonzero(data[at : at + _PART] < 128)
-        longest = int(np.diff(ends, prepend=-1).max(initial=0))
-        if not ends.size or longest > MAX_BYTES:
+        starts = np.zeros_like(ends)
+        np.add(ends[:-1], 1, out=starts[1:])
+        more = ends - starts
+        if not ends.size or more.max() >= MAX_BYTES:
             raise corrupt("varint", f"a number takes more than {MAX_BYTES} bytes")
         part = padded[at : at + int(ends[-1]) + 1 + _WINDOW]
-        decode_part = _decode_short if longest <= 4 else _decode_long
-        values[done : done + ends.size] = decode_part(part, ends, longest)
+        decode_part = _decode_short if more.max() <= _WINDOW else _decode_long
+        values[done : done + ends.size] = decode_part(part, starts, more)
         at += int(ends[-1]) + 1
         done += ends.size
     return values
 
 
-def _starts(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    starts = np.zeros_like(ends)
-    np.add(ends[:-1], 1, out=starts[1:])
-    return starts
-
-
-def _decode_short(data: Bytes, ends: npt.NDArray[np.int64], longest: int) -> npt.NDArray[np.uint32]:
-    """Numbers of at most 4 bytes, each seen through a window of as many; `_WINDOW` bytes follow the last."""
-    starts = _starts(ends)
-    windows: npt.NDArray[np.uint32] = np.ndarray(data.size - 3, "<u4", data, strides=(1,)).astype(np.uint32)
-    groups = windows.take(starts) & _WHOLE.take(ends - starts)
+def _decode_short(data: Bytes, starts: npt.NDArray[np.int64], more: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """Numbers of `more` bytes behind their first, at most `_WINDOW`, each seen through a window of so many."""
+    windows: npt.NDArray[np.uint32] = np.ndarray(data.size - _WINDOW, "<u4", data, strides=(1,)).astype(np.uint32)
+    groups = windows.take(starts) & _WHOLE.take(more)
     values = groups & np.uint32(0x7F)
-    for position in range(1, longest):
+    for position in range(1, int(more.max()) + 1):
         values |= (groups & np.uint32(0x7F << 8 * position)) >> np.uint32(position)
     return values
 
 
-def _decode_long(data: Bytes, ends: npt.NDArray[np.int64], longest: int) -> UInt64s:
-    """A group at a time, of the numbers that have so many."""
-    starts = _starts(ends)
+def _decode_long(data: Bytes, starts: npt.NDArray[np.int64], more: npt.NDArray[np.int64]) -> UInt64s:
+    """The same of any length, a group at a time of the numbers that have so many."""
     values = (data[starts] & 127).astype(np.uint64)
-    for position in range(1, longest):
-        longer = np.flatnonzero(ends - starts >= position)
+    for position in range(1, int(more.max()) + 1):
+        longer = np.flatnonzero(more >= position)
         values[longer] |= (data[starts[longer] + position] & 127).astype(np.uint64) << np.uint64(7 * position)
     return values
 
