@@ -50,8 +50,8 @@ settings.register_profile("forward_lineage", deadline=None)
 settings.load_profile("forward_lineage")
 
 
-# The quick tier has no Spark but here: the public calls.
-QUICK_WITH_SPARK = ("test_session",)
+# The quick tier has no Spark but here: the public calls, the aggregation.
+QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
 
 
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.

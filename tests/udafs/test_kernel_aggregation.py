@@ -202,6 +202,7 @@ BESIDE_DISTINCT: dict[str, str] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", BESIDE_DISTINCT.values(), ids=BESIDE_DISTINCT)
 def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frames, query: str) -> None:
     """Spark's own plan, which sorts all rows at the 129th group, tells what must come out."""
@@ -273,6 +274,7 @@ def test_the_hash_aggregation_is_chosen_and_generated(session: SparkSession) -> 
     assert text.count("(2) HashAggregate") == 1, "and so has the final one"
 
 
+@pytest.mark.slow
 def test_groups_that_come_sorted(session: SparkSession) -> None:
     """Spark then plans a sort aggregation, which reads each group before it adds to the next."""
     groups = 300_000
