@@ -42,15 +42,15 @@ demo: $(READY)
 	@$(PY) -m forward_lineage demo --scale $(SF)
 
 test: $(READY)
-	@$(PY) -m forward_lineage.java
+	@$(PY) -m forward_lineage.spark.java
 	@$(PYTEST) -m "not long"
 
 test-quick: $(READY)
-	@$(PY) -m forward_lineage.java
+	@$(PY) -m forward_lineage.spark.java
 	@$(PYTEST) -m "not long and not slow"
 
 test-long: $(READY)
-	@$(PY) -m forward_lineage.java
+	@$(PY) -m forward_lineage.spark.java
 	@$(PYTEST) -m long
 
 check: $(READY)
@@ -63,7 +63,7 @@ format: $(READY)
 	@$(PY) -m ruff check --fix .
 
 bench: $(READY)
-	@$(PY) -m forward_lineage.java
+	@$(PY) -m forward_lineage.spark.java
 	@$(PY) -m forward_lineage bench --scale $(BENCH_SF) --output $(BENCH_OUT)
 
 clean:

@@ -45,7 +45,7 @@ setup(
     package_data={
         "udafs": ["scala/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "log4j2.properties"],
+        "forward_lineage": ["py.typed", "spark/log4j2.properties"],
         "tpch_queries": ["*.sql", "*.md"],
         "walmart_demo": ["*.sql", "*.md"],
     },

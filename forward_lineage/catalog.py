@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forward_lineage.spark_names import data_source, quoted, quoted_name, split_name
-from rewrites.base_table import BaseTable
+from forward_lineage.spark.names import data_source, quoted, quoted_name, split_name
+from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 
 ENTRY = (

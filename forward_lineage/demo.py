@@ -17,8 +17,8 @@ from rich.text import Text
 from forward_lineage.cli.run import first_rows
 from forward_lineage.cli.tables import lineage_table, show
 from forward_lineage.frontend import layout
-from forward_lineage.local_spark import local_session
 from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.local import local_session
 
 # [Zhang 2007, Tables 1-3]; the third store chain is "Macy's".
 STORE = """

@@ -11,28 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.fidelity import check_fidelity
 from forward_lineage.frontend import RewrittenStatement, rewrite_statement
 from forward_lineage.frontend.parameters import refuse_other_order
 from forward_lineage.frontend.settings import refuse_other_readings
 from forward_lineage.frontend.statement import parse
-from forward_lineage.granularity import decoded, described_granules
-from forward_lineage.planning import Arguments, Planner
-from forward_lineage.registering import Registrar
+from forward_lineage.relations.segment import Form
 from forward_lineage.results import described, meaning_of, with_meaning
 from forward_lineage.row_ids.checks import check_unchanged
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.registrar import Registrar
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.row_ids.resolved_views import resolved
-from forward_lineage.spark_errors import spark_errors
-from forward_lineage.spark_names import quoted
-from forward_lineage.store.library import Library
-from forward_lineage.store.questions import SavedResults
-from forward_lineage.store.saved_result import SavedResult
-from forward_lineage.store.saver import Mode, Saver
-from forward_lineage.store.segment import Form
-from forward_lineage.views import SessionTables
-from rewrites.base_table import BaseTable
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.fidelity import check_fidelity
+from forward_lineage.spark.granules import decoded, described_granules
+from forward_lineage.spark.names import quoted
+from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.store.asking.questions import SavedResults
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving.saver import Mode, Saver
+from forward_lineage.tracing.names import SessionTables
+from rewrites.tables import BaseTable
 from udafs.attach import attach
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -422,11 +422,11 @@ class ForwardLineage:
         results = {saved.name.lower(): saved for saved in self._library.results()}
         gone = set(self._library.names()) - set(results) - set(self._library.damaged())
         for name in gone & set(self._manifests):
-            if self._manifests[name].provider == "result":
+            if self._manifests[name].provider is Provider.RESULT:
                 self._registrar.drop(self._manifests.pop(name))
         for name, saved in results.items():
             known = self._manifests.get(name)
-            if known is not None and known.provider != "result":
+            if known is not None and known.provider is not Provider.RESULT:
                 continue  # registered here under the same name, not by us
             if known is None or known.source.get("path") != str(saved.rows_folder.resolve()):
                 if known is None and self.spark.catalog.tableExists(quoted(name)):

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewrites.base_table import Tables
 from rewrites.block import Block
 from rewrites.environment import Environment, Names, Semantics, TracedQuery
 from rewrites.granules import Granules, resolve
@@ -29,6 +28,7 @@ from rewrites.rules import (
     windows,
 )
 from rewrites.scope import Columns, Scope
+from rewrites.tables import Tables
 from rewrites.terms import Kind, Lineage, Term, hidden_column, lineage_struct, name
 
 BLOCK_RULES: tuple[Callable[[Block], None], ...] = (

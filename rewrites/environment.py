@@ -8,9 +8,9 @@ from enum import Enum
 
 from sqlglot import exp
 
-from rewrites.base_table import BaseTable, Tables
 from rewrites.granules import Granules
 from rewrites.scope import Columns, Scope
+from rewrites.tables import BaseTable, Tables
 from rewrites.terms import Kind
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites.base_table import BaseTable, Tables, View
 from rewrites.refusals import nearest, refuse
+from rewrites.tables import BaseTable, Tables, View
 from rewrites.terms import call, column, hidden_column, name, named
 
 Parse = Callable[[str], exp.Expr]

@@ -16,7 +16,7 @@ Columns = tuple[str | None, ...] | None
 
 
 @dataclass
-class Relation:
+class FromItem:
     """Something in FROM that yields rows under a name.
 
     Attributes:
@@ -81,17 +81,17 @@ class Scope:
     """The relations of one block, and the block around it; `on`: the join there in whose ON this block stands."""
 
     def __init__(self, outer: Scope | None = None, on: exp.Join | None = None) -> None:
-        self.relations: list[Relation] = []
+        self.relations: list[FromItem] = []
         self.outer = outer
         self.on = on
         self.aliases: set[str] = set()
         self.correlated = False
 
-    def relation(self, alias: str) -> Relation | None:
+    def relation(self, alias: str) -> FromItem | None:
         """Return the relation of that name, of this block only."""
         return next((relation for relation in self.relations if relation.alias.lower() == alias.lower()), None)
 
-    def seen_from(self, on: exp.Join | None) -> list[Relation]:
+    def seen_from(self, on: exp.Join | None) -> list[FromItem]:
         """Return the relations that are seen from the ON of a join, or from any other clause."""
         return [relation for relation in self.relations if relation.only_on is None or relation.only_on is on]
 
@@ -124,7 +124,7 @@ class Scope:
             return
         self._refuse_unknown(node)
 
-    def _sees(self, node: exp.Column, relations: list[Relation]) -> bool:
+    def _sees(self, node: exp.Column, relations: list[FromItem]) -> bool:
         parts = [part.name for part in node.parts]
         if any(_through(relation, parts) for relation in relations):
             return True
@@ -147,7 +147,7 @@ class Scope:
         refuse(node, f"Unknown column {node.name}", nearest(node.name, self.visible_columns()))
 
 
-def _through(relation: Relation, parts: list[str]) -> int:
+def _through(relation: FromItem, parts: list[str]) -> int:
     """Return how many leading parts name the relation, if the next one can be a column of it; else 0."""
     full = [part.lower() for part in relation.parts] or [relation.alias.lower()]
     for count in range(1, min(len(parts), len(full) + 1)):
@@ -156,7 +156,7 @@ def _through(relation: Relation, parts: list[str]) -> int:
     return 0
 
 
-def _shorten(node: exp.Column, relations: list[Relation]) -> None:
+def _shorten(node: exp.Column, relations: list[FromItem]) -> None:
     """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
     parts = [part.name for part in node.parts]
     depth = max((_through(relation, parts) for relation in relations), default=0)

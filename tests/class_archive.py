@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 
-from forward_lineage.java import find_java
+from forward_lineage.spark.java import find_java
 
 # Whatever such a file cannot be used for, Java says in lines among the program's own, and goes on without it.
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
@@ -22,7 +22,7 @@ _TYPICAL_PROGRAM = """
 import sys
 from pathlib import Path
 from forward_lineage import ForwardLineage
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 
 folder = Path(sys.argv[1])
 spark = local_session("class archive", master="local[2]", driver_memory="2g", log=folder / "log")

@@ -13,7 +13,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from forward_lineage import LineageError
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests import class_archive
 from tpch_queries.data import generate
 

@@ -24,7 +24,7 @@ EXCEPTIONS = {("forward_lineage/demo.py", "tpch_queries"), ("forward_lineage/dem
 # Layer 1 is pure: no Spark, no files, no processes.
 NOT_IN_REWRITES = {"pyspark", "py4j", "pyarrow", "os", "io", "pathlib", "subprocess", "shutil", "tempfile", "socket"}
 # Without Spark in sight: what `rewrite_sql` and a catalog need.
-WITHOUT_SPARK = ("forward_lineage/catalog.py", "forward_lineage/spark_names.py", "forward_lineage/frontend")
+WITHOUT_SPARK = ("forward_lineage/catalog.py", "forward_lineage/spark/names.py", "forward_lineage/frontend")
 
 
 def sources(package: str) -> list[Path]:

@@ -1,8 +1,9 @@
-"""The one root of every error this project raises."""
+"""Every error this project raises: one root, and a type for each thing that a caller may want to do about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -20,20 +21,80 @@ class LineageError(Exception):
     """Something was refused or found broken; the message says what, where, and what to do instead.
 
     Args:
-        what: what was found, as one clause without a full stop.
+        what: what was found, as one clause without a full stop, lower case first unless it begins with a name.
         at: where in the user's SQL, when the cause stands in SQL.
-        instead: what the user can do, as one sentence.
+        instead: what the user can do, as one sentence or more; the type's own remedy when not given.
 
     """
+
+    #: What to do about any error of this type, where nothing better can be said.
+    remedy: ClassVar[str | None] = None
 
     def __init__(self, what: str, *, at: Position | None = None, instead: str | None = None) -> None:
         self.what = what
         self.at = at
-        self.instead = instead
+        self.instead = instead or self.remedy
         place = f" ({at})" if at else ""
-        remedy = f". {instead}" if instead else ""
-        super().__init__(f"{what}{place}{remedy}")
+        told = f". {self.instead}" if self.instead else ""
+        super().__init__(f"{what}{place}{told}")
 
 
-class CorruptLineageError(LineageError):
+class NotRegisteredError(LineageError):
+    """A table, or a version of its registration, that nobody registered."""
+
+
+class NotSavedError(LineageError):
+    """A saved result, or a version, row or ancestor of one, that is not there."""
+
+
+class NameTakenError(LineageError):
+    """A name that already means something else, or that another session took at the same time."""
+
+
+class ChangedError(LineageError):
+    """A table or a result is not what it was, so that its ids would mean other rows."""
+
+
+class DamagedError(LineageError):
+    """A file or a value that is damaged, cut short or missing; nothing is read from it."""
+
+
+class CorruptLineageError(DamagedError):
     """Bytes that are not a lineage value of any known encoding."""
+
+    remedy = "Compute the value again: it was cut short or altered after dlunion wrote it."
+
+
+class WrongSqlError(LineageError):
+    """SQL that is malformed, or that Spark itself refuses.
+
+    Args:
+        condition: the name of Spark's error, e.g. ``TABLE_OR_VIEW_NOT_FOUND``, when Spark said it.
+
+    """
+
+    remedy = "Correct the SQL: it fails without lineage, too."
+
+    def __init__(
+        self, what: str, *, at: Position | None = None, instead: str | None = None, condition: str | None = None
+    ) -> None:
+        super().__init__(what, at=at, instead=instead)
+        self.condition = condition
+
+
+class NotTracedError(LineageError):
+    """SQL, a DataFrame or a kind of table that is right but whose lineage is not, or cannot be, computed."""
+
+
+class BadArgumentError(LineageError):
+    """An argument that no call takes, or arguments that contradict each other."""
+
+
+class SetupError(LineageError):
+    """Something around us is missing or cannot be used: Java, a package, a session, a folder that may be written."""
+
+
+class InternalError(LineageError):
+    """An invariant of ours is broken. Nothing wrong was returned."""
+
+    remedy = "This is a bug of forward_lineage: please report it, with the statement."

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 
 import walmart_demo
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from walmart_demo.data import SEED, SMALL, generate
 from walmart_demo.items import BAD_RECORD, CATEGORIES
 from walmart_demo.paper import TABLE_9

@@ -21,7 +21,7 @@ from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
 from forward_lineage.cli.save import save
 from forward_lineage.cli.stale import stale
-from forward_lineage.local_spark import default_log
+from forward_lineage.spark.local import default_log
 from udafs.errors import LineageError
 
 

@@ -8,7 +8,7 @@ import click
 
 from forward_lineage.cli.inputs import home_option
 from forward_lineage.row_ids.registrations import home_folder
-from forward_lineage.store.library import Library
+from forward_lineage.store.library.library import Library
 
 
 @click.command()

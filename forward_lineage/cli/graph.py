@@ -12,9 +12,9 @@ from forward_lineage.drawing.canvas import Canvas, shortened
 from forward_lineage.drawing.pipeline import Step, draw_pipeline
 from forward_lineage.drawing.robdd import draw_robdd
 from forward_lineage.session import ForwardLineage
-from forward_lineage.store.library import Library
-from forward_lineage.store.pipeline import Node, Pipeline, node_of
-from forward_lineage.store.saved_result import SavedResult, TracedTable
+from forward_lineage.store.asking.pipeline import Node, Pipeline, node_of
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
 
 @click.command()

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from forward_lineage.cli.inputs import catalog_option, home_option, read_sql, semantics_option, sql_argument
 from forward_lineage.cli.sessions import opened_to_look
-from forward_lineage.progress import spark_progress
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.clustering import Clustering, lineage_pairs, measure, ranks_under
 from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.progress import spark_progress
 from udafs.errors import LineageError
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from forward_lineage.cli.inputs import home_option
 from forward_lineage.cli.sessions import plain_table
 from forward_lineage.row_ids.registrations import home_folder
-from forward_lineage.store.library import Library
-from forward_lineage.store.saved_result import SavedResult
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from forward_lineage.cli.inputs import read_sql, semantics_option, sql_argument
 from forward_lineage.cli.sessions import opened, session_options
-from forward_lineage.store.saver import Mode
+from forward_lineage.store.saving.saver import Mode
 
 
 @click.command()

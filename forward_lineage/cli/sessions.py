@@ -17,8 +17,8 @@ from rich.table import Table
 from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import Command, catalog_option, home_option
 from forward_lineage.cli.tables import lineage_table
-from forward_lineage.local_spark import local_session
 from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.local import local_session
 
 _SHOWN = 20
 #: What `--exit-code` ends with when there is something; 1 is an error, 2 wrong usage.

@@ -14,11 +14,11 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from forward_lineage.frontend.parameters import name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.statement import parse
-from rewrites.base_table import Tables
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.refusals import position_of
 from rewrites.rules.base_tables import read_from
+from rewrites.tables import Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import LineageError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, stat_files
-from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.spark_tables import (
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
     full_name,
@@ -20,8 +20,6 @@ from forward_lineage.row_ids.spark_tables import (
     view_text,
 )
 from udafs.errors import LineageError
-
-BY_POSITION = ("position", "copy", "result")
 
 
 def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
@@ -33,7 +31,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
     """
     name = manifest.name
-    if manifest.provider in BY_POSITION:
+    if manifest.provider.by_position:
         check_files(manifest, current_files(manifest))
         _check_name(spark, manifest)
         copied = source_files(manifest)
@@ -52,7 +50,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         raise _other_table(manifest, _column_change(manifest.columns, columns_of(frame)))
     if manifest.source.get("fingerprint") != fingerprint(frame):
         raise _other_table(manifest, "it is defined in another way now")
-    if manifest.provider == "dictionary":
+    if manifest.provider is Provider.DICTIONARY:
         check_files(manifest, current_files(manifest))
         looked_up = source_files(manifest)
         if looked_up and (change := _first_change(looked_up, input_files(frame))):

@@ -17,7 +17,7 @@ from pyspark.sql.window import Window
 
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.copies import sorted_rows
-from forward_lineage.spark_names import quoted
+from forward_lineage.spark.names import quoted
 
 NEAR = 3  # ids less than this apart are neighbours
 

@@ -16,11 +16,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, list_files, local_path, read_footers, with_offsets
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
-from forward_lineage.row_ids.spark_tables import columns_of, fingerprint, input_files, open_relation, open_table
-from forward_lineage.spark_errors import spark_errors
-from forward_lineage.spark_names import data_source
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import data_source
+from forward_lineage.spark.tables import columns_of, fingerprint, input_files, open_relation, open_table
 from udafs.errors import LineageError
 
 
@@ -82,7 +82,7 @@ def open_source(
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
     """Tell whether a copy that exists has these rows in this order: the same files, untouched, read the same way."""
-    if manifest.provider != "copy" or manifest.order_by != tuple(order_by) or not source.files:
+    if manifest.provider is not Provider.COPY or manifest.order_by != tuple(order_by) or not source.files:
         return False
     wanted = source.described()
     return wanted == {key: manifest.source.get(key) for key in wanted} and Path(manifest.source["data"]).is_dir()
@@ -117,7 +117,7 @@ def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) 
         )
     return Manifest(
         name=name,
-        provider="copy",
+        provider=Provider.COPY,
         columns=columns,
         relation=relation,
         row_id=ROW_ID,

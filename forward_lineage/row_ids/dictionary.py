@@ -17,9 +17,10 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructT
 from forward_lineage.row_ids.checks import check_unchanged, source_files
 from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.key import rows
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
-from forward_lineage.row_ids.spark_tables import (
+from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
+from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
     full_name,
@@ -28,7 +29,6 @@ from forward_lineage.row_ids.spark_tables import (
     open_table,
     type_name,
 )
-from forward_lineage.spark_names import data_source, quoted, quoted_name, string_literal
 from udafs.errors import LineageError
 
 _NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
@@ -77,7 +77,7 @@ def from_columns(
     table = identity or quoted_name(name)
     return Manifest(
         name=name,
-        provider="dictionary",
+        provider=Provider.DICTIONARY,
         columns=columns,
         relation=table,
         row_id=_ID,
@@ -98,7 +98,9 @@ def from_columns(
 
 def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> bool:
     """Tell whether a dictionary that exists is of this key and in step with the table, as far as files can tell."""
-    if manifest.provider != "dictionary" or [part.lower() for part in manifest.key] != [part.lower() for part in key]:
+    if manifest.provider is not Provider.DICTIONARY or [part.lower() for part in manifest.key] != [
+        part.lower() for part in key
+    ]:
         return False
     try:
         check_unchanged(spark, manifest)
@@ -162,7 +164,7 @@ def _joined(name: str, table: str, columns: Sequence[tuple[str, str]], key: Sequ
 
 
 def _dictionary_before(last: Manifest | None, names: Sequence[str]) -> Path | None:
-    if last is None or last.provider != "dictionary" or last.key != tuple(names):
+    if last is None or last.provider is not Provider.DICTIONARY or last.key != tuple(names):
         return None
     return Path(last.source["data"])
 

@@ -11,8 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody gives 
 from pyspark.sql.types import IntegralType
 
 from forward_lineage.catalog import key_table
-from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.spark_tables import (
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import data_source, quoted, quoted_name
+from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
     full_name,
@@ -21,8 +23,6 @@ from forward_lineage.row_ids.spark_tables import (
     open_table,
     type_name,
 )
-from forward_lineage.spark_errors import spark_errors
-from forward_lineage.spark_names import data_source, quoted, quoted_name
 from udafs.errors import LineageError
 
 
@@ -50,7 +50,7 @@ def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = No
         )
     if not trusted:
         check_unique_ids(opened.frame, quoted(field.name), f"key {field.name} of {name}")
-    return opened.manifest("key", table.row_id, (field.name,), trusted)
+    return opened.manifest(Provider.KEY, table.row_id, (field.name,), trusted)
 
 
 def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: bool = False) -> Manifest:
@@ -75,7 +75,7 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
         raise LineageError(f"row id {row_id} of {name} is {type_name(kind).upper()}, not an integer")
     if not trusted:
         check_unique_ids(ids, "id", f"row id {row_id} of {name}")
-    return opened.manifest("column", f"CAST({row_id} AS BIGINT)", (row_id,), trusted)
+    return opened.manifest(Provider.COLUMN, f"CAST({row_id} AS BIGINT)", (row_id,), trusted)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class _Opened:
     def columns(self) -> tuple[tuple[str, str], ...]:
         return columns_of(self.frame)
 
-    def manifest(self, provider: str, row_id: str, key: tuple[str, ...], trusted: bool) -> Manifest:
+    def manifest(self, provider: Provider, row_id: str, key: tuple[str, ...], trusted: bool) -> Manifest:
         return Manifest(
             name=self.name,
             provider=provider,

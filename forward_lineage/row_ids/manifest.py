@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from forward_lineage.row_ids.data_files import DataFile
-from forward_lineage.spark_names import string_literal
-from rewrites.base_table import BaseTable
+from forward_lineage.spark.names import string_literal
+from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 
 FORMAT = 1  # of the file; a reader refuses a later one
-DROPPED = "dropped"  # the last version of a table that is not registered any more
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
+
+
+class Provider(StrEnum):
+    """What gives the rows of a table their ids. The values stand in manifests and never change."""
+
+    KEY = "key"  # an integer column of the table
+    COLUMN = "column"  # an expression that is a row id already
+    POSITION = "position"  # of the row in registered Parquet files
+    COPY = "copy"  # the position in a materialised copy
+    DICTIONARY = "dictionary"  # a materialised dictionary of any unique key
+    RESULT = "result"  # the number of a row of a saved result
+    DROPPED = "dropped"  # nothing: the last version of a table that is not registered any more
+
+    @property
+    def by_position(self) -> bool:
+        """Whether ids are positions in Parquet files that the manifest lists."""
+        return self in (Provider.POSITION, Provider.COPY, Provider.RESULT)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether ids are given out once and never again; the others' are values of the table."""
+        return self in (Provider.POSITION, Provider.COPY, Provider.DICTIONARY)
 
 
 @dataclass(frozen=True)
@@ -24,9 +46,7 @@ class Manifest:
     Attributes:
         name: the name that queries use.
         version: counts from 1; every registration that changes anything, and every refresh, adds one.
-        provider: what gives the ids: an integer `key`, a `column` or expression that is a row id already, the
-            `position` in Parquet files, a materialised `copy`, a materialised `dictionary` of any unique key, the row
-            number of a saved `result`; or `dropped`.
+        provider: what gives the ids.
         columns: the user's columns in order, each with its Spark type.
         relation: see `BaseTable`.
         row_id: see `BaseTable`.
@@ -45,7 +65,7 @@ class Manifest:
     """
 
     name: str
-    provider: str
+    provider: Provider
     columns: tuple[tuple[str, str], ...]
     relation: str
     row_id: str
@@ -105,6 +125,7 @@ class Manifest:
             version = data.pop("format")
             if version > FORMAT:
                 raise LineageError(f"{where} has manifest format {version}, this release reads up to {FORMAT}")
+            data["provider"] = Provider(data["provider"])
             data["files"] = tuple(DataFile(**file) for file in data["files"])
             data["columns"] = tuple((name, kind) for name, kind in data["columns"])
             data["retired"] = tuple((first, end) for first, end in data["retired"])

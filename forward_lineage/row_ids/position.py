@@ -16,15 +16,15 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, list_files, local_path, read_footers, with_offsets
-from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest
-from forward_lineage.row_ids.spark_tables import (
+from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
+from forward_lineage.spark.names import data_source
+from forward_lineage.spark.tables import (
     columns_of,
     full_name,
     open_relation,
     open_table,
     parquet_location,
 )
-from forward_lineage.spark_names import data_source
 from udafs.errors import LineageError
 
 ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
@@ -119,14 +119,14 @@ def _manifest(
     listed = list_files(place)
     if not listed:
         raise LineageError(f"no Parquet file in {place}")
-    same = last is not None and last.provider == "position" and last.source.get("path") == source["path"]
+    same = last is not None and last.provider is Provider.POSITION and last.source.get("path") == source["path"]
     known = last.files if last is not None and same else ()
     files, retired, next_id = merged(known, listed, last.next_id if last is not None else 0)
     frame = open_relation(spark, relation)
     _check_listing({str(local_path(uri)) for uri in frame.inputFiles()}, files, name)
     return Manifest(
         name=name,
-        provider="position",
+        provider=Provider.POSITION,
         columns=columns_of(frame),
         relation=relation,
         row_id=ROW_ID,

@@ -21,9 +21,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.row_ids.manifest import DROPPED, Manifest
-from forward_lineage.spark_names import split_name
-from rewrites.base_table import BaseTable
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.spark.names import split_name
+from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 
 
@@ -150,7 +150,7 @@ class Registrations:
     def _latest(self, folder: Path) -> Manifest | None:
         newest = max(_versions(folder), default=0)
         manifest = self._load(folder / f"{newest}.json") if newest else None
-        return None if manifest is None or manifest.provider == DROPPED else manifest
+        return None if manifest is None or manifest.provider is Provider.DROPPED else manifest
 
     def _load(self, path: Path) -> Manifest:
         if path not in self._read:

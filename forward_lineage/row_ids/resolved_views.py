@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import check_files
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.spark_tables import STORED_VIEW, input_files, last_part, open_relation, view_text
-from forward_lineage.spark_errors import spark_errors
-from forward_lineage.spark_names import quoted, quoted_name
-from rewrites.base_table import BaseTable
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted, quoted_name
+from forward_lineage.spark.tables import STORED_VIEW, input_files, last_part, open_relation, view_text
+from rewrites.tables import BaseTable
 from udafs.attach import kernel_object
 from udafs.errors import LineageError
 

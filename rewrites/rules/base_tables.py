@@ -12,16 +12,16 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from rewrites.base_table import BaseTable
 from rewrites.block import Block
 from rewrites.refusals import refuse
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
+from rewrites.tables import BaseTable
 from rewrites.terms import Kind, hidden_column, name, named
 
 _HANDLED = {"this", "db", "catalog", "alias", "sample"}
 
 
-def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
+def trace(node: exp.Table, table: BaseTable, block: Block) -> FromItem:
     """Replace a table name in FROM by the table with its ids.
 
     Raises:
@@ -37,17 +37,17 @@ def trace(node: exp.Table, table: BaseTable, block: Block) -> Relation:
     if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
         refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
     if not traced and _same_name(source, node):
-        return Relation(alias.name, columns, parts=parts)
+        return FromItem(alias.name, columns, parts=parts)
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
     if traced:
         if renamed:
             alias.append("columns", name(hidden_column(table.name)))
         node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
-        return Relation(alias.name, columns, {table.name: Kind.ID}, parts=parts)
+        return FromItem(alias.name, columns, {table.name: Kind.ID}, parts=parts)
     source.set("alias", alias)
     node.replace(source)
-    return Relation(alias.name, columns, parts=parts)
+    return FromItem(alias.name, columns, parts=parts)
 
 
 def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.block import Block
-from rewrites.scope import Relation, blocks_out, moved_out
+from rewrites.scope import FromItem, blocks_out, moved_out
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, hidden_column, name, named
 
 _ROWS = "rows"
@@ -161,7 +161,7 @@ def _join(candidates: exp.Select, alias: str, conditions: _Conditions, block: Bl
     derived = exp.Subquery(this=candidates, alias=exp.TableAlias(this=name(alias)))
     block.select.append("joins", exp.Join(this=derived, side="LEFT", on=exp.and_(*same, copy=False)))
     hidden = dict.fromkeys([*(_key(place) for place in range(len(same))), _ROWS], Kind.SET)
-    block.scope.relations.append(Relation(alias, (), hidden, traced=False))
+    block.scope.relations.append(FromItem(alias, (), hidden, traced=False))
 
 
 def _united(matching: exp.Expr, variable: str, field: str) -> exp.Expr:

@@ -12,12 +12,12 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from rewrites.base_table import View
 from rewrites.block import Block
 from rewrites.environment import Environment, TracedQuery
 from rewrites.refusals import nearest, refuse, refuse_others
 from rewrites.rules import base_tables, lateral_views, pivots, semi_joins, views
-from rewrites.scope import Columns, Relation
+from rewrites.scope import Columns, FromItem
+from rewrites.tables import View
 from rewrites.terms import hidden_column, merge, name
 
 _TABLE_FUNCTION_COLUMNS = {"range": ("id",), "explode": ("col",), "explode_outer": ("col",)}
@@ -64,12 +64,12 @@ def _refuse_unknown_join(join: exp.Join) -> None:
         refuse(join, f"{join.kind} JOIN is not traced", "Use a join with ON or USING.")
 
 
-def _make_nullable(relations: list[Relation]) -> None:
+def _make_nullable(relations: list[FromItem]) -> None:
     for relation in relations:
         relation.nullable = True
 
 
-def _spell_out_natural(join: exp.Join, left: list[Relation], right: list[Relation]) -> None:
+def _spell_out_natural(join: exp.Join, left: list[FromItem], right: list[FromItem]) -> None:
     """Name the common columns where NATURAL JOIN would also join on a hidden one, or where a rule must know them."""
     shared = {table for one in left for table in one.hidden} & {table for one in right for table in one.hidden}
     if not shared and join.kind != "SEMI":
@@ -83,7 +83,7 @@ def _spell_out_natural(join: exp.Join, left: list[Relation], right: list[Relatio
         join.set("on", exp.true())
 
 
-def _all_columns(relations: list[Relation], join: exp.Join) -> list[str]:
+def _all_columns(relations: list[FromItem], join: exp.Join) -> list[str]:
     names: list[str] = []
     for relation in relations:
         if relation.columns is None or None in relation.columns:
@@ -141,15 +141,15 @@ def _refuse_unknown_table(node: exp.Table, block: Block) -> NoReturn:
     )
 
 
-def _reference(node: exp.Table, cte: TracedQuery, traced: bool) -> Relation:
+def _reference(node: exp.Table, cte: TracedQuery, traced: bool) -> FromItem:
     """A CTE by name: its hidden columns come along."""
     refuse_others(node, ("this", "alias", "sample"), "A CTE in FROM")
     base_tables.refuse_unrepeatable(node)
     columns = _renamed(node, cte.columns, list(cte.hidden))
-    return Relation(node.alias_or_name, columns, cte.hidden, traced=traced)
+    return FromItem(node.alias_or_name, columns, cte.hidden, traced=traced)
 
 
-def _derived_table(node: exp.Subquery | exp.Lateral, block: Block, env: Environment | None = None) -> Relation:
+def _derived_table(node: exp.Subquery | exp.Lateral, block: Block, env: Environment | None = None) -> FromItem:
     """`(SELECT …) AS q`; without an alias it gets one, so that its hidden columns can be called by name."""
     holder = node.this if isinstance(node, exp.Lateral) else node
     query = block.env.rewrite(holder.this, env or block.env)
@@ -160,7 +160,7 @@ def _derived_table(node: exp.Subquery | exp.Lateral, block: Block, env: Environm
         alias.set("this", name(block.env.names.fresh("q")))
         node.set("alias", alias)
     columns = _renamed(node, query.columns, list(query.hidden))
-    return Relation(node.alias, columns, query.hidden)
+    return FromItem(node.alias, columns, query.hidden)
 
 
 def _renamed(node: exp.Expr, columns: Columns, hidden: list[str]) -> Columns:
@@ -212,7 +212,7 @@ def _refuse_tables_inside(function: exp.Expr) -> None:
         refuse(function, f"A table as argument of {function.name.lower()} is not traced", "Join the table instead.")
 
 
-def _table_function(node: exp.Table, block: Block) -> Relation:
+def _table_function(node: exp.Table, block: Block) -> FromItem:
     """`range(10)`: rows that come from no table."""
     refuse_others(node, ("this", "alias"), "A table function")
     function = node.this.name.lower()
@@ -220,12 +220,12 @@ def _table_function(node: exp.Table, block: Block) -> Relation:
     listed = tuple(identifier.name for identifier in (alias.args.get("columns") or [])) if alias else ()
     _refuse_tables_inside(node.this)
     columns = listed or _TABLE_FUNCTION_COLUMNS.get(function)
-    return Relation(node.alias or block.env.names.fresh("f"), columns)
+    return FromItem(node.alias or block.env.names.fresh("f"), columns)
 
 
-def _values(node: exp.Values) -> Relation:
+def _values(node: exp.Values) -> FromItem:
     alias = node.args.get("alias")
     listed = tuple(identifier.name for identifier in (alias.args.get("columns") or [])) if alias else ()
     first = node.expressions[0]
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
-    return Relation(node.alias or "", listed or tuple(f"col{i + 1}" for i in range(width)))
+    return FromItem(node.alias or "", listed or tuple(f"col{i + 1}" for i in range(width)))

@@ -14,7 +14,7 @@ from rewrites.block import Block
 from rewrites.environment import Names, TracedQuery
 from rewrites.refusals import refuse
 from rewrites.rules import decorrelation
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
 from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, hidden_column, name, named
 
@@ -145,6 +145,6 @@ def _lateral(one_row: exp.Select, block: Block) -> Lineage:
     else:
         block.select.append("joins", exp.Join(this=joined, kind="CROSS"))
     hidden = {_table_of(projection): Kind.SET for projection in one_row.expressions}
-    relation = Relation(alias, (), hidden, nullable=True)  # NULL where the outer row finds nothing
+    relation = FromItem(alias, (), hidden, nullable=True)  # NULL where the outer row finds nothing
     block.scope.relations.append(relation)
     return relation.lineage()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.block import Block
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
 
 
-def relation(node: exp.Lateral, block: Block) -> Relation:
+def relation(node: exp.Lateral, block: Block) -> FromItem:
     """Return the relation of a generator's columns; it has no lineage of its own."""
     alias = node.args.get("alias")
     listed = tuple(identifier.name for identifier in (alias.args.get("columns") or [])) if alias else ()
-    return Relation(node.alias or block.env.names.fresh("g"), listed or None)
+    return FromItem(node.alias or block.env.names.fresh("g"), listed or None)

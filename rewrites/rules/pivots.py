@@ -14,11 +14,11 @@ from sqlglot import exp
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
 from rewrites.terms import Kind, call, name
 
 
-def apply(node: exp.Expr, block: Block) -> Relation:
+def apply(node: exp.Expr, block: Block) -> FromItem:
     """Rewrite a source of FROM that has a PIVOT or UNPIVOT."""
     pivot = node.args["pivots"][0]
     if len(node.args["pivots"]) > 1:
@@ -35,7 +35,7 @@ def apply(node: exp.Expr, block: Block) -> Relation:
     if not pivot.alias:
         pivot.set("alias", exp.TableAlias(this=name(block.env.names.fresh("p"))))
     node.replace(exp.Subquery(this=traced.tree, pivots=[pivot], joins=joins))
-    return Relation(pivot.alias, None, hidden)
+    return FromItem(pivot.alias, None, hidden)
 
 
 def _lineage_of_group(traced: TracedQuery, pivot: exp.Pivot) -> None:

@@ -17,11 +17,11 @@ from rewrites.environment import Semantics
 from rewrites.refusals import refuse
 from rewrites.rules import hoisting
 from rewrites.rules.subqueries import make_run, own_queries
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
 from rewrites.terms import as_one, column, hidden_column, merge, name, named, over_rows
 
 
-def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
+def apply(join: exp.Join, right: list[FromItem], block: Block) -> None:
     """Keep the right side out of the rows; under control semantics add the rows that matched."""
     left = [relation for relation in block.scope.relations if relation.in_star and relation not in right]
     control = block.env.semantics is Semantics.CONTROL and block.env.tracing
@@ -32,14 +32,14 @@ def apply(join: exp.Join, right: list[Relation], block: Block) -> None:
         relation.traced = False
 
 
-def _matched_rows(join: exp.Join, left: list[Relation], right: list[Relation], block: Block) -> None:
+def _matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> None:
     matching = merge(*(replace(relation, traced=True).lineage() for relation in right))
     unions = [named(as_one(over_rows(terms)).value, hidden_column(table)) for table, terms in matching.items()]
     matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right, block))
     block.rows = merge(block.rows, hoisting.correlated(matched, block))
 
 
-def _condition(join: exp.Join, left: list[Relation], right: list[Relation], block: Block) -> exp.Expr:
+def _condition(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> exp.Expr:
     using = join.args.get("using") or []
     if not using:
         on = join.args.get("on")
@@ -48,7 +48,7 @@ def _condition(join: exp.Join, left: list[Relation], right: list[Relation], bloc
     return exp.and_(*equalities)
 
 
-def _standing_alone(on: exp.Expr, relations: list[Relation], join: exp.Join, block: Block) -> exp.Expr:
+def _standing_alone(on: exp.Expr, relations: list[FromItem], join: exp.Join, block: Block) -> exp.Expr:
     """Make a condition mean the same behind all of FROM: other relations there may have the bare names too."""
     holder = exp.Where(this=on)
     for query in list(own_queries(holder)):
@@ -62,7 +62,7 @@ def _standing_alone(on: exp.Expr, relations: list[Relation], join: exp.Join, blo
     return on
 
 
-def _owner(key: str, relations: list[Relation], join: exp.Join) -> exp.Column:
+def _owner(key: str, relations: list[FromItem], join: exp.Join) -> exp.Column:
     owners = [relation for relation in relations if relation.has(key)]
     if len(owners) != 1:
         refuse(join, f"{key} stands in several relations on one side of this SEMI JOIN", "Use ON.")

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.base_table import View
 from rewrites.block import Block
 from rewrites.refusals import refuse
-from rewrites.scope import Relation
+from rewrites.scope import FromItem
+from rewrites.tables import View
 from rewrites.terms import LINEAGE_COLUMN, hidden_column, name
 from udafs.errors import LineageError
 
 
-def expand(node: exp.Table, view: View, block: Block) -> Relation:
+def expand(node: exp.Table, view: View, block: Block) -> FromItem:
     """Replace the name of a view by its rewritten query."""
     env = replace(block.env, ctes={}, outer=None, captured=block.env.captured.union(block.env.ctes))
     try:
@@ -41,4 +41,4 @@ def expand(node: exp.Table, view: View, block: Block) -> Relation:
     if node.args.get("sample"):
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
     node.replace(exp.Subquery(this=traced.tree, alias=alias))
-    return Relation(alias.name, columns, traced.hidden, parts=parts)
+    return FromItem(alias.name, columns, traced.hidden, parts=parts)

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from forward_lineage import LineageError
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.bench import report
 from tests.bench.experiments import EXPERIMENTS, VARIANTS, Experiment, chosen
 from tests.bench.harness import Turns, as_json, compare

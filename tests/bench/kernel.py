@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from forward_lineage import ForwardLineage
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.bench.harness import Turns, Variant, compare_all, table_of_ratios
 from tpch_queries.data import generate
 

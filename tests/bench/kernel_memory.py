@@ -20,7 +20,7 @@ from rich.table import Table
 _ONE_GROUP = """
 import sys, time
 from pathlib import Path
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from udafs.attach import attach
 
 heap, expression, ids, count, log = sys.argv[1:]

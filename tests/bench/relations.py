@@ -27,11 +27,11 @@ from rich.table import Table
 
 import tpch_queries
 from forward_lineage import LineageError
-from forward_lineage.local_spark import local_session
-from forward_lineage.store import segment as segments
-from forward_lineage.store.relation import Relation
-from forward_lineage.store.segment import Segment
-from forward_lineage.store.values import relation_of_values
+from forward_lineage.relations import segment as segments
+from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.segment import Segment
+from forward_lineage.relations.values import relation_of_values
+from forward_lineage.spark.local import local_session
 from tests.bench.sessions import Sessions
 from tests.bench.workloads import TPCH
 from tpch_queries.data import generate
@@ -41,7 +41,7 @@ from udafs.lineage_set import LineageSet
 MOST_PAIRS = 8_000_000
 
 
-def parquet_size(relation: Relation) -> int:
+def parquet_size(relation: LineageRelation) -> int:
     """Bytes of the pairs as a Parquet file, delta encoded, zstd."""
     rows, ids = relation.pairs()
     file = io.BytesIO()
@@ -51,7 +51,7 @@ def parquet_size(relation: Relation) -> int:
     return file.tell()
 
 
-def roaring_size(relation: Relation) -> int:
+def roaring_size(relation: LineageRelation) -> int:
     """Bytes of a run-optimised Roaring bitmap for each row."""
     rows, ids = relation.pairs()
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
@@ -63,7 +63,7 @@ def roaring_size(relation: Relation) -> int:
     return total
 
 
-def seconds(ask: Callable[[Relation], object], relation: Relation, runs: int) -> float:
+def seconds(ask: Callable[[LineageRelation], object], relation: LineageRelation, runs: int) -> float:
     """Median time of a question."""
     times = []
     for _ in range(runs):
@@ -73,7 +73,7 @@ def seconds(ask: Callable[[Relation], object], relation: Relation, runs: int) ->
     return statistics.median(times)
 
 
-def questions(relation: Relation) -> dict[str, Callable[[Relation], object]]:
+def questions(relation: LineageRelation) -> dict[str, Callable[[LineageRelation], object]]:
     """The questions that are timed, answers as arrays."""
     ids, rows = relation.ids().ids(), relation.rows().ids()
     rng = np.random.default_rng(2007)

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from forward_lineage import ForwardLineage
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.bench.harness import Comparison, Turns, Variant, compare
 from tpch_queries.data import generate
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from forward_lineage.relations import segment
+from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.segment import Segment
+from forward_lineage.relations.values import relation_of_values
 from forward_lineage.row_ids.clustering import NEAR
-from forward_lineage.store import segment
-from forward_lineage.store.relation import Relation
-from forward_lineage.store.segment import Segment
-from forward_lineage.store.values import relation_of_values
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def lineage_size(values: pa.Table) -> LineageSize:
     )
 
 
-def clustered(relation: Relation) -> int:
+def clustered(relation: LineageRelation) -> int:
     """Count the ids that have a neighbour in their row less than 3 away."""
     rows, ids = relation.pairs()
     close = (rows[1:] == rows[:-1]) & (ids[1:] - ids[:-1] < NEAR)

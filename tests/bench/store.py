@@ -29,10 +29,10 @@ from rich.progress import track
 from rich.table import Table
 
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.local_spark import local_session
-from forward_lineage.store.relation import Relation
-from forward_lineage.store.saved_result import SavedResult, TracedTable
-from forward_lineage.store.stored_relation import SegmentCache, StoredRelation
+from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.stored import SegmentCache, StoredRelation
+from forward_lineage.spark.local import local_session
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from tests.bench.harness import Comparison, Timing, table_of_ratios
 from tests.bench.relations import parquet_size, roaring_size
 from tests.bench.sessions import Sessions
@@ -90,7 +90,7 @@ def size_of(query: str, result: SavedResult) -> Size:
     )
 
 
-def relation_of(result: SavedResult, table: TracedTable) -> Relation:
+def relation_of(result: SavedResult, table: TracedTable) -> LineageRelation:
     """Read a stored relation whole, past the session's cache."""
     return StoredRelation(result.segment_files(table), SegmentCache(0)).relation()
 
@@ -138,7 +138,7 @@ def ask_all(sessions: Sessions, name: str, runs: int, folder: Path) -> list[Ques
     return found
 
 
-def _chosen(relation: Relation) -> dict[str, LineageSet]:
+def _chosen(relation: LineageRelation) -> dict[str, LineageSet]:
     """The ids or rows that each question is about."""
     ids, rows = relation.ids().ids(), relation.rows().ids()
     rng = np.random.default_rng(2007)

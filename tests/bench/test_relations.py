@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from rich.console import Console
 
-from forward_lineage.store.runs_relation import RunsRelation
+from forward_lineage.relations.runs import RunsRelation
 from tests.bench.relations import measure, print_tables, roaring_size
 from udafs.lineage_set import LineageSet
 

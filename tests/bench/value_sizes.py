@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.bench.workloads import TPCH
 from udafs.lineage_set import LineageSet
 

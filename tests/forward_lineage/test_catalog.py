@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from forward_lineage import Catalog, LineageError, rewrite_sql
-from rewrites.base_table import BaseTable
+from rewrites.tables import BaseTable
 
 SALES = BaseTable("sales", ("t_id", "price"), "sales", "CAST(t_id AS BIGINT)")
 

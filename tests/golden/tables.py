@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.spark_names import quoted_name
-from rewrites.base_table import BaseTable, View
+from forward_lineage.spark.names import quoted_name
+from rewrites.tables import BaseTable, View
 
 # name → (columns, key, rows of VALUES); None: no rows
 _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {

@@ -8,9 +8,9 @@ import sqlglot
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
-from rewrites.base_table import BaseTable
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
+from rewrites.tables import BaseTable
 
 
 class PlainTables:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from rewrites.scope import Relation, Scope
+from rewrites.scope import FromItem, Scope
 from rewrites.terms import Kind
 from tests.rewrites.plain_tables import read
 from udafs.errors import LineageError
 
 
-def scope(*relations: Relation, outer: Scope | None = None) -> Scope:
+def scope(*relations: FromItem, outer: Scope | None = None) -> Scope:
     made = Scope(outer)
     made.relations += relations
     return made
@@ -23,10 +23,10 @@ def node(sql: str) -> exp.Column:
     return found
 
 
-T = Relation("t", ("id", "k", "v"))
-U = Relation("u", ("uid", "k", "w"))
-UNKNOWN = Relation("p", None)
-HALF_KNOWN = Relation("h", ("a", None))
+T = FromItem("t", ("id", "k", "v"))
+U = FromItem("u", ("uid", "k", "w"))
+UNKNOWN = FromItem("p", None)
+HALF_KNOWN = FromItem("h", ("a", None))
 
 
 @pytest.mark.parametrize("sql", ["id", "t.id", "T.ID", "`id`", "u.w", "w", "k"])
@@ -55,7 +55,7 @@ def test_unknown_names_are_refused_with_the_nearest(sql: str, message: str) -> N
 def test_a_name_of_an_outer_block_makes_every_block_on_the_way_correlated() -> None:
     outermost = scope(T)
     middle = scope(U, outer=outermost)
-    inner = scope(Relation("x", ("a",)), outer=middle)
+    inner = scope(FromItem("x", ("a",)), outer=middle)
     inner.resolve(node("t.id"))
     assert inner.correlated
     assert middle.correlated
@@ -70,7 +70,7 @@ def test_the_nearest_block_wins() -> None:
 
 
 def test_the_same_alias_further_in_hides_the_outer_one_only_where_it_has_the_column() -> None:
-    inner = scope(Relation("t", ("a",)), outer=scope(T))
+    inner = scope(FromItem("t", ("a",)), outer=scope(T))
     inner.resolve(node("t.a"))
     assert not inner.correlated
 
@@ -101,7 +101,7 @@ def test_aliases_of_the_select_list_are_known() -> None:
 
 
 def test_database_and_catalog_are_dropped_from_a_qualifier() -> None:
-    region = Relation("region", ("r_id",), parts=("spark_catalog", "default", "region"))
+    region = FromItem("region", ("r_id",), parts=("spark_catalog", "default", "region"))
     for sql in ("spark_catalog.default.region.r_id", "default.region.r_id", "region.r_id"):
         reference = node(sql)
         scope(region).resolve(reference)
@@ -109,7 +109,7 @@ def test_database_and_catalog_are_dropped_from_a_qualifier() -> None:
 
 
 def test_a_struct_field_behind_a_database_name_is_refused() -> None:
-    region = Relation("region", ("r_id",), parts=("default", "region"))
+    region = FromItem("region", ("r_id",), parts=("default", "region"))
     with pytest.raises(LineageError, match="names a field through a database name"):
         scope(region).resolve(node("default.region.r_id.part"))
 
@@ -120,7 +120,7 @@ def test_words_that_are_no_columns(sql: str) -> None:
 
 
 def test_lineage_of_a_relation() -> None:
-    terms = Relation("x", ("a",), {"t": Kind.ID, "u": Kind.SET}, nullable=True).lineage()
+    terms = FromItem("x", ("a",), {"t": Kind.ID, "u": Kind.SET}, nullable=True).lineage()
     assert [(table, term.kind, term.nullable, term.value.sql()) for table, (term,) in terms.items()] == [
         ("t", Kind.ID, True, "x.__dl_t"),
         ("u", Kind.SET, True, "x.__dl_u"),
@@ -128,4 +128,4 @@ def test_lineage_of_a_relation() -> None:
 
 
 def test_a_relation_that_only_decided_has_no_lineage() -> None:
-    assert Relation("x", ("a",), {"t": Kind.ID}, traced=False).lineage() == {}
+    assert FromItem("x", ("a",), {"t": Kind.ID}, traced=False).lineage() == {}

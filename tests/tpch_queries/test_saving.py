@@ -19,7 +19,7 @@ EVERY_DAY = ("q1", "q3", "q18", "s8")
 IN_A_CLUSTER = """
 import sys
 from pathlib import Path
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.spark_settings import CLUSTER
 from tests.tpch_queries.sessions import traced_session
 from tests.tpch_queries.test_saving import inline, stored

@@ -55,7 +55,7 @@ def test_a_connect_session_is_refused() -> None:
 IN_A_CLUSTER = """
 import sys
 from pathlib import Path
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.spark_settings import CLUSTER
 from udafs.attach import attach
 

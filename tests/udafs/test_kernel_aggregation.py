@@ -299,7 +299,7 @@ def test_equal_aggregations_share_one_exchange(session: SparkSession) -> None:
 WITH_LITTLE_MEMORY = """
 import sys
 from pathlib import Path
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from udafs.attach import attach
 
 # 1 % of the heap is for execution: less than the groups take.

@@ -12,7 +12,7 @@ from pyspark import TaskContext
 from pyspark.sql.functions import udf
 
 from forward_lineage import ForwardLineage
-from forward_lineage.local_spark import local_session
+from forward_lineage.spark.local import local_session
 from tests.spark_settings import CLUSTER
 
 

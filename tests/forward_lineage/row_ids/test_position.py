@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.registering import Registrar
 from forward_lineage.row_ids.checks import check_files, current_files
+from forward_lineage.row_ids.registrar import Registrar
 from tests.forward_lineage.row_ids.conftest import ids, write
 
 

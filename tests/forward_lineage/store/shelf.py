@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.store.library import Library
-from forward_lineage.store.partitions import write_segment
-from forward_lineage.store.runs_relation import RunsRelation
-from forward_lineage.store.saved_result import SavedResult, SegmentEntry, TracedTable
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, SegmentEntry, TracedTable
+from forward_lineage.store.saving.tasks import write_segment
 
 Pairs = set[tuple[int, int]]
 ROWS = 12

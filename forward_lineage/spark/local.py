@@ -1,0 +1,66 @@
+"""A local Spark session for the command line, the demos and the tests: quiet, small, its log in a file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from forward_lineage.spark.java import find_java
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+
+
+def local_session(
+    app: str,
+    *,
+    master: str = "local[*]",
+    driver_memory: str = "4g",
+    log: Path | None = None,
+    **settings: str,
+) -> SparkSession:
+    """Start (or return the running) Spark session.
+
+    Args:
+        app: name of the application.
+        master: Spark master URL.
+        driver_memory: heap of the driver, e.g. ``4g``; has no effect when a JVM already runs.
+        log: file for Spark's log; `default_log()` when not given.
+        settings: Spark settings, `__` standing for a dot: ``spark__sql__ansi__enabled="false"``.
+
+    Raises:
+        LineageError: Java is missing or too old.
+
+    """
+    find_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    log = log or default_log()
+    # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    builder = (
+        SparkSession.builder.appName(app)
+        .master(master)
+        .config("spark.driver.memory", driver_memory)
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
+        )
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+    )
+    for key, value in settings.items():
+        builder = builder.config(key.replace("__", "."), value)
+    return builder.getOrCreate()
+
+
+def default_log() -> Path:
+    """Return where Spark's log goes when nobody says: one file for each user, in the temporary folder."""
+    return Path(tempfile.gettempdir()) / f"forward_lineage-{os.getuid()}.log"

@@ -1,0 +1,67 @@
+"""Ask Spark what it makes of a statement, without running it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from forward_lineage.spark.errors import spark_errors
+from udafs.attach import kernel_object
+
+Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
+
+_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
+
+
+class Planner:
+    """Plans and schemas of SQL texts.
+
+    Args:
+        spark: a session with the kernel attached.
+
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._session: Any = spark._jsparkSession
+        self._plan_text: Any = kernel_object(spark, _CLASS)
+        self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
+
+    def plan(self, sql: str, args: Arguments = None) -> str:
+        """Return the optimised plan as text, with the rows of inline tables and the places of files.
+
+        Args:
+            sql: one statement.
+            args: values of its parameters; then it must be a query, not a command.
+
+        Raises:
+            LineageError: Spark's own complaint about the text.
+
+        """
+        with spark_errors(sql):
+            what: Any = sql
+            if args:
+                what = self._spark.sql(sql, args=args)._jdf.queryExecution().analyzed()
+            plan, schema = self._plan_text.of(self._session, what)
+        self._schemas[sql] = schema
+        return str(plan)
+
+    def schema(self, sql: str, args: Arguments = None) -> StructType:
+        """Return the columns that a query would have; none for a command.
+
+        Raises:
+            LineageError: Spark's own complaint about the text.
+
+        """
+        schema = self._schemas.get(sql)
+        self._schemas.clear()  # the tables may change before the next question
+        if schema is None and args:
+            with spark_errors(sql):
+                return self._spark.sql(sql, args=args).schema
+        if schema is None:
+            with spark_errors(sql):
+                schema = self._plan_text.schema(self._session, sql)
+        return StructType.fromJson(json.loads(schema))

@@ -1,0 +1,1 @@
+"""Questions to saved results: backward, forward, impact, staleness, through every step of a pipeline."""

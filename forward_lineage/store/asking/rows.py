@@ -1,0 +1,154 @@
+"""Rows by their ids, and ids by a condition: of registered tables, of versions of saved results, of granules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from forward_lineage.relations.segment import CorruptSegmentError
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import data_source, quoted
+from forward_lineage.spark.tables import open_relation
+from forward_lineage.store.library.saved_result import SAVE_AGAIN, RowFile, SavedResult, TracedTable
+from forward_lineage.store.saving.tasks import checksum_of
+from udafs.lineage_set import LineageSet
+
+ROW_ID = "row_id"
+_HIDDEN = "__row_id"
+# Row files are called by the number of their first row.
+_NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
+#: Up to this many ids stand in the query itself; more are joined with.
+_WRITTEN_OUT = 1000
+
+
+class Rows:
+    """Rows that have ids.
+
+    Args:
+        frame: the rows, their ids in the column `__row_id`.
+
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame
+
+    @classmethod
+    def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> Rows:
+        """Return the rows of something that stands after FROM, with an expression that is their id."""
+        listed = ", ".join(quoted(column) for column in columns)
+        sql = f"SELECT {row_id} AS {_HIDDEN}, {listed} FROM {relation}"
+        with spark_errors(sql):
+            return cls(spark.sql(sql))
+
+    @classmethod
+    def of_result(cls, spark: SparkSession, saved: SavedResult) -> Rows:
+        """Return the rows of a version of a saved result.
+
+        Raises:
+            LineageError: a file is missing or damaged; the message names it.
+
+        """
+        check_row_files(saved)
+        relation = data_source("parquet", saved.rows_folder)
+        return cls.of_relation(spark, relation, _NUMBER, [name for name, _ in saved.columns])
+
+    @classmethod
+    def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> Rows:
+        """Return the values that a result of LINEAGE ON was traced to, each with its id.
+
+        Raises:
+            LineageError: a file is missing or damaged; the message names it.
+
+        """
+        folder = saved.folder / str(table.dictionary)
+        if not folder.is_dir():
+            raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
+        _check_files(saved, table.dictionary_files)
+        frame = open_relation(spark, data_source("parquet", folder))
+        return cls(frame.toDF(_HIDDEN, *table.granules))
+
+    def where(self, condition: str) -> LineageSet:
+        """Return the ids of the rows for which a condition holds.
+
+        Raises:
+            LineageError: Spark's own complaint about the condition.
+
+        """
+        with spark_errors(condition):
+            found = self.frame.where(condition).select(_HIDDEN).toArrow()
+        return LineageSet(found.column(0).to_numpy())
+
+    def pick(self, ids: LineageSet) -> DataFrame:
+        """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""
+        if len(ids) <= _WRITTEN_OUT:
+            frame = self.frame.where(F.col(_HIDDEN).isin(list(ids)))
+        else:
+            wanted = pa.table({_HIDDEN: ids.ids()})
+            frame = self.frame.join(self.frame.sparkSession.createDataFrame(wanted), _HIDDEN, "left_semi")
+        return self._named(frame.orderBy(_HIDDEN))
+
+    def all(self) -> DataFrame:
+        """Return all rows, in no order, after a column `row_id`."""
+        return self._named(self.frame)
+
+    def every(self, *, sort: bool) -> DataFrame:
+        """Return the user's columns of all rows, in the order of the ids if asked for."""
+        return (self.frame.orderBy(_HIDDEN) if sort else self.frame).drop(_HIDDEN)
+
+    def values(self) -> DataFrame:
+        """Return the rows with the hidden id, to join with."""
+        return self.frame
+
+    def _named(self, frame: DataFrame) -> DataFrame:
+        taken = {column.lower() for column in frame.columns}
+        name = ROW_ID
+        while name in taken:
+            name = f"_{name}"
+        return frame.withColumnRenamed(_HIDDEN, name)
+
+
+def check_row_files(saved: SavedResult) -> None:
+    """Check that the files of a result's rows are those that were written.
+
+    Sizes are always compared. A file that was touched after the manifest was written is read through and its checksum
+    compared.
+
+    Raises:
+        CorruptSegmentError: a file is missing or another one; the message names it.
+
+    """
+    _check_files(saved, saved.row_files)
+
+
+def _check_files(saved: SavedResult, files: Iterable[RowFile]) -> None:
+    written = saved.manifest_path.stat().st_mtime_ns if saved.manifest_path.exists() else 0
+    for file in files:
+        path = saved.folder / file.path
+        fault = _fault(path, file, written)
+        if fault:
+            raise CorruptSegmentError(f"{path} {fault}", instead=SAVE_AGAIN)
+
+
+def _fault(path: Path, file: RowFile, written: int) -> str | None:
+    try:
+        found = path.stat()
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if found.st_size != file.size:
+        return f"is damaged: it has {found.st_size} bytes, not {file.size}"
+    if found.st_mtime_ns > written and checksum_of(path) != (file.size, file.checksum):
+        return "is damaged: its checksum is wrong"
+    return None
+
+
+def missing(ids: LineageSet, present: Iterable[tuple[int, int]]) -> LineageSet:
+    """Return those ids that lie in none of the ranges (first id, number of ids)."""
+    listed = ids.ids()
+    inside = reduce(np.logical_or, ((listed >= a) & (listed < a + n) for a, n in present), np.zeros(listed.size, bool))
+    return LineageSet(listed[~inside])

@@ -1,0 +1,139 @@
+"""Base tables of saved results as they are now: do their ids still mean what they meant when a result was saved?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.store.asking.rows import Rows, missing
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+if TYPE_CHECKING:
+    from forward_lineage.session import ForwardLineage
+
+
+class BaseTables:
+    """The registered tables of a session.
+
+    Args:
+        lineage: the session's lineage.
+
+    """
+
+    def __init__(self, lineage: ForwardLineage) -> None:
+        self.lineage = lineage
+
+    def now(self, name: str) -> Manifest | None:
+        """Return a table's registration; None when it is not registered any more."""
+        known = {each.lower(): manifest for each, manifest in self.lineage.tables().items()}
+        return known.get(name.lower())
+
+    def check_known(self, name: str) -> None:
+        """Check that there is such a table at all.
+
+        Raises:
+            LineageError: it is not registered.
+
+        """
+        self.lineage.registered(name)
+
+    def rows(self, name: str) -> Rows:
+        """Return the rows of a table with their ids.
+
+        Raises:
+            LineageError: it is not registered, or is not what was registered any more.
+
+        """
+        manifest = self.lineage.registered(name)
+        check_unchanged(self.lineage.spark, manifest)
+        base = self.lineage.base_table(manifest)
+        return Rows.of_relation(self.lineage.spark, base.identified or base.relation, base.row_id, base.columns)
+
+    def pick(self, result: str, edge: TracedTable, ids: LineageSet) -> DataFrame:
+        """Return the rows that ids in a saved result mean.
+
+        Raises:
+            LineageError: some of them are gone, or ids mean something else now.
+
+        """
+        rows = self.rows(edge.name)
+        now = self.lineage.registered(edge.name)
+        self._check_meaning(result, edge, now)
+        picked = rows.pick(ids)
+        if now.version != edge.version:
+            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - picked.count()
+            if gone:
+                raise LineageError(
+                    f"{gone} of the {len(ids)} rows of {edge.name} that were asked for are gone: {result} was saved "
+                    f"with version {edge.version}, now it is version {now.version}",
+                    instead="lineage.backward_ids(…) still names them; save the result again for one that is in step.",
+                )
+        return picked
+
+    def check_all_there(self, saved: SavedResult, edge: TracedTable, library: Library) -> None:
+        """Check that a condition over the table as it is now can see every row that a result was made of.
+
+        Raises:
+            LineageError: some rows are gone, or ids mean something else now.
+
+        """
+        now = self.lineage.registered(edge.name)
+        self._check_meaning(saved.name, edge, now)
+        if now.version == edge.version or not now.provider.numbered:
+            return
+        gone = _gone(library.relation(saved, edge).relation().ids(), now)
+        if gone:
+            raise LineageError(
+                f"{len(gone)} rows of {edge.name} that {saved.name} was made of are gone, so a condition cannot find "
+                f"them: it was saved with version {edge.version}, now it is version {now.version}",
+                instead=f"Save {saved.name} again, or give ids=.",
+            )
+
+    def check_same_version(self, saved: SavedResult, edge: TracedTable) -> None:
+        """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
+
+        Raises:
+            LineageError: it is registered as another version.
+
+        """
+        now = self.lineage.registered(edge.name)
+        if now.version != edge.version:
+            raise LineageError(
+                f"{saved.name} knows values of {edge.name} in version {edge.version}, now it is version {now.version}",
+                instead=f"Save {saved.name} again, or give a condition over {', '.join(edge.granules)}.",
+            )
+
+    def same_ids(self, one: TracedTable, other: TracedTable) -> bool:
+        """Tell whether ids of two versions of a table mean the same rows."""
+        return one.version == other.version or _same_ids(one.registration(), other.registration())
+
+    def _check_meaning(self, result: str, edge: TracedTable, now: Manifest) -> None:
+        if now.version != edge.version and not _same_ids(edge.registration(), now):
+            raise LineageError(
+                f"the ids of {edge.name} mean other rows now: {result} was saved with version {edge.version} "
+                f"(ids by {edge.provider}), now it is version {now.version} (ids by {now.provider})",
+                instead=f"Save {result} again.",
+            )
+
+
+def _same_ids(one: Manifest | None, other: Manifest | None) -> bool:
+    if one is None or other is None:
+        return False
+    if one.provider.numbered and other.provider.numbered:
+        return True
+    return (one.provider, one.key, one.row_id, one.identity) == (
+        other.provider,
+        other.key,
+        other.row_id,
+        other.identity,
+    )
+
+
+def _gone(ids: LineageSet, now: Manifest) -> LineageSet:
+    return missing(ids, ((file.offset, file.rows) for file in now.files))

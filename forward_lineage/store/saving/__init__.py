@@ -1,0 +1,1 @@
+"""From a query or a DataFrame to a saved result: rows and lineage, written where they are computed."""

@@ -1,0 +1,151 @@
+"""Save the rows of a DataFrame and their lineage, both from one execution, written where the data is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType, _parse_datatype_string
+from pyspark.sql.udf import _create_udf
+from pyspark.util import PythonEvalType
+
+from forward_lineage.relations.segment import Form
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted
+from forward_lineage.spark.progress import spark_progress
+from forward_lineage.spark.python_workers import interpreter_of
+from forward_lineage.spark.tables import type_name
+from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+from forward_lineage.store.saving.merging import settle
+from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report, row_file
+from udafs.errors import LineageError
+
+#: A batch of rows on its way from Spark to Python takes at most about this much: lineage values may be large.
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_BATCH = str(64 << 20)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What saving wrote: row files, and the segments of each traced table."""
+
+    row_files: tuple[RowFile, ...]
+    segments: tuple[tuple[SegmentEntry, ...], ...]
+
+
+def write_result(
+    frame: DataFrame, lineage: str | None, tables: Sequence[str], folder: Path, *, name: str, first_row: int, form: Form
+) -> Written:
+    """Run a query once and write its rows and lineage below `folder`.
+
+    Args:
+        frame: the query.
+        lineage: its lineage column; None when nothing was traced.
+        tables: the fields of that column.
+        folder: a new folder that driver and executors share.
+        name: of the result, for messages.
+        first_row: number of the first row.
+        form: of the segments.
+
+    Raises:
+        LineageError: a column cannot be kept as Parquet, or Spark's own complaint about the query.
+
+    """
+    schema = user_schema(frame, lineage)
+    arrow = _parquet_schema(schema, name, frame.sparkSession)
+    task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form)
+    (folder / "rows").mkdir()
+    spark = frame.sparkSession
+    with spark_progress(spark, f"saving {name}"), _setting(spark, _BATCH_BYTES, _BATCH), spark_errors(""):
+        reports = _run_tasks(_flat(frame, lineage, tables), task)
+    tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
+    row_files, segments = settle(folder, tasks, first_row, form)
+    if not row_files:  # Spark needs a file to know the columns
+        path = f"rows/part-{first_row:019}.parquet"
+        open_parquet(folder / path, arrow).close()
+        row_files = [row_file(folder, path, first_row, 0)]
+    _clear_attempts(folder)
+    return Written(tuple(row_files), tuple(map(tuple, segments)) or tuple(() for _ in tables))
+
+
+def user_schema(frame: DataFrame, lineage: str | None) -> StructType:
+    """Return the user's columns of a DataFrame: all but the lineage."""
+    return StructType([field for field in frame.schema.fields if field.name != lineage])
+
+
+def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str]) -> DataFrame:
+    """Return the user's columns and then one column for each table; names by position, since users' may be odd."""
+    names = [f"c{i}" for i in range(len(frame.columns))]
+    at = frame.columns.index(lineage) if lineage else -1
+    users = [each for i, each in enumerate(names) if i != at]
+    return frame.toDF(*names).selectExpr(
+        *users, *(f"{names[at]}.{quoted(table)} AS l{i}" for i, table in enumerate(tables))
+    )
+
+
+def _run_tasks(flat: DataFrame, task: Task) -> list[Any]:
+    # What `DataFrame.mapInArrow` does, without its check that pandas is installed, which nothing here needs.
+    function: Any = _create_udf(SaveTask(task), _parse_datatype_string(REPORT), PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    with interpreter_of(flat.sparkSession.sparkContext):
+        column = function(*[flat[name] for name in flat.columns])
+        return DataFrame(flat._jdf.mapInArrow(column._jc, False, None), flat.sparkSession).collect()
+
+
+def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Schema:
+    """Return the schema of the files, with the metadata by which Spark knows the columns again.
+
+    Raises:
+        LineageError: two columns have one name, or a type cannot be kept.
+
+    """
+    seen: set[str] = set()
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    for field in schema.fields:
+        if field.name.lower() in seen:
+            raise LineageError(f"{name} has two columns called {field.name}", instead="Give one of them another name.")
+        seen.add(field.name.lower())
+        kind = type_name(field.dataType)
+        if kind == "void":
+            raise LineageError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
+        try:
+            arrow = to_arrow_schema(StructType([field]), timezone=zone)
+            pq.ParquetWriter(io.BytesIO(), arrow).close()
+        except (PySparkException, pa.ArrowException):
+            raise LineageError(
+                f"column {field.name} of {name} has type {kind}, which cannot be saved",
+                instead="Cast it to another type, e.g. STRING.",
+            ) from None
+    if not schema.fields:
+        raise LineageError(f"{name} has no columns", instead="Select at least one.")
+    arrow = to_arrow_schema(schema, timezone=zone)
+    return arrow.with_metadata(
+        {"org.apache.spark.version": spark.version, "org.apache.spark.sql.parquet.row.metadata": schema.json()}
+    )
+
+
+def _clear_attempts(folder: Path) -> None:
+    """Remove what attempts wrote that failed or came second."""
+    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]:
+        left.unlink(missing_ok=True)
+
+
+@contextmanager
+def _setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
+    before = spark.conf.get(key, None)
+    spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, before)

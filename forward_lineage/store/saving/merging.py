@@ -1,0 +1,84 @@
+"""From the files of many tasks to a result's own: rows numbered through, small segments merged.
+
+A query leaves as many pieces as its last stage had tasks. Rows that share lineage share it within a segment only, and
+every segment costs a question some time, so neighbouring small ones become one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from forward_lineage.relations import segment as segments
+from forward_lineage.relations.runs import RunsRelation
+from forward_lineage.relations.segment import Form
+from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+from forward_lineage.store.saving.tasks import TaskFiles, write_segment
+
+#: Neighbouring segments are merged while they have fewer pairs than this together.
+_MERGED = 1 << 22
+
+
+def settle(
+    folder: Path, tasks: Sequence[TaskFiles], first_row: int, form: Form
+) -> tuple[list[RowFile], list[list[SegmentEntry]]]:
+    """Number the rows of all tasks through and give the files their names.
+
+    Args:
+        folder: the data folder.
+        tasks: in the order of the result's rows.
+        first_row: number of the first row.
+        form: of segments that are written anew.
+
+    Returns:
+        the row files, and the segments of each table.
+
+    """
+    files: list[RowFile] = []
+    pieces: list[list[SegmentEntry]] = [[] for _ in tasks[0].segments] if tasks else []
+    at = first_row
+    for task in tasks:
+        for file in task.rows:
+            name = f"rows/part-{at:019}.parquet"
+            (folder / file.path).rename(folder / name)
+            files.append(replace(file, path=name, first_row=at + file.first_row))
+        for table, written in zip(pieces, task.segments, strict=True):
+            table += [replace(each, first_row=at + each.first_row) for each in written]
+        at += task.count
+    with ThreadPoolExecutor() as pool:  # the arithmetic and the compression leave the interpreter lock
+        jobs = [(folder, table, group, form) for table, each in enumerate(pieces) for group in _groups(each)]
+        merged = list(pool.map(lambda job: (job[1], _merge(*job)), jobs))
+    return files, [[entry for owner, entry in merged if owner == table] for table in range(len(pieces))]
+
+
+def _groups(pieces: Sequence[SegmentEntry]) -> Iterator[list[SegmentEntry]]:
+    group: list[SegmentEntry] = []
+    for piece in pieces:
+        if group and sum(each.pairs for each in group) + piece.pairs > _MERGED:
+            yield group
+            group = []
+        group.append(piece)
+    if group:
+        yield group
+
+
+def _merge(folder: Path, table: int, group: Sequence[SegmentEntry], form: Form) -> SegmentEntry:
+    first_row = group[0].first_row
+    path = f"lineage/{table}/{first_row:019}.lineage"
+    only = group[0]
+    if len(group) == 1 and (only.form == "bdd" or form == "runs" or only.pairs > _MERGED):
+        (folder / only.path).rename(folder / path)
+        return replace(only, path=path)
+    rows, ids = [], []
+    for piece in group:
+        read_rows, read_ids = segments.read(folder / piece.path, piece.checksum).relation.pairs()
+        rows.append(read_rows + (piece.first_row - first_row))
+        ids.append(read_ids)
+        (folder / piece.path).unlink()
+    relation = RunsRelation.from_pairs(np.concatenate(rows), np.concatenate(ids))
+    total = sum(piece.rows for piece in group)
+    return write_segment(folder, path, relation, first_row=first_row, rows=total, form=form)

@@ -1,0 +1,248 @@
+"""What a Spark task does with its rows: write them as Parquet, and their lineage as segments, where the data is.
+
+Runs in the executors' Python workers. A task counts its rows from 0, since nobody knows yet how many rows the tasks
+before it have; it reports its files, and only what the successful attempt of a task reports is taken. So rows and
+lineage always come from one and the same execution.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from forward_lineage.relations import segment as segments
+from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.segment import Form, Segment
+from forward_lineage.relations.values import relation_of_values
+from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+
+REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON
+
+#: Rows are written in groups of about this many bytes in memory, lineage values are held back as long.
+_GROUP = 64 << 20
+#: A segment is closed at this many bytes of lineage values, so that no task holds more in memory.
+_SEGMENT = 256 << 20
+#: Lineage of fewer pairs is left for the driver to merge with that of the other tasks; see `merging`.
+MERGED_BELOW = 1 << 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every task is told.
+
+    Attributes:
+        folder: data folder of the result, which driver and executors share.
+        schema: of the Parquet files, serialised, Spark's own description of the columns in its metadata.
+        tables: how many lineage columns there are, behind the user's columns.
+        form: of the segments.
+
+    """
+
+    folder: str
+    schema: bytes
+    tables: int
+    form: Form
+
+    def arrow_schema(self) -> pa.Schema:
+        """Return the schema of the Parquet files."""
+        return pa.ipc.read_schema(pa.py_buffer(self.schema))
+
+
+@dataclass
+class TaskFiles:
+    """What one task wrote; row numbers are the task's own. Paths are relative to the data folder."""
+
+    rows: list[RowFile] = field(default_factory=list)
+    segments: list[list[SegmentEntry]] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return sum(file.rows for file in self.rows)
+
+    def to_json(self) -> str:
+        """Write it for the way to the driver."""
+        return json.dumps(
+            {"rows": [vars(each) for each in self.rows], "segments": [[vars(e) for e in t] for t in self.segments]}
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> TaskFiles:
+        """Read what `to_json` wrote."""
+        data = json.loads(text)
+        return cls(
+            [RowFile(**each) for each in data["rows"]],
+            [[SegmentEntry(**each) for each in table] for table in data["segments"]],
+        )
+
+
+class SaveTask:
+    """The function that Spark runs over every partition."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write a partition and report its files."""
+        from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        attempt = context.taskAttemptId() if context else 0
+        found = _write(self.task, batches, f"{partition:05}-{attempt}")
+        yield pa.RecordBatch.from_pydict(
+            {"partition": pa.array([partition], pa.int32()), "files": pa.array([found.to_json()], pa.string())}
+        )
+
+
+def _write(task: Task, batches: Iterator[pa.RecordBatch], name: str) -> TaskFiles:
+    folder = Path(task.folder)
+    rows = RowWriter(folder, f"rows/.{name}", task.arrow_schema())
+    lineage = [SegmentWriter(folder, f"lineage/{table}/.{name}", task.form) for table in range(task.tables)]
+    try:
+        for batch in batches:
+            users = batch.num_columns - task.tables
+            rows.add(batch.columns[:users])
+            for writer, values in zip(lineage, batch.columns[users:], strict=True):
+                writer.add(values)
+    finally:
+        written = rows.close()
+    return TaskFiles([written] if written else [], [writer.close() for writer in lineage])
+
+
+class RowWriter:
+    """Rows of one task as one Parquet file, in the order in which they come.
+
+    Args:
+        folder: data folder of the result.
+        path: of the file, below it.
+        schema: of the file.
+
+    """
+
+    def __init__(self, folder: Path, path: str, schema: pa.Schema) -> None:
+        self.folder, self.path, self.schema = folder, path, schema
+        self.rows = 0
+        self._held: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._writer: pq.ParquetWriter | None = None
+
+    def add(self, columns: list[pa.Array]) -> None:
+        """Take the user's columns of a batch."""
+        fields = self.schema
+        arrays = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, fields, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=fields)
+        self.rows += batch.num_rows
+        self._held.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= _GROUP:
+            self._flush()
+
+    def close(self) -> RowFile | None:
+        """Finish the file; None when there were no rows."""
+        if self.rows:
+            self._flush()
+        if self._writer is None:
+            return None
+        self._writer.close()
+        return row_file(self.folder, self.path, 0, self.rows)
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        if self._writer is None:
+            self._writer = open_parquet(self.folder / self.path, self.schema)
+        table = pa.Table.from_batches(self._held, self.schema)
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        self._held, self._bytes = [], 0
+
+
+def open_parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Begin a Parquet file; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+def row_file(folder: Path, path: str, first_row: int, rows: int) -> RowFile:
+    """Bring a finished file to the disk and note its size and checksum."""
+    size, checksum = checksum_of(folder / path, to_disk=True)
+    return RowFile(path, first_row, rows, size, checksum)
+
+
+def checksum_of(path: Path, *, to_disk: bool = False) -> tuple[int, int]:
+    """Return size and CRC-32 of a file, which is read in pieces."""
+    size = checksum = 0
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            size += len(piece)
+            checksum = zlib.crc32(piece, checksum)
+        if to_disk:
+            os.fsync(file.fileno())
+    return size, checksum
+
+
+class SegmentWriter:
+    """The lineage of one task's rows in one table, as segments of a bounded size.
+
+    Args:
+        folder: data folder of the result.
+        path: beginning of the files' names, below it.
+        form: of the segments.
+
+    """
+
+    def __init__(self, folder: Path, path: str, form: Form) -> None:
+        self.folder, self.path, self.form = folder, path, form
+        self.written: list[SegmentEntry] = []
+        self._first_row = self._rows = self._bytes = 0
+        self._held: list[pa.Array] = []
+
+    def add(self, values: pa.Array) -> None:
+        """Take the lineage values of a batch."""
+        self._held.append(values)
+        self._rows += len(values)
+        self._bytes += values.nbytes
+        if self._bytes >= _SEGMENT:
+            self._flush()
+
+    def close(self) -> list[SegmentEntry]:
+        """Write what is left and return all segments."""
+        if self._rows:
+            self._flush()
+        return self.written
+
+    def _flush(self) -> None:
+        large = [values.cast(pa.large_binary()) for values in self._held]
+        relation = relation_of_values(pa.chunked_array(large, pa.large_binary()))
+        # What the driver merges anyway need not be made as small as can be here.
+        form: Form = "runs" if self.form == "auto" and len(relation) < MERGED_BELOW else self.form
+        path = f"{self.path}-{len(self.written)}"
+        self.written.append(
+            write_segment(self.folder, path, relation, first_row=self._first_row, rows=self._rows, form=form)
+        )
+        self._first_row += self._rows
+        self._rows = self._bytes = 0
+        self._held = []
+
+
+def write_segment(
+    folder: Path, path: str, relation: LineageRelation, *, first_row: int, rows: int, form: Form
+) -> SegmentEntry:
+    """Write a segment whose rows count from 0, and note that they begin at `first_row`."""
+    place = folder / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    data, written = segments.write_encoded(place, Segment(0, rows, relation), form)
+    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), segments.checksum(data))
+
+
+def report(entry: Any) -> tuple[int, TaskFiles]:
+    """Read a row that a task returned."""
+    return int(entry[0]), TaskFiles.from_json(entry[1])

@@ -1,0 +1,189 @@
+"""Segments on disk: every relation comes back, every damage is found and named."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forward_lineage.relations import segment as segments
+from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.columns import Reader, Writer
+from forward_lineage.relations.runs import RunsRelation
+from forward_lineage.relations.segment import CorruptSegmentError, Segment
+from tests.forward_lineage.relations.test_relation import Pairs, as_set, made, numbers, relations
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+FORMS = ("auto", "bdd", "runs")
+ALL_ROWS = 2**63 - 1
+
+
+def without_the_last_row(pairs: Pairs) -> Pairs:
+    return {(row, row_id) for row, row_id in pairs if row < ALL_ROWS}
+
+
+@given(st.lists(st.lists(st.integers(0, 62).flatmap(lambda bits: st.integers(0, (1 << bits) - 1)))))
+def test_columns(columns: list[list[int]]) -> None:
+    writer = Writer()
+    for column in columns:
+        writer.number(len(column))
+        writer.column(np.array(column, np.int64))
+    reader = Reader(writer.bytes())
+    for column in columns:
+        assert reader.number() == len(column)
+        assert reader.column(len(column)).tolist() == column
+    reader.end()
+
+
+@given(st.binary(max_size=60), st.integers(0, 1000))
+def test_columns_of_any_bytes(data: bytes, size: int) -> None:
+    with contextlib.suppress(ValueError, OSError, LineageError):
+        assert Reader(data).column(size).size == size
+
+
+def test_a_small_column_has_one_byte_more_than_numbers() -> None:
+    for column, size in (([], 0), ([0] * 50, 1), ([1, 2, 3], 4), ([300, 1], 4)):
+        writer = Writer()
+        writer.column(np.array(column, np.int64))
+        assert len(writer.bytes()) == size
+
+
+def test_an_announced_length_is_not_believed() -> None:
+    with pytest.raises(ValueError, match="1099511627776 numbers"):
+        Reader(b"\0").column(1 << 40)  # planes of width 0: zeros, which take no bytes
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=40)
+@given(pairs=relations().map(without_the_last_row), source=st.sampled_from(["runs", "autoref"]))
+def test_bytes_and_back(form: str, pairs: Pairs, source: str) -> None:
+    data = segments.encode(Segment(7, ALL_ROWS, made(pairs, source)), form)  # type: ignore[arg-type]
+    back = segments.decode(data)
+    assert (back.first_row, back.rows) == (7, ALL_ROWS)
+    assert as_set(back.relation) == pairs
+    assert form == "auto" or back.form == form
+    # Canonical: the form a relation happened to be in leaves no trace.
+    assert data == segments.encode(Segment(7, ALL_ROWS, made(pairs, "runs")), form)  # type: ignore[arg-type]
+    assert segments.encode(back, form) == data  # type: ignore[arg-type]
+
+
+@settings(max_examples=40)
+@given(relations().map(without_the_last_row))
+def test_runs_come_back_as_they_were(pairs: Pairs) -> None:
+    relation = RunsRelation.from_pairs([row for row, _ in pairs], [row_id for _, row_id in pairs])
+    back = segments.decode(segments.encode(Segment(0, ALL_ROWS, relation), "runs")).relation
+    for name in ("row", "set_of_row", "set_starts", "first", "last"):
+        assert getattr(back, name).tolist() == getattr(relation, name).tolist()
+
+
+@settings(max_examples=30)
+@given(st.sets(st.tuples(st.integers(0, 30), numbers)), st.sets(st.integers(0, 200)), st.sets(numbers))
+def test_questions_in_rows_of_the_result(pairs: Pairs, rows: set[int], ids: set[int]) -> None:
+    segment = Segment(100, 31, made(pairs, "runs"))
+    mine = {(100 + row, row_id) for row, row_id in pairs}
+    assert set(segment.backward(LineageSet(rows))) == {row_id for row, row_id in mine if row in rows}
+    assert set(segment.forward(LineageSet(ids))) == {row for row, row_id in mine if row_id in ids}
+
+
+def test_the_smaller_form_is_written() -> None:
+    rows, ids = np.divmod(np.arange(1 << 18), 1 << 9)
+    disjoint = rows & ids == 0  # every row another set, and a BDD of a node or two for each bit
+    patterned = RunsRelation.from_pairs(rows[disjoint], ids[disjoint])
+    rng = np.random.default_rng(3)
+    scattered = RunsRelation.from_pairs(rng.integers(0, 100, 5000), rng.integers(0, 1 << 30, 5000))
+    for relation, form in ((patterned, "bdd"), (scattered, "runs")):
+        segment = Segment(0, 1000, relation)
+        sizes = {each: len(segments.encode(segment, each)) for each in FORMS}  # type: ignore[arg-type]
+        assert sizes["auto"] == min(sizes.values()) == sizes[form]
+        assert segments.decode(segments.encode(segment)).form == form
+
+
+def test_equal_sets_are_stored_once() -> None:
+    ids = np.random.default_rng(4).choice(1 << 20, 5000, replace=False)
+    one = segments.encode(Segment(0, 1, RunsRelation.from_pairs(np.zeros(5000, int), ids)))
+    many = segments.encode(Segment(0, 50, RunsRelation.from_pairs(np.repeat(np.arange(50), 5000), np.tile(ids, 50))))
+    assert len(many) < len(one) + 50
+
+
+def test_a_row_outside() -> None:
+    with pytest.raises(LineageError, match="outside the 3 rows"):
+        segments.encode(Segment(0, 3, RunsRelation.from_pairs([3], [1])))
+
+
+# ---------------------------------------------------------------- files
+
+
+def some_segment() -> Segment:
+    rng = np.random.default_rng(1)
+    return Segment(40, 64, RunsRelation.from_pairs(rng.integers(0, 64, 500), rng.integers(0, 5000, 500)))
+
+
+def test_write_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "sales-0.lineage"
+    written = segments.write(path, some_segment())
+    assert path.stat().st_size == written and [each.name for each in tmp_path.iterdir()] == [path.name]
+    back = segments.read(path)
+    assert (back.first_row, back.rows, back.relation) == (40, 64, some_segment().relation)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CorruptSegmentError, match=r"sales-0\.lineage cannot be read \(No such file"):
+        segments.read(tmp_path / "sales-0.lineage")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: b"", "is not a segment of the lineage store, or is cut short"),
+        (lambda data: data[:9], "is not a segment of the lineage store, or is cut short"),
+        (lambda data: b"PAR1" + data, "is not a segment of the lineage store"),
+        (lambda data: data[:-1], "is damaged or cut short: its checksum is wrong"),
+        (lambda data: data + b"\0", "is damaged or cut short: its checksum is wrong"),
+        (lambda data: data[:5] + b"\x01" + data[6:], "has version 1, form 2, which this version does not know"),
+        (lambda data: data[:6] + b"\x07" + data[7:], "has version 2, form 7"),
+        (lambda data: data[:40] + bytes([data[40] ^ 4]) + data[41:], "is damaged or cut short: its checksum is wrong"),
+    ],
+)
+def test_damage_names_the_file(tmp_path: Path, damage: object, message: str) -> None:
+    path = tmp_path / "sales-0.lineage"
+    segments.write(path, some_segment())
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(CorruptSegmentError, match=rf"sales-0\.lineage {message}.*\. Other results are not affected"):
+        segments.read(path)
+
+
+@pytest.mark.parametrize("form", ["bdd", "runs"])
+def test_every_cut_and_every_flipped_byte_is_noticed(form: str) -> None:
+    rng = np.random.default_rng(2)
+    relation = RunsRelation.from_pairs(rng.integers(0, 20, 60), rng.integers(0, 300, 60))
+    data = segments.encode(Segment(0, 20, relation), form)  # type: ignore[arg-type]
+    for at in range(len(data)):
+        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]):
+            with pytest.raises(CorruptSegmentError):
+                segments.decode(damaged)
+
+
+@pytest.mark.parametrize("form", ["bdd", "runs"])
+def test_damage_under_a_right_checksum_is_a_clean_error_or_a_relation(form: str) -> None:
+    rng = random.Random(3)
+    data = segments.encode(some_segment(), form)  # type: ignore[arg-type]
+    head, body = data[:7], data[11:]
+    for _ in range(400):
+        mutated = bytearray(body)
+        for _ in range(rng.randint(1, 3)):
+            mutated[rng.randrange(len(mutated))] = rng.randrange(256)
+        if rng.random() < 0.3:
+            del mutated[rng.randrange(len(mutated)) :]
+        checksum = segments.zlib.crc32(bytes(mutated)).to_bytes(4, "little")
+        try:
+            found = segments.decode(head + checksum + bytes(mutated), "x")
+        except CorruptSegmentError as error:
+            assert str(error).startswith("x is damaged: ")
+        else:
+            assert isinstance(found.relation, RunsRelation | BddRelation)

@@ -1,0 +1,108 @@
+"""Segments of a result together, their cache, and tracing through pipelines, against sets of pairs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forward_lineage.relations import segment as segments
+from forward_lineage.relations.segment import CorruptSegmentError, Segment
+from forward_lineage.relations.stored import (
+    SegmentCache,
+    SegmentFile,
+    StoredRelation,
+    trace_backward,
+    trace_forward,
+)
+from tests.forward_lineage.relations.test_relation import FORMS, Pairs, as_set, made
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+ROWS = 30
+small = st.integers(0, ROWS - 1)
+pairs_of_rows = st.sets(st.tuples(small, small), max_size=60)
+
+
+def stored(folder: Path, pairs: Pairs, cuts: list[int], cache: SegmentCache | None = None) -> StoredRelation:
+    """The pairs in segments that begin at the cuts, in any form."""
+    folder.mkdir(parents=True, exist_ok=True)
+    starts = sorted({0, *cuts})
+    files = []
+    for start, stop in zip(starts, [*starts[1:], ROWS], strict=True):
+        part = {(row - start, row_id) for row, row_id in pairs if start <= row < stop}
+        file = SegmentFile(folder / f"{start}.lineage", start, stop - start)
+        segments.write(file.path, Segment(start, stop - start, made(part, random.choice(FORMS))))
+        files.append(file)
+    return StoredRelation(files, SegmentCache() if cache is None else cache)
+
+
+@settings(max_examples=40)
+@given(pairs=pairs_of_rows, cuts=st.lists(small, max_size=4), asked=st.sets(small))
+def test_questions(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs, cuts: list[int], asked: set[int]) -> None:
+    relation = stored(tmp_path_factory.mktemp("store"), pairs, cuts)
+    assert set(relation.backward(LineageSet(asked))) == {row_id for row, row_id in pairs if row in asked}
+    assert set(relation.forward(LineageSet(asked))) == {row for row, row_id in pairs if row_id in asked}
+    assert as_set(relation.relation()) == pairs
+
+
+@settings(max_examples=25)
+@given(steps=st.lists(pairs_of_rows, min_size=1, max_size=4), asked=st.sets(small))
+def test_pipelines(tmp_path_factory: pytest.TempPathFactory, steps: list[Pairs], asked: set[int]) -> None:
+    """A pipeline's answer is that of its composed relation, forward and backward."""
+    folder = tmp_path_factory.mktemp("store")
+    path = [stored(folder / str(i), pairs, [10]) for i, pairs in enumerate(steps)]
+    composed = steps[0]
+    for step in steps[1:]:
+        composed = {(row, row_id) for row, m in step for other, row_id in composed if m == other}
+    assert set(trace_forward(path, LineageSet(asked))) == {row for row, row_id in composed if row_id in asked}
+    assert set(trace_backward(path, LineageSet(asked))) == {row_id for row, row_id in composed if row in asked}
+    relation = path[0].relation()
+    for step in path[1:]:
+        relation = step.relation().compose(relation)
+    assert as_set(relation) == composed
+
+
+def test_no_segment_at_all() -> None:
+    relation = StoredRelation([], SegmentCache())
+    assert not relation.forward(LineageSet([1])) and not relation.backward(LineageSet([1]))
+    assert len(relation.relation()) == 0
+
+
+def test_backward_reads_only_the_segments_it_needs(tmp_path: Path) -> None:
+    relation = stored(tmp_path, {(row, row) for row in range(ROWS)}, [10, 20])
+    (tmp_path / "20.lineage").unlink()
+    assert set(relation.backward(LineageSet([3, 12]))) == {3, 12}
+    with pytest.raises(CorruptSegmentError, match=r"20\.lineage cannot be read"):
+        relation.forward(LineageSet([3]))
+
+
+def test_the_cache_is_bounded_and_serves_what_it_has(tmp_path: Path) -> None:
+    pairs = {(row, row * row) for row in range(ROWS)}
+    size = max(file.path.stat().st_size for file in stored(tmp_path, pairs, [10, 20]).files)
+    cache = SegmentCache(most_bytes=2 * size + 2)
+    relation = stored(tmp_path, pairs, [10, 20], cache)
+    assert set(relation.forward(LineageSet([25, 625]))) == {5, 25}
+    assert len(cache) == 2
+    for file in relation.files[1:]:
+        file.path.unlink()
+    assert set(relation.backward(LineageSet([15, 25]))) == {225, 625}
+    cache.clear()
+    with pytest.raises(CorruptSegmentError):
+        relation.backward(LineageSet([15]))
+
+
+def test_a_file_of_other_rows(tmp_path: Path) -> None:
+    file = stored(tmp_path, {(0, 0)}, []).files[0]
+    moved = StoredRelation([SegmentFile(file.path, 5, ROWS)], SegmentCache())
+    with pytest.raises(CorruptSegmentError, match=r"0\.lineage has rows 0 \+ 30, the manifest says 5 \+ 30"):
+        moved.forward(LineageSet([0]))
+
+
+def test_overlapping_segments(tmp_path: Path) -> None:
+    files = [SegmentFile(tmp_path / "a", 0, 10), SegmentFile(tmp_path / "b", 9, 10)]
+    with pytest.raises(LineageError, match="a and b answer for the same rows"):
+        StoredRelation(files, SegmentCache())
