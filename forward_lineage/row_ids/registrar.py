@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +16,7 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import local_path, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
 from forward_lineage.spark.names import quoted, quoted_name, split_name
 from forward_lineage.spark.tables import (
@@ -29,7 +29,7 @@ from forward_lineage.spark.tables import (
     view_text,
 )
 from rewrites.tables import BaseTable
-from udafs.errors import LineageError
+from udafs.errors import ChangedError, LineageError, NameTakenError
 
 
 class Registrar:
@@ -45,69 +45,46 @@ class Registrar:
         self.spark = spark
         self.registrations = registrations
 
-    def register(
-        self,
-        name: str,
-        *,
-        key: str | Sequence[str] | None,
-        path: str | Path | None,
-        order_by: str | Sequence[str] | None,
-        row_id: str | None,
-        source: DataFrame | str | None,
-        file_format: str,
-        options: dict[str, Any],
-        trusted: bool,
-    ) -> Manifest:
-        """See `ForwardLineage.register`."""
-        _refuse_contradictions(
-            name, key=key, path=path, order_by=order_by, row_id=row_id, source=source, file_format=file_format
-        )
-        copied = order_by is not None or source is not None or (path is not None and file_format.lower() != "parquet")
-        if copied:
-            given = copies.open_source(
-                self.spark, name, source=source, path=path, file_format=file_format, options=options
-            )
-            return self._copy(name, given, _listed(order_by))
+    def register(self, request: Request) -> Manifest:
+        """Give the rows of a table ids; see `ForwardLineage.register`."""
+        request.check()
+        name, key, path = request.name, request.key, request.path
+        if request.asks_for_a_copy:
+            return self._copy(request)
         place = None if path is None else local_path(str(path)).resolve()
-        if row_id is not None:
-            return self._settle(name, keys.from_expression(self.spark, name, row_id, trusted=trusted))
+        if request.row_id is not None:
+            return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
         if isinstance(key, str):
-            return self._settle(name, keys.from_key(self.spark, name, key, path=place, trusted=trusted))
+            return self._settle(name, keys.from_key(self.spark, name, key, path=place, trusted=request.trusted))
         if key is not None:
-            return self._dictionary(name, list(key), trusted)
+            return self._dictionary(name, list(key), request.trusted)
         return self._by_position(name, place)
 
     def refresh(self, manifest: Manifest) -> Manifest:
         """See `ForwardLineage.refresh`."""
-        name = manifest.name
+        name, trusted = manifest.name, manifest.trusted
         place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
-        if manifest.provider is Provider.POSITION:
-            return self._by_position(name, place, refreshing=True)
-        if manifest.provider is Provider.KEY:
-            fresh = keys.from_key(self.spark, name, manifest.key[0], path=place, trusted=manifest.trusted)
-        elif manifest.provider is Provider.COLUMN:
-            fresh = keys.from_expression(self.spark, name, manifest.key[0], trusted=manifest.trusted)
-        elif manifest.provider is Provider.DICTIONARY:
-            return self._dictionary(name, list(manifest.key), manifest.trusted)
-        else:
-            check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
-            return manifest
-        return self._settle(name, fresh)
+        match manifest.provider:
+            case Provider.POSITION:
+                return self._by_position(name, place, refreshing=True)
+            case Provider.KEY:
+                return self._settle(name, keys.from_key(self.spark, name, manifest.key[0], path=place, trusted=trusted))
+            case Provider.COLUMN:
+                return self._settle(name, keys.from_expression(self.spark, name, manifest.key[0], trusted=trusted))
+            case Provider.DICTIONARY:
+                return self._dictionary(name, list(manifest.key), trusted)
+        check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
+        return manifest
 
     def adopt(self, table: BaseTable) -> Manifest:
         """See `ForwardLineage.use`."""
         frame = open_relation(self.spark, table.relation)
-        kinds = {column.lower(): (column, kind) for column, kind in columns_of(frame)}
-        missing = [column for column in table.columns if column.lower() not in kinds]
-        if missing:
-            raise LineageError(f"table {table.name} has no column {missing[0]}, which the catalog names")
-        view = None
-        if table.relation != quoted_name(table.name):
-            view = f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"
+        own_name = table.relation == quoted_name(table.name)
+        view = None if own_name else f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"
         manifest = Manifest(
             name=table.name,
             provider=Provider.COLUMN,
-            columns=tuple(kinds[column.lower()] for column in table.columns),
+            columns=_as_spark_has_them(table, frame),
             relation=table.relation,
             row_id=table.row_id,
             view=view,
@@ -115,8 +92,8 @@ class Registrar:
             trusted=True,
         )
         self._make_view(manifest)
-        named = None if view is not None else full_name(self.spark, table.name)
-        opened = frame if view is not None else open_table(self.spark, table.name)
+        named = full_name(self.spark, table.name) if own_name else None
+        opened = open_table(self.spark, table.name) if own_name else frame
         return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
     def register_result(self, name: str, folder: Path) -> Manifest:
@@ -193,7 +170,16 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _copy(self, name: str, given: copies.Source, order_by: list[str]) -> Manifest:
+    def _copy(self, request: Request) -> Manifest:
+        name, order_by = request.name, request.sort_keys
+        given = copies.open_source(
+            self.spark,
+            name,
+            source=request.source,
+            path=request.path,
+            file_format=request.file_format,
+            options=dict(request.options),
+        )
         last = self.registrations.latest(name)
         if last is not None and copies.is_copy_of(last, given, order_by):
             self._make_view(last)
@@ -227,7 +213,7 @@ class Registrar:
 
             def draft(_: Manifest | None) -> Manifest:
                 if self.registrations.newest(name) != begun:
-                    raise LineageError(f"another session registered {name} at the same time", instead="Do it again.")
+                    raise NameTakenError(f"another session registered {name} at the same time", instead="Do it again.")
                 return manifest
 
             return self.registrations.write(draft, name)
@@ -236,53 +222,25 @@ class Registrar:
         make_views(self.spark, manifest, self.registrations.base_table(manifest))
 
 
-def _refuse_contradictions(
-    name: str,
-    *,
-    key: str | Sequence[str] | None,
-    path: str | Path | None,
-    order_by: str | Sequence[str] | None,
-    row_id: str | None,
-    source: DataFrame | str | None,
-    file_format: str,
-) -> None:
-    parts = split_name(name)
-    if (path is not None or source is not None or order_by is not None) and len(parts) > 1:
-        raise LineageError(
-            f"{name} cannot be the name of a temporary view",
-            instead="Register files and copies under a name of one part.",
+def _as_spark_has_them(table: BaseTable, frame: DataFrame) -> tuple[tuple[str, str], ...]:
+    """Return the columns that a catalog names, with the types that Spark says."""
+    kinds = {column.lower(): (column, kind) for column, kind in columns_of(frame)}
+    missing = [column for column in table.columns if column.lower() not in kinds]
+    if missing:
+        raise ChangedError(
+            f"table {table.name} has no column {missing[0]}, which the catalog names",
+            instead=f"Spark reads {', '.join(frame.columns[:8])}: put the catalog right.",
         )
-    if path is not None and source is not None:
-        raise LineageError("path= and source= both say where the rows come from", instead="Give one of them.")
-    given = [word for word, value in (("key=", key), ("order_by=", order_by), ("row_id=", row_id)) if value is not None]
-    if len(given) > 1:
-        raise LineageError(f"{' and '.join(given)} both say what identifies a row", instead="Give one of them.")
-    foreign = path is not None and file_format.lower() != "parquet"
-    if (foreign or source is not None) and given in (["key="], ["row_id="]):
-        raise LineageError(
-            f"{given[0]} does not go with rows that have to be copied",
-            instead="Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
-        )
-    if path is not None and (row_id is not None or not isinstance(key, str | None)):
-        raise LineageError(
-            f"{given[0]} needs a table or view that Spark knows",
-            instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM parquet.`{path}`.",
-        )
+    return tuple(kinds[column.lower()] for column in table.columns)
 
 
 def _refuse_nothing_kept(last: Manifest, fresh: Manifest) -> None:
     then = {(file.offset, file.rows, file.footer) for file in last.files}
     if last.provider is Provider.POSITION and not any((f.offset, f.rows, f.footer) in then for f in fresh.files):
-        raise LineageError(
+        raise ChangedError(
             f"none of the {len(last.files)} registered files of {last.name} is left, so no row can keep its id",
             instead=f'Register "{last.name}" again: all rows get new ids, and the old ones are retired.',
         )
-
-
-def _listed(order_by: str | Sequence[str] | None) -> list[str]:
-    if order_by is None:
-        return []
-    return [order_by] if isinstance(order_by, str) else list(order_by)
 
 
 def _readable(manifest: Manifest) -> bool:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
-from forward_lineage.store.asking.rows import Rows
+from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.library.saved_result import RowFile, TracedTable
 from forward_lineage.store.saving.tasks import row_file
 from udafs.lineage_set import LineageSet
@@ -41,7 +41,7 @@ def save_dictionary(spark: SparkSession, sql: str, data: Path, place: str, expre
     return tuple(files)
 
 
-def granules_of_rows(rows: DataFrame, values: Rows, table: TracedTable) -> LineageSet:
+def granules_of_rows(rows: DataFrame, values: IdentifiedRows, table: TracedTable) -> LineageSet:
     """Return the ids of the values that some rows of the table have.
 
     Args:
@@ -57,4 +57,4 @@ def granules_of_rows(rows: DataFrame, values: Rows, table: TracedTable) -> Linea
     known = values.frame
     same = [known[quoted(each)].eqNullSafe(asked[name]) for each, name in zip(table.granules, names, strict=True)]
     found = known.join(asked, on=same, how="left_semi")
-    return Rows(found).where("true")
+    return IdentifiedRows(found).where("true")

@@ -27,7 +27,7 @@ _NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row
 _WRITTEN_OUT = 1000
 
 
-class Rows:
+class IdentifiedRows:
     """Rows that have ids.
 
     Args:
@@ -39,7 +39,7 @@ class Rows:
         self.frame = frame
 
     @classmethod
-    def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> Rows:
+    def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> IdentifiedRows:
         """Return the rows of something that stands after FROM, with an expression that is their id."""
         listed = ", ".join(quoted(column) for column in columns)
         sql = f"SELECT {row_id} AS {_HIDDEN}, {listed} FROM {relation}"
@@ -47,7 +47,7 @@ class Rows:
             return cls(spark.sql(sql))
 
     @classmethod
-    def of_result(cls, spark: SparkSession, saved: SavedResult) -> Rows:
+    def of_result(cls, spark: SparkSession, saved: SavedResult) -> IdentifiedRows:
         """Return the rows of a version of a saved result.
 
         Raises:
@@ -59,7 +59,7 @@ class Rows:
         return cls.of_relation(spark, relation, _NUMBER, [name for name, _ in saved.columns])
 
     @classmethod
-    def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> Rows:
+    def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> IdentifiedRows:
         """Return the values that a result of LINEAGE ON was traced to, each with its id.
 
         Raises:
@@ -93,17 +93,13 @@ class Rows:
             frame = self.frame.join(self.frame.sparkSession.createDataFrame(wanted), _HIDDEN, "left_semi")
         return self._named(frame.orderBy(_HIDDEN))
 
-    def all(self) -> DataFrame:
+    def with_ids(self) -> DataFrame:
         """Return all rows, in no order, after a column `row_id`."""
         return self._named(self.frame)
 
-    def every(self, *, sort: bool) -> DataFrame:
+    def without_ids(self, *, in_order: bool) -> DataFrame:
         """Return the user's columns of all rows, in the order of the ids if asked for."""
-        return (self.frame.orderBy(_HIDDEN) if sort else self.frame).drop(_HIDDEN)
-
-    def values(self) -> DataFrame:
-        """Return the rows with the hidden id, to join with."""
-        return self.frame
+        return (self.frame.orderBy(_HIDDEN) if in_order else self.frame).drop(_HIDDEN)
 
     def _named(self, frame: DataFrame) -> DataFrame:
         taken = {column.lower() for column in frame.columns}

@@ -2,74 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pyspark.sql import DataFrame
 
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.store.asking.rows import Rows, missing
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import LineageError
+from udafs.errors import ChangedError, LineageError
 from udafs.lineage_set import LineageSet
 
-if TYPE_CHECKING:
-    from forward_lineage.session import ForwardLineage
 
-
-class BaseTables:
-    """The registered tables of a session.
+class TablesNow:
+    """The registered tables of a session, compared with what saved results were made of.
 
     Args:
-        lineage: the session's lineage.
+        tables: the session's.
 
     """
 
-    def __init__(self, lineage: ForwardLineage) -> None:
-        self.lineage = lineage
+    def __init__(self, tables: RegisteredTables) -> None:
+        self._tables = tables
 
-    def now(self, name: str) -> Manifest | None:
-        """Return a table's registration; None when it is not registered any more."""
-        known = {each.lower(): manifest for each, manifest in self.lineage.tables().items()}
-        return known.get(name.lower())
+    def version(self, name: str) -> int | None:
+        """Return the version of a table that a query would read; None when it changed and nobody registered that."""
+        manifest = self._tables.get(name)
+        if manifest is None:
+            return None
+        try:
+            self._tables.check_unchanged([name])
+        except LineageError:
+            return None
+        return manifest.version
 
     def check_known(self, name: str) -> None:
         """Check that there is such a table at all.
 
         Raises:
-            LineageError: it is not registered.
+            NotRegisteredError: it is not registered.
 
         """
-        self.lineage.registered(name)
+        self._tables.registered(name)
 
-    def rows(self, name: str) -> Rows:
+    def rows(self, name: str) -> IdentifiedRows:
         """Return the rows of a table with their ids.
 
         Raises:
-            LineageError: it is not registered, or is not what was registered any more.
+            NotRegisteredError: it is not registered.
+            ChangedError: it is not what was registered any more.
 
         """
-        manifest = self.lineage.registered(name)
-        check_unchanged(self.lineage.spark, manifest)
-        base = self.lineage.base_table(manifest)
-        return Rows.of_relation(self.lineage.spark, base.identified or base.relation, base.row_id, base.columns)
+        manifest = self._tables.registered(name)
+        check_unchanged(self._tables.spark, manifest)
+        base = self._tables.base_table(manifest)
+        return IdentifiedRows.of_relation(
+            self._tables.spark, base.identified or base.relation, base.row_id, base.columns
+        )
 
     def pick(self, result: str, edge: TracedTable, ids: LineageSet) -> DataFrame:
         """Return the rows that ids in a saved result mean.
 
         Raises:
-            LineageError: some of them are gone, or ids mean something else now.
+            ChangedError: some of them are gone, or ids mean something else now.
 
         """
         rows = self.rows(edge.name)
-        now = self.lineage.registered(edge.name)
+        now = self._tables.registered(edge.name)
         self._check_meaning(result, edge, now)
         picked = rows.pick(ids)
         if now.version != edge.version:
             gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - picked.count()
             if gone:
-                raise LineageError(
+                raise ChangedError(
                     f"{gone} of the {len(ids)} rows of {edge.name} that were asked for are gone: {result} was saved "
                     f"with version {edge.version}, now it is version {now.version}",
                     instead="lineage.backward_ids(…) still names them; save the result again for one that is in step.",
@@ -80,16 +85,16 @@ class BaseTables:
         """Check that a condition over the table as it is now can see every row that a result was made of.
 
         Raises:
-            LineageError: some rows are gone, or ids mean something else now.
+            ChangedError: some rows are gone, or ids mean something else now.
 
         """
-        now = self.lineage.registered(edge.name)
+        now = self._tables.registered(edge.name)
         self._check_meaning(saved.name, edge, now)
         if now.version == edge.version or not now.provider.numbered:
             return
         gone = _gone(library.relation(saved, edge).relation().ids(), now)
         if gone:
-            raise LineageError(
+            raise ChangedError(
                 f"{len(gone)} rows of {edge.name} that {saved.name} was made of are gone, so a condition cannot find "
                 f"them: it was saved with version {edge.version}, now it is version {now.version}",
                 instead=f"Save {saved.name} again, or give ids=.",
@@ -99,12 +104,12 @@ class BaseTables:
         """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
 
         Raises:
-            LineageError: it is registered as another version.
+            ChangedError: it is registered as another version.
 
         """
-        now = self.lineage.registered(edge.name)
+        now = self._tables.registered(edge.name)
         if now.version != edge.version:
-            raise LineageError(
+            raise ChangedError(
                 f"{saved.name} knows values of {edge.name} in version {edge.version}, now it is version {now.version}",
                 instead=f"Save {saved.name} again, or give a condition over {', '.join(edge.granules)}.",
             )
@@ -115,7 +120,7 @@ class BaseTables:
 
     def _check_meaning(self, result: str, edge: TracedTable, now: Manifest) -> None:
         if now.version != edge.version and not _same_ids(edge.registration(), now):
-            raise LineageError(
+            raise ChangedError(
                 f"the ids of {edge.name} mean other rows now: {result} was saved with version {edge.version} "
                 f"(ids by {edge.provider}), now it is version {now.version} (ids by {now.provider})",
                 instead=f"Save {result} again.",

@@ -1,0 +1,131 @@
+"""The registered tables of a session: by name, as rules need them, and as they are best read here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.catalog import Catalog
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.registrar import Registrar
+from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.request import Request
+from forward_lineage.row_ids.resolved_views import resolved
+from rewrites.tables import BaseTable
+from udafs.errors import LineageError, NotRegisteredError
+
+
+class RegisteredTables:
+    """What is registered, as this session knows it; names are compared without regard to case.
+
+    Making one gives the session the names of the tables that earlier sessions registered.
+
+    Args:
+        spark: the session, with the kernel attached.
+        registrations: manifests on disk.
+
+    Attributes:
+        damaged: by name in lower case, what is wrong with tables and results that cannot be read; it is said when
+            one of them is used.
+
+    """
+
+    def __init__(self, spark: SparkSession, registrations: Registrations) -> None:
+        self.spark = spark
+        self.registrations = registrations
+        self._registrar = Registrar(spark, registrations)
+        known, damaged = registrations.readable()
+        self.damaged: dict[str, LineageError] = {name.lower(): error for name, error in damaged.items()}
+        self._manifests: dict[str, Manifest] = {manifest.name.lower(): manifest for manifest in known}
+        for manifest in known:
+            self._registrar.restore_view(manifest)
+
+    # ------------------------------------------------------------ what is there
+
+    def all(self) -> dict[str, Manifest]:
+        """Return every registration, by the table's name."""
+        return {manifest.name: manifest for manifest in self._manifests.values()}
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables as `rewrite_sql` takes them."""
+        return self._registrar.catalog(self._manifests.values())
+
+    def get(self, name: str) -> Manifest | None:
+        """Return the registration that this session knows; None when there is none."""
+        return self._manifests.get(name.lower())
+
+    def registered(self, name: str) -> Manifest:
+        """Return a table's registration, also one that another session made meanwhile.
+
+        Raises:
+            NotRegisteredError: there is none.
+            DamagedError: its manifest cannot be read.
+
+        """
+        manifest = self.get(name) or self.registrations.latest(name)
+        if manifest is None:
+            catalog = self.catalog
+            close = catalog.nearest(name.split(".")) or catalog.names()
+            raise NotRegisteredError(
+                f"table {name} is not registered",
+                instead=f'Call lineage.register("{name}", …). Registered: {", ".join(close) or "nothing yet"}.',
+            )
+        return manifest
+
+    def base_table(self, manifest: Manifest) -> BaseTable:
+        """Return how the rows of a table are best read in this session."""
+        return resolved(self.spark, manifest, self.registrations.base_table(manifest))
+
+    def base_table_here(self, table: BaseTable) -> BaseTable:
+        """Return how the rows of a table of `catalog` are best read in this session."""
+        return self.base_table(self._manifests[table.name.lower()])
+
+    def check_unchanged(self, names: Iterable[str]) -> list[Manifest]:
+        """Return the registrations of some tables, each being what was registered still.
+
+        Raises:
+            ChangedError: one of them is not.
+
+        """
+        manifests = [self._manifests[name.lower()] for name in names]
+        for manifest in manifests:
+            check_unchanged(self.spark, manifest)
+        return manifests
+
+    # ------------------------------------------------------------ what changes it
+
+    def register(self, request: Request) -> Manifest:
+        """See `ForwardLineage.register`."""
+        return self._know(self._registrar.register(request))
+
+    def adopt(self, table: BaseTable) -> Manifest:
+        """Take a table of a catalog on trust; see `ForwardLineage.use`."""
+        return self._know(self._registrar.adopt(table))
+
+    def refresh(self, name: str) -> Manifest:
+        """See `ForwardLineage.refresh`."""
+        return self._know(self._registrar.refresh(self.registered(name)))
+
+    def unregister(self, name: str) -> None:
+        """See `ForwardLineage.unregister`."""
+        self._registrar.drop(self.registered(name))
+        self._manifests.pop(name.lower(), None)
+
+    def register_result(self, name: str, folder: Path) -> Manifest:
+        """Make the rows of a saved result a table; see `Registrar.register_result`."""
+        return self._know(self._registrar.register_result(name, folder))
+
+    def forget_result(self, name: str) -> None:
+        """Make the name of a saved result that is gone mean nothing, if it means one."""
+        manifest = self.get(name)
+        if manifest is not None and manifest.provider is Provider.RESULT:
+            self._registrar.drop(self._manifests.pop(name.lower()))
+
+    def _know(self, manifest: Manifest) -> Manifest:
+        self._manifests[manifest.name.lower()] = manifest
+        self.damaged.pop(manifest.name.lower(), None)
+        return manifest

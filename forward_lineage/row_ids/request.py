@@ -1,0 +1,84 @@
+"""What a user says of a table that is to be registered, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.spark.names import split_name
+from udafs.errors import BadArgumentError
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `ForwardLineage.register`, which describes them."""
+
+    name: str
+    key: str | Sequence[str] | None = None
+    path: str | Path | None = None
+    order_by: str | Sequence[str] | None = None
+    row_id: str | None = None
+    source: DataFrame | str | None = None
+    file_format: str = "parquet"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    trusted: bool = False
+
+    @property
+    def reads_other_files(self) -> bool:
+        """Whether it names files that are not Parquet, whose rows have no position."""
+        return self.path is not None and self.file_format.lower() != "parquet"
+
+    @property
+    def asks_for_a_copy(self) -> bool:
+        """Whether rows have to be materialised."""
+        return self.order_by is not None or self.source is not None or self.reads_other_files
+
+    @property
+    def sort_keys(self) -> list[str]:
+        """The order of a copy; empty: as the rows come."""
+        if self.order_by is None:
+            return []
+        return [self.order_by] if isinstance(self.order_by, str) else list(self.order_by)
+
+    def check(self) -> None:
+        """Check that the arguments go together.
+
+        Raises:
+            BadArgumentError: they do not; the message names two that contradict each other.
+
+        """
+        self._check_name()
+        if self.path is not None and self.source is not None:
+            raise BadArgumentError("path= and source= both say where the rows come from", instead="Give one of them.")
+        identifying = self._identifying()
+        if len(identifying) > 1:
+            raise BadArgumentError(
+                f"{' and '.join(identifying)} both say what identifies a row", instead="Give one of them."
+            )
+        if (self.reads_other_files or self.source is not None) and identifying in (["key="], ["row_id="]):
+            raise BadArgumentError(
+                f"{identifying[0]} does not go with rows that have to be copied",
+                instead="Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
+            )
+        if self.path is not None and (self.row_id is not None or not isinstance(self.key, str | None)):
+            raise BadArgumentError(
+                f"{identifying[0]} needs a table or view that Spark knows",
+                instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM parquet.`{self.path}`.",
+            )
+
+    def _check_name(self) -> None:
+        parts = split_name(self.name)
+        makes_a_view = self.path is not None or self.source is not None or self.order_by is not None
+        if makes_a_view and len(parts) > 1:
+            raise BadArgumentError(
+                f"{self.name} cannot be the name of a temporary view",
+                instead="Register files and copies under a name of one part.",
+            )
+
+    def _identifying(self) -> list[str]:
+        given = (("key=", self.key), ("order_by=", self.order_by), ("row_id=", self.row_id))
+        return [word for word, value in given if value is not None]

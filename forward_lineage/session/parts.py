@@ -1,0 +1,56 @@
+"""What the calls of a session are answered by: one object for each thing that can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.store.asking.questions import Questions
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.result_tables import ResultTables
+from forward_lineage.store.saving.saver import Saver
+from forward_lineage.tracing.names import SessionNames
+from forward_lineage.tracing.statements import Statements
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a session's lineage.
+
+    Attributes:
+        tables: what is registered.
+        statements: how a statement is run.
+        library: what is saved.
+        result_tables: saved results as tables that queries can read.
+        saver: how results are saved.
+        questions: what may be asked of saved results.
+
+    """
+
+    tables: RegisteredTables
+    statements: Statements
+    library: Library
+    result_tables: ResultTables
+    saver: Saver
+    questions: Questions
+
+
+def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
+    """Put the parts together.
+
+    Args:
+        spark: a session with the kernel attached.
+        registrations: the registrations under the home.
+        home: folder of registrations and results.
+
+    """
+    tables = RegisteredTables(spark, registrations)
+    library = Library(home)
+    result_tables = ResultTables(library, tables)
+    statements = Statements(tables, SessionNames(tables, result_tables.bring_up_to_date), home)
+    saver = Saver(statements, tables, library, home)
+    return Parts(tables, statements, library, result_tables, saver, Questions(tables, library))

@@ -1,0 +1,37 @@
+"""`ForwardLineage`: lineage for a live Spark session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.session.parts import parts_of
+from forward_lineage.session.query_calls import QueryCalls
+from forward_lineage.session.result_calls import ResultCalls
+from forward_lineage.session.table_calls import TableCalls
+from udafs.attach import attach
+
+
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls):
+    """Rows with their lineage, for a Spark session that is already running.
+
+    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`
+    before; making a second one for the same session does no harm.
+
+    Args:
+        spark: the session.
+        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home.
+
+    Raises:
+        LineageError: the session is a Spark Connect client. A damaged registration is reported when it is used.
+
+    """
+
+    def __init__(self, spark: SparkSession, home: str | Path | None = None) -> None:
+        attach(spark)
+        self.spark = spark
+        self.home = home_folder(home)
+        self.registrations = Registrations(self.home)
+        self._parts = parts_of(spark, self.registrations, self.home)

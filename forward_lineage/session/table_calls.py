@@ -1,0 +1,116 @@
+"""Calls about tables: registering, and rows by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.catalog import Catalog
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.request import Request
+from forward_lineage.session.parts import Parts
+from udafs.lineage_set import LineageSet
+
+
+class TableCalls:
+    """The calls of `ForwardLineage` about tables. docs/row-ids.md states the contract."""
+
+    _parts: Parts
+
+    @property
+    def catalog(self) -> Catalog:
+        """The registered tables, as `rewrite_sql` takes them."""
+        return self._parts.tables.catalog
+
+    def tables(self) -> dict[str, Manifest]:
+        """Return what is registered, by name."""
+        return self._parts.tables.all()
+
+    def register(
+        self,
+        name: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        path: str | Path | None = None,
+        order_by: str | Sequence[str] | None = None,
+        row_id: str | None = None,
+        source: DataFrame | str | None = None,
+        format: str = "parquet",  # noqa: A002 - what Spark's readers call it
+        options: Mapping[str, Any] | None = None,
+        trusted: bool = False,
+    ) -> Manifest:
+        """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract.
+
+        Args:
+            name: what queries call the table.
+            key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
+                which a materialised dictionary then gives ids.
+            path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files.
+            order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
+                files is copied, sorted or not.
+            row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
+            source: a DataFrame, or the name of a table or view, to be copied.
+            format: of the files in `path`, as Spark's readers call it.
+            options: of the reader.
+            trusted: take it on trust that the key is unique.
+
+        Returns:
+            the manifest: columns, files, provider, version.
+
+        Raises:
+            LineageError: the table cannot be read, or the ids would not be unique, non-negative and stable.
+
+        """
+        request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
+        return self._parts.tables.register(request)
+
+    def use(self, catalog: Catalog) -> None:
+        """Trace the tables of a catalog in this session, on trust and without writing anything under `home`.
+
+        Raises:
+            LineageError: Spark cannot read one of the tables, or its columns are not the catalog's.
+
+        """
+        for table in catalog:
+            self._parts.tables.adopt(table)
+
+    def rows(self, table: str, ids: Iterable[int] | None = None) -> DataFrame:
+        """Return rows of a registered table with their ids.
+
+        Args:
+            table: its name.
+            ids: which rows, in the order of their ids; ids that no row has are passed over. All rows, in no order, when
+                not given.
+
+        Returns:
+            the table's columns after a column ``row_id`` (``_row_id`` if it has such a column itself).
+
+        Raises:
+            LineageError: the table is not registered, or is not what was registered any more; an id is negative.
+
+        """
+        found = self._parts.questions.tables_now.rows(table)
+        return found.with_ids() if ids is None else found.pick(LineageSet(ids))
+
+    def refresh(self, name: str) -> Manifest:
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
+
+        Ids of rows that are gone are retired and never given to another row.
+
+        Raises:
+            LineageError: the table is not registered, or that promise cannot be kept.
+
+        """
+        return self._parts.tables.refresh(name)
+
+    def unregister(self, name: str) -> None:
+        """Forget a table. Saved results keep the lineage they have.
+
+        Raises:
+            LineageError: the table is not registered.
+
+        """
+        self._parts.tables.unregister(name)

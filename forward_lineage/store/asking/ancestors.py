@@ -1,0 +1,88 @@
+"""Which table a question about a saved result means, and whether ids that came on several paths mean the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forward_lineage.spark.names import split_name
+from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.asking.tables_now import TablesNow
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.errors import BadArgumentError, ChangedError, NotSavedError
+
+Edge = tuple[SavedResult, TracedTable]  # a result, and its lineage in a table that it was made of directly
+
+
+def known_as(pipeline: Pipeline, table: str) -> str | None:
+    """Return the name under which something in a pipeline was made of a table; None when nothing was."""
+    known = pipeline.tables()
+    name = table.lower() if table.lower() in known else ".".join(split_name(table))
+    return known.get(name)
+
+
+def ancestor(pipeline: Pipeline, saved: SavedResult, table: str | None) -> str:
+    """Return the name of the table that is meant: a direct one or a further ancestor.
+
+    Args:
+        pipeline: the graph above the result.
+        saved: the result.
+        table: what the user says; None for the only base table.
+
+    Raises:
+        NotSavedError: the result was not made of it, or of no table at all.
+        BadArgumentError: no table is named, and there are several.
+
+    """
+    if table is not None:
+        found = known_as(pipeline, table)
+        return found if found is not None else _refuse_no_ancestor(pipeline, saved, table)
+    bases = sorted({edge.name for each in pipeline.nodes.values() for edge in each.tables if not edge.is_result})
+    if not bases:
+        raise NotSavedError(f"{saved.name} was made of no table", instead="There is nothing to trace.")
+    if len(bases) > 1:
+        raise BadArgumentError(f"{saved.name} was made of {', '.join(bases)}", instead="Say which: table=….")
+    return bases[0]
+
+
+def _refuse_no_ancestor(pipeline: Pipeline, saved: SavedResult, table: str) -> str:
+    known = ", ".join(pipeline.tables().values())
+    raise NotSavedError(
+        f"{saved.name} was not made of {table}",
+        instead=f"It was made of {known}." if known else "It was made of no table.",
+    )
+
+
+def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Library, tables: TablesNow) -> None:
+    """Check that ids that came on several paths mean the same rows.
+
+    Args:
+        saved: the result that was asked about.
+        edges: the last step of each path, all leading to one table.
+        library: the saved results.
+        tables: the registered tables.
+
+    Raises:
+        ChangedError: they do not.
+
+    """
+    first_owner, first = edges[0]
+    for owner, edge in edges[1:]:
+        if _mean_the_same(edges[0], (owner, edge), library, tables):
+            continue
+        again = first_owner.name if first.version < edge.version else owner.name
+        raise ChangedError(
+            f"{saved.name} was made of {edge.name} in two ways, as version {first.version} in "
+            f"{first_owner.name} and as version {edge.version} in {owner.name}, whose ids differ in meaning",
+            instead=f"Save {again} again, and what was made of it.",
+        )
+
+
+def _mean_the_same(one: Edge, other: Edge, library: Library, tables: TablesNow) -> bool:
+    (first_owner, first), (owner, edge) = one, other
+    if edge.granules != first.granules or (edge.granules and owner is not first_owner):
+        return False
+    if not edge.is_result:
+        return tables.same_ids(edge, first)
+    versions = (library.get(each.name, each.version) for each in (edge, first))
+    return len({version.keeps_numbers_of for version in versions}) == 1

@@ -1,0 +1,78 @@
+"""Append: new rows behind those of the version before, whose files become files of the new version, too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.errors import BadArgumentError
+
+_OVERWRITE = "Overwrite it."
+
+
+def appended(before: SavedResult, more: SavedResult) -> SavedResult:
+    """Put new rows behind those of a version.
+
+    Args:
+        before: the version.
+        more: what was written, its rows numbered from `before.rows` on.
+
+    Returns:
+        both together, in the folder of `more`.
+
+    Raises:
+        BadArgumentError: they differ in columns, semantics or tables, or are results of LINEAGE ON.
+
+    """
+    _check_alike(before, more)
+    tables = tuple(
+        replace(new, segments=(*old.segments, *new.segments))
+        for old, new in zip(before.tables, more.tables, strict=True)
+    )
+    row_files = [file for file in before.row_files if file.rows or not more.rows]
+    for path in (*(file.path for file in row_files), *_segments(before)):
+        _share(before.folder / path, before.folder.with_name(more.data) / path)
+    return replace(
+        more,
+        rows=before.rows + more.rows,
+        row_files=(*row_files, *(file for file in more.row_files if file.rows)),
+        tables=tables,
+        keeps_numbers_of=before.keeps_numbers_of,
+    )
+
+
+def _check_alike(before: SavedResult, more: SavedResult) -> None:
+    if before.columns != more.columns:
+        raise BadArgumentError(f"{more.name} has other columns than the query to append", instead=_OVERWRITE)
+    if before.semantics != more.semantics or _names(before.tables) != _names(more.tables):
+        raise BadArgumentError(
+            f"{more.name} has {before.semantics} lineage in {_names(before.tables)}, the query to append has "
+            f"{more.semantics} lineage in {_names(more.tables)}",
+            instead=_OVERWRITE,
+        )
+    if any(table.granules for table in (*before.tables, *more.tables)):
+        raise BadArgumentError(
+            "a result of LINEAGE ON has ids of its own and cannot be appended to", instead=_OVERWRITE
+        )
+
+
+def _names(tables: tuple[TracedTable, ...]) -> str:
+    return ", ".join(table.name for table in tables)
+
+
+def _segments(saved: SavedResult) -> Iterator[str]:
+    return (each.path for table in saved.tables for each in table.segments)
+
+
+def _share(source: Path, target: Path) -> None:
+    """Files never change once they are published, so versions may share them."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)

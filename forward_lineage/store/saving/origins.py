@@ -1,0 +1,62 @@
+"""What a result is made of, noted as it was when its query was made, and checked to be so still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.store.asking.rows import check_row_files
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.errors import ChangedError
+
+
+def origins(meaning: Mapping[str, Any], tables: RegisteredTables, library: Library) -> list[TracedTable]:
+    """Return the tables that a traced DataFrame was made of, their lineage not written yet.
+
+    Args:
+        meaning: what the metadata of its `DL` says; see `results.described`.
+        tables: the session's tables.
+        library: the saved results.
+
+    Raises:
+        ChangedError: one of them is not what it was.
+
+    """
+    return [_origin(entry, meaning, tables, library) for entry in meaning["tables"]]
+
+
+def _origin(
+    entry: Mapping[str, Any], meaning: Mapping[str, Any], tables: RegisteredTables, library: Library
+) -> TracedTable:
+    name, version = entry["name"], int(entry["version"])
+    granules = tuple((meaning.get("granules") or {}).get(name, {}).get("expressions", ()))
+    manifest = _registration(name, version, tables)
+    if manifest.provider is Provider.RESULT:
+        saved = _result_in(Path(manifest.source["path"]).parent, name, library)
+        check_row_files(saved)
+        return TracedTable(name, saved.version, Provider.RESULT, granules=granules)
+    check_unchanged(tables.spark, manifest)
+    return TracedTable(name, version, manifest.provider, granules=granules, manifest=json.loads(manifest.to_json()))
+
+
+def _registration(name: str, version: int, tables: RegisteredTables) -> Manifest:
+    known = tables.get(name)
+    if known is not None and known.version == version:
+        return known
+    return tables.registrations.version(name, version)
+
+
+def _result_in(folder: Path, name: str, library: Library) -> SavedResult:
+    for saved in reversed(library.versions(name)):
+        if saved.data == folder.name:
+            return saved
+    raise ChangedError(
+        f"the rows of {name} that the query reads were saved again or dropped since",
+        instead="Make the DataFrame anew with lineage.sql(…).",
+    )

@@ -1,0 +1,165 @@
+"""How a statement is run with lineage: read once, rewritten once, checked against Spark, then handed to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.frontend import RewrittenStatement, Statement, parse, rewrite_statement
+from forward_lineage.frontend.settings import refuse_other_readings
+from forward_lineage.results import described, with_meaning
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.fidelity import check_fidelity
+from forward_lineage.spark.granules import described_granules
+from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.tracing.names import SessionNames
+from rewrites.tables import BaseTable
+from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
+
+#: What Spark says of a name that it does not know, and that may want registering.
+_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "ROUTINE_NOT_FOUND")
+
+
+@dataclass(frozen=True)
+class TracedStatement:
+    """A statement that may be run: rewritten, its tables unchanged, and understood as Spark understands it.
+
+    Attributes:
+        sql: as the user wrote it, LINEAGE ON included.
+        semantics: ``"data"`` or ``"control"``.
+        statement: what was read from it.
+        rewritten: what runs.
+        args: values of its parameters.
+
+    """
+
+    sql: str
+    semantics: str
+    statement: Statement
+    rewritten: RewrittenStatement
+    args: Arguments = None
+
+
+class Statements:
+    """Statements of a session, on their way from text to rows with `DL`.
+
+    Args:
+        tables: the registered tables.
+        names: what names mean.
+        home: folder of registrations and results, which the lineage's metadata mentions.
+
+    """
+
+    def __init__(self, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
+        self._spark: SparkSession = tables.spark
+        self._tables = tables
+        self._names = names
+        self._home = home
+        self._planner = Planner(tables.spark)
+        self._faithful: set[tuple[str, str]] = set()  # pairs of texts that mean the same to Spark
+
+    def trace(
+        self,
+        sql: str,
+        semantics: str,
+        args: Arguments = None,
+        *,
+        anywhere: bool = False,
+        suspects: BaseTable | None = None,
+        unless_query: LineageError | None = None,
+    ) -> TracedStatement:
+        """Read, rewrite and check a statement.
+
+        Args:
+            sql: one statement.
+            semantics: ``"data"`` or ``"control"``.
+            args: values of its parameters.
+            anywhere: whether the text is to run in other sessions, too. That of a command always is: a view that it
+                makes must not depend on this session's hidden ones.
+            suspects: the only table to trace, in place of the registered one of its name.
+            unless_query: what to raise when the statement is a command or anything else that has no rows.
+
+        Raises:
+            LineageError: the SQL is wrong or not traced, or a table is not what was registered.
+
+        """
+        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), sql)
+        try:
+            statement = parse(sql)
+        except LineageError as ours:
+            self._prefer_sparks_complaint(sql, args)
+            raise ours from None
+        if unless_query is not None and not statement.is_query:
+            raise unless_query
+        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects)
+        traced = TracedStatement(sql, semantics, statement, rewritten, args)
+        self._tables.check_unchanged(traced.rewritten.tables)
+        self._check_fidelity(traced.rewritten, args)
+        return traced
+
+    def check_condition(self, table: str, condition: str) -> None:
+        """Check that a condition over a table's columns means to Spark what it means to the rules.
+
+        Raises:
+            LineageError: Spark refuses it, or it was read in another way.
+
+        """
+        probe = parse(f"SELECT * FROM {table} WHERE ({condition})")
+        self._check_fidelity(rewrite_statement(probe, self._tables.catalog), None)
+
+    def run(self, traced: TracedStatement) -> DataFrame:
+        """Return what a query gives, `DL` its last column; carry a command out.
+
+        Raises:
+            LineageError: Spark's own complaint; or the result has a column DL already.
+
+        """
+        if traced.statement.is_command:
+            return self._carry_out(traced)
+        rewritten, args = traced.rewritten, traced.args
+        wanted = self._planner.schema(rewritten.user_sql, args)
+        with spark_errors(rewritten.sql):
+            values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
+            frame = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+        manifests = [self._tables.registered(table) for table in rewritten.tables]
+        tables = [(each.name, each.version, each.provider) for each in manifests]
+        granules = described_granules(rewritten.granules)
+        return with_meaning(frame, wanted, described(traced.sql, traced.semantics, tables, self._home, granules))
+
+    def _carry_out(self, traced: TracedStatement) -> DataFrame:
+        if traced.args:
+            raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
+        with spark_errors(traced.rewritten.sql):
+            return self._spark.sql(traced.rewritten.sql)
+
+    def _rewritten(
+        self, statement: Statement, semantics: str, args: Arguments, anywhere: bool, suspects: BaseTable | None
+    ) -> RewrittenStatement:
+        names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
+        only: Sequence[str] | None = None if suspects is None else [suspects.name]
+        try:
+            return rewrite_statement(statement, names, semantics, only)
+        except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
+            if statement.is_query or statement.is_command:
+                self._prefer_sparks_complaint(statement.text, args)
+            raise ours from None
+
+    def _prefer_sparks_complaint(self, sql: str, args: Arguments) -> None:
+        """Spark's own complaint about a bad query is the better one; but it does not know about registering."""
+        if not sql.strip():
+            return
+        try:
+            self._planner.plan(sql, args)
+        except WrongSqlError as sparks:
+            if sparks.condition not in _NOT_FOUND:
+                raise
+
+    def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
+        texts = (rewritten.user_sql, rewritten.reprinted)
+        if texts not in self._faithful:
+            check_fidelity(lambda sql: self._planner.plan(sql, args), *texts)
+            self._faithful.add(texts)

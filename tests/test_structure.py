@@ -1,0 +1,82 @@
+"""The house: no circle between files, rooms that look one way only, no long file, short functions."""
+
+from __future__ import annotations
+
+import statistics
+
+import networkx as nx
+import pytest
+
+from tests.structure import PACKAGES, REPOSITORY, functions, import_graph, module_of, sources
+
+LONGEST_FILE = 350
+LONG_FUNCTION = 14  # at the 90th percentile
+
+# Rooms of forward_lineage, from the ground up → which other rooms each may import. All may import `udafs`, and those in
+# KNOW_RULES `rewrites`. docs/architecture.md says what each is for.
+ROOMS = {
+    "relations": set[str](),
+    "storage": set[str](),
+    "spark": {"results", "frontend"},
+    "catalog": {"spark.names"},
+    "results": set[str](),
+    "frontend": {"catalog"},
+    "row_ids": {"storage", "spark", "catalog", "results"},
+    "tracing": {"frontend", "row_ids", "spark", "catalog", "results"},
+    "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
+    "session": {"store", "tracing", "row_ids", "frontend", "spark", "catalog", "results", "relations"},
+    "drawing": set[str](),
+    "demo": {"session", "spark", "frontend", "results", "cli"},
+    "cli": {"session", "store", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
+}
+KNOW_RULES = {"catalog", "frontend", "results", "row_ids", "spark", "tracing", "session"}
+
+
+def test_no_circles() -> None:
+    graph = nx.DiGraph(import_graph(sources(*PACKAGES)))
+    assert [sorted(each) for each in nx.strongly_connected_components(graph) if len(each) > 1] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_look_one_way(room: str) -> None:
+    graph = import_graph(sources(*PACKAGES))
+    mine = [module for module in graph if _within(module, f"forward_lineage.{room}")]
+    assert mine
+    wrong = [f"{module} imports {other}" for module in mine for other in sorted(graph[module]) if not _may(room, other)]
+    assert not wrong
+
+
+def test_every_module_has_a_room() -> None:
+    top = {"forward_lineage", "forward_lineage.__main__"}
+    homeless = [
+        module
+        for module in map(module_of, sources("forward_lineage"))
+        if module not in top and not any(_within(module, f"forward_lineage.{room}") for room in ROOMS)
+    ]
+    assert not homeless
+
+
+def test_no_file_is_long() -> None:
+    lines = {file.relative_to(REPOSITORY).as_posix(): _lines(file.read_text()) for file in sources(*PACKAGES)}
+    assert {file: count for file, count in lines.items() if count > LONGEST_FILE} == {}
+
+
+def test_functions_are_short() -> None:
+    lengths = [length for file in sources(*PACKAGES) for _, length in functions(file)]
+    assert statistics.quantiles(lengths, n=10)[-1] <= LONG_FUNCTION
+
+
+def _within(module: str, room: str) -> bool:
+    return module == room or module.startswith(room + ".")
+
+
+def _may(room: str, other: str) -> bool:
+    if _within(other, "udafs"):
+        return True
+    if _within(other, "rewrites"):
+        return room in KNOW_RULES
+    return any(_within(other, f"forward_lineage.{allowed}") for allowed in (room, *ROOMS[room]))
+
+
+def _lines(text: str) -> int:
+    return text.count("\n")
