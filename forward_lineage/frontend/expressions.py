@@ -14,7 +14,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
 from forward_lineage.frontend.literals import LiteralParser
-from forward_lineage.frontend.nodes import KeywordCall, PathExtract, UnaryPlus
+from forward_lineage.frontend.nodes import KeywordCall, PathExtract, UnaryPlus, UnsignedRightShift
 
 _WORDS_IN_CALLS = {"FOR", "FROM", "IN", "PLACING"}
 _TRIM_SIDES = {"BOTH", "LEADING", "TRAILING"}
@@ -95,11 +95,10 @@ class ExpressionParser(LiteralParser):
     def _parse_shift(self) -> exp.Expr | None:
         this = self._parse_term()
         while length := self._is_shift():
-            operator = exp.BitwiseLeftShift if self._curr.token_type is TokenType.LT else exp.BitwiseRightShift
+            right = UnsignedRightShift if length == 3 else exp.BitwiseRightShift
+            operator = exp.BitwiseLeftShift if self._curr.token_type is TokenType.LT else right
             self._advance(length)
             this = self.expression(operator(this=this, expression=self._parse_term()))
-            if length == 3:
-                this.meta["written"] = ">>>"
         return this
 
     def _is_shift(self) -> int:

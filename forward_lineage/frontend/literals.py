@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from forward_lineage.frontend.nodes import TypedLiteral
+from forward_lineage.frontend.nodes import TypedLiteral, type_of_text
 from udafs.errors import LineageError, Position
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -190,7 +190,7 @@ class LiteralParser(SparkParser):
         if self._match(TokenType.COLLATE):
             self._advance()
         self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE") or self._match_text_seq("WITHOUT", "TIME", "ZONE")
-        return self._type_of_text(first)
+        return type_of_text(self._text(first, self._prev))
 
     def _match_type_words(self, *words: str) -> None:
         if self._curr.text.upper() in words:
@@ -205,11 +205,6 @@ class LiteralParser(SparkParser):
                 return
         self.raise_error("Expected the end of a type")
 
-    def _type_of_text(self, first: Token) -> exp.DataType:
-        type_ = exp.DataType(this=exp.DType.UNKNOWN)
-        type_.meta["written"] = self._text(first, self._prev)
-        return type_
-
     def _parse_cast(self, strict: bool, safe: bool | None = None) -> exp.Expr:
         this = self._parse_disjunction()
         if not self._match(TokenType.ALIAS):
@@ -221,4 +216,4 @@ class LiteralParser(SparkParser):
         if self._prev.token_type is TokenType.ALIAS:
             self.raise_error("Expected a type after AS")
         cast = exp.Cast if strict else exp.TryCast
-        return self.expression(cast(this=this, to=self._type_of_text(first)))
+        return self.expression(cast(this=this, to=type_of_text(self._text(first, self._prev))))
