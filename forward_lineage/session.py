@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.frontend import RewrittenStatement, rewrite_statement
-from forward_lineage.frontend.parameters import refuse_other_order
-from forward_lineage.frontend.settings import refuse_other_readings
-from forward_lineage.frontend.statement import parse
+from forward_lineage.frontend import (
+    RewrittenStatement,
+    described_granules,
+    parse,
+    refuse_other_order,
+    refuse_other_readings,
+    rewrite_statement,
+)
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import described, meaning_of, with_meaning
 from forward_lineage.row_ids.checks import check_unchanged
@@ -24,7 +27,7 @@ from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.row_ids.resolved_views import resolved
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
-from forward_lineage.spark.granules import decoded, described_granules
+from forward_lineage.spark.granules import decoded
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.store.asking.questions import SavedResults
@@ -235,13 +238,13 @@ class ForwardLineage:
         """
         known = self.registered(table)
         probe = f"SELECT * FROM {known.name} WHERE ({where})"
-        self._check_fidelity(rewrite_statement(probe, self.catalog))
+        self._check_fidelity(rewrite_statement(parse(probe), self.catalog))
         base = self.base_table(known)
         suspects = replace(base, row_id=f"CASE WHEN {where} THEN {base.row_id} END")
         statement = self._rewritten(sql, semantics, self._tables(suspects), traced=[known.name])
         if not statement.tables:
             raise LineageError(f"the query does not read {known.name}")
-        if isinstance(parse(sql).tree, exp.Create | exp.Insert):
+        if parse(sql).is_command:
             raise LineageError("only a query has affected rows", instead="Give the query of this command alone.")
         frame = self._run(statement, sql, semantics)
         return frame.where(f"dl_size(DL.`{known.name}`) > 0")
@@ -479,7 +482,7 @@ class ForwardLineage:
     ) -> RewrittenStatement:
         refuse_other_readings(lambda name, default: str(self.spark.conf.get(name, default)), sql)
         try:
-            statement = rewrite_statement(sql, tables, semantics, traced)
+            statement = rewrite_statement(parse(sql), tables, semantics, traced)
         except LineageError as ours:
             for name, error in self._damaged.items():
                 if ours.what == f"{name} is not a registered table":
@@ -500,7 +503,7 @@ class ForwardLineage:
         except LineageError:
             text = sql
         else:
-            if not isinstance(statement.tree, exp.Query | exp.Create | exp.Insert):
+            if not (statement.is_query or statement.is_command):
                 return
             text = statement.text
         try:

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.spark.granules import entries_of_rows
 from forward_lineage.spark.names import split_name
-from forward_lineage.store.asking.granules import granules_of_rows
 from forward_lineage.store.asking.pipeline import Node, Pipeline, Reached, Touched, node_of
 from forward_lineage.store.asking.rows import Rows
 from forward_lineage.store.asking.tables_now import BaseTables
@@ -305,7 +305,7 @@ class _Suspects:
             self.asked.tables.check_same_version(saved, edge)
             rows = self.asked.tables.rows(edge.name)
             ids = self.given if self.given is not None else rows.where(str(self.where))
-        return granules_of_rows(rows.pick(ids), values, edge)
+        return Rows(entries_of_rows(rows.pick(ids), values.frame, edge.granules)).where("true")
 
 
 def _all_rows(saved: SavedResult) -> LineageSet:

@@ -11,22 +11,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
-from sqlglot import exp
 
-from forward_lineage.frontend.statement import parse
+from forward_lineage.frontend import parse
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.spark.granules import write_dictionary
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
-from forward_lineage.store.asking.granules import save_dictionary
 from forward_lineage.store.asking.rows import check_row_files
 from forward_lineage.store.library.library import Library, check_name
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.execution import Written, user_schema, write_result
+from forward_lineage.store.saving.tasks import row_file
 from udafs.errors import LineageError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Saver:
             return df_or_sql, meaning
         if not isinstance(df_or_sql, str):
             raise LineageError(f"only SQL and DataFrames can be saved, not {type(df_or_sql).__name__}")
-        if df_or_sql.strip() and not isinstance(parse(df_or_sql).tree, exp.Query):
+        if df_or_sql.strip() and not parse(df_or_sql).is_query:
             raise LineageError("a statement that is no query has no rows to save", instead="Save its SELECT.")
         frame = self.lineage.sql(df_or_sql, semantics)
         untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self.lineage.home)}
@@ -127,8 +128,8 @@ class Saver:
             return table
         place = f"granules/{number}"
         dictionary = meaning["granules"][table.name]["dictionary"]
-        files = save_dictionary(self.lineage.spark, dictionary, folder, place, len(table.granules))
-        return replace(table, dictionary=place, dictionary_files=files)
+        paths = write_dictionary(self.lineage.spark, dictionary, folder / place, len(table.granules))
+        return replace(table, dictionary=place, dictionary_files=_files_of_dictionary(folder, paths))
 
     def _check_free(self, name: str, mode: Mode) -> None:
         """The name must not be that of anything else: queries call the result by it."""
@@ -142,6 +143,15 @@ class Saver:
             )
         if mode == "error" and _is_there(self.library, name):
             raise _taken(name)
+
+
+def _files_of_dictionary(data: Path, paths: list[Path]) -> tuple[RowFile, ...]:
+    """Note the files of a dictionary, in the data folder of a result, and bring them to the disk."""
+    files: list[RowFile] = []
+    for path in paths:
+        first = sum(file.rows for file in files)
+        files.append(row_file(data, path.relative_to(data).as_posix(), first, pq.read_metadata(path).num_rows))
+    return tuple(files)
 
 
 def _result(
