@@ -28,7 +28,7 @@ def described(
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
         ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each; and under LINEAGE ON ``granules``, see
-        `granularity.described_granules`.
+        `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from rewrites.block import Block
 from rewrites.environment import Environment, Names, Semantics, TracedQuery
-from rewrites.granules import Granules, resolve
+from rewrites.granules import Granules
+from rewrites.lineage_on import resolve
 from rewrites.refusals import refuse, refuse_others
 from rewrites.rules import (
     aggregation,

@@ -1,6 +1,23 @@
 """The front end: reads Spark SQL, hands trees to the rules, prints what they make of them."""
 
 from forward_lineage.frontend.layout import layout
-from forward_lineage.frontend.rewriting import Granularity, RewrittenStatement, rewrite_sql, rewrite_statement
+from forward_lineage.frontend.lineage_on import GranuleDictionary, described_granules
+from forward_lineage.frontend.parameters import refuse_other_order
+from forward_lineage.frontend.rewriting import RewrittenStatement, rewrite_sql, rewrite_statement
+from forward_lineage.frontend.script import split_script
+from forward_lineage.frontend.settings import refuse_other_readings
+from forward_lineage.frontend.statement import Statement, parse
 
-__all__ = ["Granularity", "RewrittenStatement", "layout", "rewrite_sql", "rewrite_statement"]
+__all__ = [
+    "GranuleDictionary",
+    "RewrittenStatement",
+    "Statement",
+    "described_granules",
+    "layout",
+    "parse",
+    "refuse_other_order",
+    "refuse_other_readings",
+    "rewrite_sql",
+    "rewrite_statement",
+    "split_script",
+]

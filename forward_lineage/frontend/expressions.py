@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.literals import LiteralParser
-from forward_lineage.frontend.nodes import KeywordCall, PathExtract, UnaryPlus
+from forward_lineage.frontend.nodes import KeywordCall, PathExtract, UnaryPlus, UnsignedRightShift
 
 _WORDS_IN_CALLS = {"FOR", "FROM", "IN", "PLACING"}
 _TRIM_SIDES = {"BOTH", "LEADING", "TRAILING"}
@@ -95,11 +95,10 @@ class ExpressionParser(LiteralParser):
     def _parse_shift(self) -> exp.Expr | None:
         this = self._parse_term()
         while length := self._is_shift():
-            operator = exp.BitwiseLeftShift if self._curr.token_type is TokenType.LT else exp.BitwiseRightShift
+            right = UnsignedRightShift if length == 3 else exp.BitwiseRightShift
+            operator = exp.BitwiseLeftShift if self._curr.token_type is TokenType.LT else right
             self._advance(length)
             this = self.expression(operator(this=this, expression=self._parse_term()))
-            if length == 3:
-                this.meta["written"] = ">>>"
         return this
 
     def _is_shift(self) -> int:
@@ -147,14 +146,18 @@ class ExpressionParser(LiteralParser):
                 return self._parse_window(call)
             self._retreat(index)
         first = self._curr
-        if first.token_type is TokenType.VAR and first.text.upper() == "IDENTIFIER" and self._next.text == "(":
-            self._refuse("a name that is computed (IDENTIFIER)", first, "Write the name itself.")
         if first.token_type is TokenType.EXISTS and (exists := self._try_parse(self._parse_exists_predicate)):
             return exists
+        if first.token_type is TokenType.VAR and first.text.upper() == "IDENTIFIER" and self._next.text == "(":
+            self._refuse("a name that is computed (IDENTIFIER)", first, "Write the name itself.")
         call = super()._parse_function_call(*args, **kwargs)
-        if call and first.text.upper() == "TRANSFORM" and self._curr.token_type in (TokenType.USING, TokenType.ROW):
-            self._refuse("SELECT TRANSFORM … USING (a script)", first, "Lineage cannot follow rows through a script.")
+        if call and first.text.upper() == "TRANSFORM":
+            self._refuse_script(first)
         return call
+
+    def _refuse_script(self, first: Token) -> None:
+        if self._curr.token_type in (TokenType.USING, TokenType.ROW):
+            self._refuse("SELECT TRANSFORM … USING (a script)", first, "Lineage cannot follow rows through a script.")
 
     def _parse_exists_predicate(self) -> exp.Expr | None:
         """``EXISTS ((SELECT …) INTERSECT …)``, which is no call of the function `exists`, as one of an array is."""
@@ -178,15 +181,8 @@ class ExpressionParser(LiteralParser):
         name = self._curr
         kind = name.text.upper()
         self._advance(2)
-        words: list[str] = [""]
-        arguments: list[exp.Expr | None] = []
-        if kind == "TRIM" and self._is_word(_TRIM_SIDES) and self._next.token_type not in _ENDS_AN_ARGUMENT:
-            words = [self._curr.text.upper()]
-            self._advance()
-        if self._curr.token_type is TokenType.FROM:  # TRIM(BOTH FROM x)
-            arguments.append(exp.Var(this=""))
-        else:
-            arguments.append(self._parse_var(any_token=True) if kind == "EXTRACT" else self._parse_bitwise())
+        words = [self._parse_side() if kind == "TRIM" else ""]
+        arguments = [self._parse_before_words(kind)]
         while self._match(TokenType.COMMA) or self._match_texts(_WORDS_IN_CALLS):
             words.append(self._prev.text.upper())
             arguments.append(self._parse_bitwise())
@@ -194,8 +190,17 @@ class ExpressionParser(LiteralParser):
             return None
         return self.expression(KeywordCall(this=name.text, expressions=arguments, words=words), name)
 
-    def _is_word(self, words: set[str]) -> bool:
-        return self._curr.token_type is TokenType.VAR and self._curr.text.upper() in words
+    def _parse_side(self) -> str:
+        word = self._curr.text.upper() if self._curr.token_type is TokenType.VAR else ""
+        if word not in _TRIM_SIDES or self._next.token_type in _ENDS_AN_ARGUMENT:
+            return ""
+        self._advance()
+        return word
+
+    def _parse_before_words(self, kind: str) -> exp.Expr | None:
+        if self._curr.token_type is TokenType.FROM:  # TRIM(BOTH FROM x)
+            return exp.Var(this="")
+        return self._parse_var(any_token=True) if kind == "EXTRACT" else self._parse_bitwise()
 
     def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
         negated = super()._negate_range(this)

@@ -42,16 +42,13 @@ def _on_one_line_where_it_fits(sql: str) -> str:
     tokens = lex(sql)
     index = 0
     while index < len(tokens):
-        token = tokens[index]
-        if token.text == "(" and (end := _end_of_group(tokens, index)):
-            group = _in_one_line(tokens[index:end])
-            column = len(text) - text.rfind("\n") - 1
-            if column + len(group) <= _WIDTH:
-                text += group
-                index = end
-                continue
-        text += _line_break(token) if token.text.count("\n") > 1 and is_blank(token) else token.text
-        index += 1
+        end = _end_of_group(tokens, index) if tokens[index].text == "(" else None
+        group = _in_one_line(tokens[index:end]) if end else ""
+        column = len(text) - text.rfind("\n") - 1
+        if end and column + len(group) <= _WIDTH:
+            text, index = text + group, end
+        else:
+            text, index = text + _without_empty_lines(tokens[index]), index + 1
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
@@ -69,6 +66,6 @@ def _in_one_line(group: list[Token]) -> str:
     return text.replace("( ", "(").replace(" )", ")")
 
 
-def _line_break(blank: Token) -> str:
-    """Blank lines say nothing here."""
-    return "\n" + blank.text.rpartition("\n")[2]
+def _without_empty_lines(token: Token) -> str:
+    several = token.text.count("\n") > 1 and is_blank(token)
+    return "\n" + token.text.rpartition("\n")[2] if several else token.text

@@ -8,14 +8,14 @@ comments nest, a hint is no comment, `''` and a backslash both escape, names may
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
 from sqlparse import tokens as kinds
 from sqlparse.lexer import Lexer
 
-from udafs.errors import LineageError, Position
+from udafs.errors import Position, WrongSqlError
 
 HINT_START, HINT_END = "/*+", "*/"
 
@@ -35,7 +35,13 @@ _RULES = [
     (r"<=>|<>|!=|==|<=|>=|!<|!>|\|\||\|>|->|=>|::|<<|\*/|[^\s\w'\"`]", kinds.Operator),
 ]
 _COMMENT_BOUNDARY = re.compile(r"/\*(?!\+)|\*/")
-_UNCLOSED = {"'": "a string", '"': "a string", "`": "a quoted name", "/*": "a comment"}
+# what an unclosed piece begins with → what it is, and what ends it
+_UNCLOSED = {
+    "'": ("a string", "'"),
+    '"': ("a string", '"'),
+    "`": ("a quoted name", "`"),
+    "/*": ("a comment", HINT_END),
+}
 
 
 class Token(NamedTuple):
@@ -102,18 +108,27 @@ def lex(sql: str) -> list[Token]:
     """Cut SQL into tokens: whitespace and comments included, so that their texts join to `sql`.
 
     Raises:
-        LineageError: a string, quoted name or comment is not closed.
+        WrongSqlError: a string, quoted name or comment is not closed.
 
     """
     tokens, start = [], 0
     for kind, text in _lexer().get_tokens(sql):
-        unclosed_comment = kind is kinds.Comment.Multiline and _comment_is_open(text)
-        if kind is kinds.Error or unclosed_comment:
-            what = _UNCLOSED["/*" if unclosed_comment else text]
-            raise LineageError(f"malformed SQL: {what} that begins here is not closed", at=position_at(sql, start))
+        if kind is kinds.Error:
+            raise _not_closed(sql, start, text)
+        if kind is kinds.Comment.Multiline and _comment_is_open(text):
+            raise _not_closed(sql, start, "/*")
         tokens.append(Token(kind, text, start))
         start += len(text)
     return tokens
+
+
+def _not_closed(sql: str, start: int, opening: str) -> WrongSqlError:
+    what, ending = _UNCLOSED[opening]
+    return WrongSqlError(
+        f"malformed SQL: {what} that begins here is not closed",
+        at=position_at(sql, start),
+        instead=f"Put {ending} behind it.",
+    )
 
 
 def _comment_is_open(comment: str) -> bool:
@@ -128,6 +143,15 @@ def is_blank(token: Token) -> bool:
 def meaningful(tokens: list[Token]) -> list[Token]:
     """The tokens that are neither whitespace nor comments."""
     return [token for token in tokens if not is_blank(token)]
+
+
+def with_depth(tokens: Iterable[Token]) -> Iterator[tuple[Token, int]]:
+    """Each token with the number of brackets around it; a bracket itself stands outside what it encloses."""
+    depth = 0
+    for token in tokens:
+        depth -= token.text in (")", "]")
+        yield token, depth
+        depth += token.text in ("(", "[")
 
 
 def without_comments(sql: str, tokens: list[Token]) -> str:

@@ -9,8 +9,8 @@ from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from forward_lineage.frontend.nodes import TypedLiteral
-from udafs.errors import LineageError, Position
+from forward_lineage.frontend.nodes import TypedLiteral, type_of_text
+from udafs.errors import NotTracedError, Position
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -20,6 +20,7 @@ _TYPED_LITERALS = {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"
 _UNITS = re.compile(
     r"(?:NANOSECOND|MICROSECOND|MILLISECOND|SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|QUARTER|YEAR)S?", re.IGNORECASE
 )
+_FIELDS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"}
 # Words behind a column's name in CREATE that are no type.
 _NOT_A_TYPE = {"AFTER", "CHECK", "COMMENT", "CONSTRAINT", "DEFAULT", "FIRST", "GENERATED", "NOT", "PRIMARY", "UNIQUE"}
 # Behind VALUES they show that it is a column of that name and no inline table.
@@ -72,7 +73,7 @@ class LiteralParser(SparkParser):
 
     def _refuse(self, what: str, token: Token, instead: str) -> NoReturn:
         at = Position(token.line, token.col - (token.end - token.start))
-        raise LineageError(what, at=at, instead=instead)
+        raise NotTracedError(what, at=at, instead=instead)
 
     def _parse_strings(self, first: Token) -> exp.Expr:
         """One literal of one or several adjacent strings, which Spark joins."""
@@ -117,23 +118,23 @@ class LiteralParser(SparkParser):
         return super()._parse_field(*args, **kwargs)
 
     def _parse_type(self, parse_interval: bool = True, fallback_to_identifier: bool = False) -> exp.Expr | None:
-        if (
-            self._next.token_type is TokenType.STRING
-            and self._curr.token_type is TokenType.VAR
-            and self._curr.text.upper() in _TYPED_LITERALS
-        ):
-            first = self._curr
-            self._advance(2)
-            literal = self.expression(TypedLiteral(this=self._text(first, self._prev)), first)
+        if literal := self._parse_typed_string() or (parse_interval and self._parse_interval()):
             return self._parse_column_ops(literal)
-        if parse_interval and (interval := self._parse_interval()):
-            return self._parse_column_ops(interval)
         if fallback_to_identifier:
             return self._parse_id_var()
         this = self._parse_atom() or self._parse_column()
         while this and self._match(TokenType.COLLATE):
             this = self.expression(exp.Collate(this=this, expression=self._parse_id_var()))
         return this
+
+    def _parse_typed_string(self) -> exp.Expr | None:
+        """``DATE '1994-01-01'``, ``X'1F'``, …."""
+        first = self._curr
+        word = first.text.upper() if first.token_type is TokenType.VAR else ""
+        if self._next.token_type is not TokenType.STRING or word not in _TYPED_LITERALS:
+            return None
+        self._advance(2)
+        return self.expression(TypedLiteral(this=self._text(first, self._prev)), first)
 
     def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
         """``INTERVAL '1' DAY``, ``INTERVAL 1 DAY 2 HOURS``, ``INTERVAL '1-2' YEAR TO MONTH``, ``INTERVAL '1 day'``."""
@@ -179,22 +180,22 @@ class LiteralParser(SparkParser):
         if check_func or word in _NOT_A_TYPE or not (word[:1].isalpha() or word[:1] == "_"):
             return None
         self._advance()
+        self._advance_parameters_of_type(word)
+        if self._match(TokenType.COLLATE):
+            self._advance()
+        self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE") or self._match_text_seq("WITHOUT", "TIME", "ZONE")
+        return type_of_text(self._text(first, self._prev))
+
+    def _advance_parameters_of_type(self, word: str) -> None:
+        """Go behind what stands after the name of a type: ``(10, 2)``, ``<a: INT>``, ``DAY TO SECOND``."""
         if word == "INTERVAL":
-            self._match_type_words("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+            self._match_texts(_FIELDS)
             if self._match_text_seq("TO"):
                 self._advance()
         elif self._curr.token_type is TokenType.LT:
             self._advance_group(TokenType.LT, TokenType.GT)
         elif not self._match(TokenType.NEQ) and self._curr.token_type is TokenType.L_PAREN:
             self._advance_group(TokenType.L_PAREN, TokenType.R_PAREN)
-        if self._match(TokenType.COLLATE):
-            self._advance()
-        self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE") or self._match_text_seq("WITHOUT", "TIME", "ZONE")
-        return self._type_of_text(first)
-
-    def _match_type_words(self, *words: str) -> None:
-        if self._curr.text.upper() in words:
-            self._advance()
 
     def _advance_group(self, opening: TokenType, closing: TokenType) -> None:
         depth = 0
@@ -204,11 +205,6 @@ class LiteralParser(SparkParser):
             if depth == 0:
                 return
         self.raise_error("Expected the end of a type")
-
-    def _type_of_text(self, first: Token) -> exp.DataType:
-        type_ = exp.DataType(this=exp.DType.UNKNOWN)
-        type_.meta["written"] = self._text(first, self._prev)
-        return type_
 
     def _parse_cast(self, strict: bool, safe: bool | None = None) -> exp.Expr:
         this = self._parse_disjunction()
@@ -221,4 +217,4 @@ class LiteralParser(SparkParser):
         if self._prev.token_type is TokenType.ALIAS:
             self.raise_error("Expected a type after AS")
         cast = exp.Cast if strict else exp.TryCast
-        return self.expression(cast(this=this, to=self._type_of_text(first)))
+        return self.expression(cast(this=this, to=type_of_text(self._text(first, self._prev))))

@@ -1,4 +1,9 @@
-"""The nodes that sqlglot has no class for: what Spark says with them is kept as text or as a list of arguments."""
+"""The nodes that sqlglot has no class for: what Spark says with them is kept as text or as a list of arguments.
+
+To sqlglot each is a function, so that its own generators print a tree that holds one, if not as Spark SQL: rules and
+messages may print a part of a tree. Two nodes are equal only if they mean the same: spellings are in `meta`, which
+equality passes over, and whatever has a meaning is an argument.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ from typing import ClassVar
 from sqlglot import exp
 
 
-class TypedLiteral(exp.Expression, exp.Condition):
+class TypedLiteral(exp.Expression, exp.Func):
     """A literal that is more than a string or a plain number: ``DATE '1994-01-01'``, ``INTERVAL 1 DAY``, ``1L``."""
 
+    _hash_raw_args = True  # the case of letters within the quotes counts
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
@@ -19,11 +25,25 @@ class KeywordCall(exp.Anonymous):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "words": True}
 
 
-class UnaryPlus(exp.Unary):
+class UnaryPlus(exp.Unary, exp.Func):
     """``+x``: Spark keeps it, also in the name of the column."""
 
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
-class PathExtract(exp.Expression, exp.Condition):
+
+class UnsignedRightShift(exp.Expression, exp.Binary, exp.Func):
+    """``a >>> n``: zeros move in from the left, whatever the sign."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+
+
+class PathExtract(exp.Expression, exp.Func):
     """``v:a.b[0]``: a path into a variant or a JSON string, the path as text."""
 
+    _hash_raw_args = True  # the case of a field's name counts
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "path": True}
+
+
+def type_of_text(text: str) -> exp.DataType:
+    """Return a type that is kept as the user wrote it: no rewrite looks into one."""
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=text)

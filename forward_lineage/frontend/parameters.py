@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_verbatim
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError
 
 _PREFIX = "__positional_"
 _NAMED = re.compile(rf":{_PREFIX}(\d+)\b")
@@ -44,10 +44,10 @@ def refuse_other_order(places: Sequence[int]) -> None:
     """Refuse a rewritten statement to which the user's values cannot be given as they are.
 
     Raises:
-        LineageError: a parameter is needed twice, left out, or needed before another that the user wrote first.
+        NotTracedError: a parameter is needed twice, left out, or needed before another that the user wrote first.
     """
     if list(places) != list(range(len(places))):
-        raise LineageError(
+        raise NotTracedError(
             "the rewritten query needs a positional parameter (?) twice, or in another order",
             instead="Use named parameters (:name).",
         )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
-from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus
+from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus, UnsignedRightShift
 
 # Nodes that sqlglot rewrites on printing: for older Sparks (QUALIFY becomes a subquery), or into functions.
 _REWRITTEN_BY_SQLGLOT = {exp.CTE, exp.Create, exp.From, exp.Pivot, exp.Select, exp.Table, exp.TryCast, exp.With}
@@ -79,7 +79,7 @@ def _as_written(otherwise: _Print) -> _Print:
 
 
 def _operator(symbol: str) -> _Print:
-    return lambda self, e: self.binary(e, e.meta.get("written", symbol))
+    return lambda self, e: self.binary(e, symbol)
 
 
 def _cast(self: FaithfulGenerator, cast: exp.Cast) -> str:
@@ -166,10 +166,11 @@ FaithfulGenerator.TRANSFORMS = {
     PathExtract: lambda self, e: f"{self.sql(e, 'this')}:{e.args['path']}",
     TypedLiteral: lambda self, e: e.this,
     UnaryPlus: lambda self, e: f"+{self.sql(e, 'this')}",
+    UnsignedRightShift: _operator(">>>"),
     exp.BitwiseLeftShift: _operator("<<"),
     exp.BitwiseRightShift: _operator(">>"),
     exp.Cast: _cast,
-    exp.DataType: _as_written(lambda self, e: self.datatype_sql(e)),
+    exp.DataType: lambda self, e: e.args.get("kind") or self.datatype_sql(e),
     exp.FileFormatProperty: _file_format,
     exp.Hint: _hint,
     exp.ILike: lambda self, e: self.ilike_sql(e),

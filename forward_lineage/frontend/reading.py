@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.expressions import ExpressionParser
 from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
-from udafs.errors import LineageError, Position
+from udafs.errors import Position, WrongSqlError
 
 # Words that begin, end or join clauses; every other word is a mere name to the parser, types and functions included.
 _CLAUSE_WORDS = """
@@ -35,6 +35,7 @@ _PHRASES_AND_WORDS = {*_CLAUSE_WORDS.split(), *_CLAUSE_PHRASES.strip().split(","
 KEYWORDS = {word for phrase in _PHRASES_AND_WORDS for word in phrase.split()}
 """The words of the parser's grammar, in capitals; its operators too."""
 
+_DIGITS = frozenset("0123456789")
 _NAME_WITH_DIGIT = re.compile(r"\d+e", re.IGNORECASE)
 _MAY_PRECEDE_A_COLUMN = {TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.WHERE}
 _QUERY_BEGINS = {TokenType.FROM, TokenType.SELECT, TokenType.TABLE, TokenType.VALUES, TokenType.WITH}
@@ -66,32 +67,38 @@ class FaithfulTokenizer(Spark.Tokenizer):
     def tokenize(self, sql: str) -> list[Token]:
         """Cut `sql` into tokens; numbers with a suffix are numbers, not names, and some keywords are names."""
         tokens = super().tokenize(sql)
-        for index, token in enumerate(tokens):
-            before = tokens[index - 1].token_type if index else TokenType.SENTINEL
-            after = tokens[index + 1].token_type if index + 1 < len(tokens) else TokenType.SENTINEL
-            if token.token_type is TokenType.VAR:
-                if token.text[0] in "0123456789" and SUFFIXED_NUMBER.fullmatch(token.text):
-                    tokens[index] = _retyped(token, TokenType.NUMBER)
-                elif token.text[0] in "0123456789" and "." in token.text:
-                    at = Position(token.line, token.col - len(token.text) + 1)
-                    raise LineageError(f"a number that runs into a name (`{token.text}`)", at=at)
-            elif token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and sql[token.start] == "0":
-                name = sql[token.start : token.end + 1]  # 0x1F is a name
-                tokens[index] = Token(
-                    TokenType.VAR, name, token.line, token.col, token.start, token.end, token.comments
-                )
-            elif token.token_type is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text):
-                tokens[index] = _retyped(token, TokenType.VAR)  # 1e
-            elif before is TokenType.DOT:
-                if token.text[0].isalpha() and token.token_type is not TokenType.IDENTIFIER:
-                    tokens[index] = _retyped(token, TokenType.VAR)  # t.order
-            elif token.token_type is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME:
-                tokens[index] = _retyped(token, TokenType.VAR)  # a column called all
-        return tokens
+        kinds = [TokenType.SENTINEL, *(token.token_type for token in tokens), TokenType.SENTINEL]
+        around = zip(tokens, kinds, kinds[2:], strict=False)
+        return [_as_spark_reads_it(sql, token, before, after) for token, before, after in around]
 
 
-def _retyped(token: Token, token_type: TokenType) -> Token:
-    return Token(token_type, token.text, token.line, token.col, token.start, token.end, token.comments)
+def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenType) -> Token:
+    kind = token.token_type
+    if kind is TokenType.VAR:
+        return _number_or_name(token) if token.text[0] in _DIGITS else token
+    if kind in (TokenType.HEX_STRING, TokenType.BIT_STRING) and sql[token.start] == "0":
+        return _retyped(token, TokenType.VAR, sql[token.start : token.end + 1])  # 0x1F
+    if (
+        (kind is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text))  # 1e
+        or (before is TokenType.DOT and kind is not TokenType.IDENTIFIER and token.text[:1].isalpha())  # t.order
+        or (kind is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME)  # a column called all
+    ):
+        return _retyped(token, TokenType.VAR, token.text)
+    return token
+
+
+def _number_or_name(token: Token) -> Token:
+    if SUFFIXED_NUMBER.fullmatch(token.text):
+        return _retyped(token, TokenType.NUMBER, token.text)
+    if "." in token.text:
+        at = Position(token.line, token.col - len(token.text) + 1)
+        what = f"a number that runs into a name (`{token.text}`)"
+        raise WrongSqlError(what, at=at, instead="Put a blank between them, or the name in backticks.")
+    return token
+
+
+def _retyped(token: Token, token_type: TokenType, text: str) -> Token:
+    return Token(token_type, text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _leftmost(query: Any) -> Any:
@@ -127,15 +134,19 @@ class FaithfulParser(ExpressionParser):
         if first.token_type is TokenType.WITH:
             return self._parse_query_with_ctes()
         query = super()._parse_select_query(*args, **kwargs)
-        distinct = query.args.get("distinct") if isinstance(query, exp.Select) else None
-        if distinct and distinct.args.get("on"):
-            # To Spark, ON (a) * FROM t is a product of a call of `on` and a column called FROM.
-            self._refuse("DISTINCT ON", first, "Spark has none; use row_number() and QUALIFY.")
-        if isinstance(query, exp.Select) and not query.expressions:
-            self.raise_error("Expected something to select", first)
+        if isinstance(query, exp.Select):
+            self._check_select(query, first)
         if query and first.token_type is TokenType.TABLE:
             _leftmost(query).meta["written"] = "TABLE"
         return query
+
+    def _check_select(self, query: exp.Select, first: Token) -> None:
+        distinct = query.args.get("distinct")
+        if distinct and distinct.args.get("on"):
+            # To Spark, ON (a) * FROM t is a product of a call of `on` and a column called FROM.
+            self._refuse("DISTINCT ON", first, "Spark has none; use row_number() and QUALIFY.")
+        if not query.expressions:
+            self.raise_error("Expected something to select", first)
 
     def _parse_query_from_first(self) -> exp.Expr | None:
         """``FROM t SELECT a WHERE b``: the same tree as with SELECT first."""
@@ -143,11 +154,21 @@ class FaithfulParser(ExpressionParser):
         from_ = self._parse_from()
         joins = list(self._parse_joins())
         laterals = list(iter(self._parse_lateral, None))
+        select = self._parse_select_behind_from(first)
+        select.set("from_", from_)
+        select.set("joins", joins or None)
+        select.set("laterals", [*laterals, *(select.args.get("laterals") or [])] or None)
+        select.meta["written"] = f"FROM {len(laterals)}"
+        if self._match(TokenType.SELECT, advance=False):
+            self._refuse("several SELECTs from one FROM", self._curr, "Write them with UNION ALL.")
+        return select
+
+    def _parse_select_behind_from(self, first: Token) -> exp.Select:
         if self._curr.token_type is TokenType.INSERT:
             self._refuse("several INSERTs from one FROM", first, "Write them as statements of their own.")
         if self._curr.token_type is TokenType.PIPE_GT:
             self._parse_pipe_syntax_query(exp.Select())
-        if from_ is None or self._curr.token_type is not TokenType.SELECT:
+        if self._curr.token_type is not TokenType.SELECT:
             self._refuse("a query that begins with FROM and has no SELECT", first, "Write SELECT * FROM ….")
         select = self._parse_select()
         if isinstance(select, exp.SetOperation):
@@ -155,12 +176,6 @@ class FaithfulParser(ExpressionParser):
             self._refuse("a set operation in a query that begins with FROM", first, "Write SELECT … FROM …, twice.")
         if not isinstance(select, exp.Select) or select.args.get("from_") or select.args.get("joins"):
             self._refuse("a second FROM in a query that begins with FROM", first, "Write SELECT … FROM ….")
-        select.set("from_", from_)
-        select.set("joins", joins or None)
-        select.set("laterals", [*laterals, *(select.args.get("laterals") or [])] or None)
-        select.meta["written"] = f"FROM {len(laterals)}"
-        if self._match(TokenType.SELECT, advance=False):
-            self._refuse("several SELECTs from one FROM", self._curr, "Write them with UNION ALL.")
         return select
 
     def _parse_query_with_ctes(self) -> exp.Expr | None:

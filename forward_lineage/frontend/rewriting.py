@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
+from forward_lineage.frontend.dialect import print_sql
+from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
 from forward_lineage.frontend.parameters import name_positional, refuse_other_order, restore_positional
-from forward_lineage.frontend.statement import parse
+from forward_lineage.frontend.parsing import read_fragment
+from forward_lineage.frontend.statement import Statement, parse
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.refusals import position_of
-from rewrites.rules.base_tables import read_from
 from rewrites.tables import Tables
 from rewrites.terms import LINEAGE_COLUMN
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, NotTracedError
 
 _CHANGES_ROWS = ("UPDATE", "DELETE", "MERGE", "TRUNCATE")
 
@@ -42,21 +40,8 @@ class RewrittenStatement:
     user_sql: str
     reprinted: str
     tables: tuple[str, ...]
-    granules: Mapping[str, Granularity]
+    granules: Mapping[str, GranuleDictionary]
     places: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Granularity:
-    """What the ids of one table stand for under LINEAGE ON.
-
-    Attributes:
-        expressions: the expressions of the clause over this table, as SQL.
-        dictionary: Spark SQL for the relation (value_1, …, value_k, __id) that decodes the ids.
-    """
-
-    expressions: tuple[str, ...]
-    dictionary: str
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -68,96 +53,83 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
         semantics: ``"data"`` or ``"control"``.  [Zhang 2007, §3.4]
 
     Raises:
-        LineageError: malformed SQL, an unknown name, or a construct that is not traced.
+        WrongSqlError: malformed SQL, or an unknown name.
+        NotTracedError: a construct that is not traced.
+        BadArgumentError: another semantics.
     """
-    statement = rewrite_statement(sql, catalog, semantics)
+    statement = rewrite_statement(parse(sql), catalog, semantics)
     refuse_other_order(statement.places)
     return statement.sql
 
 
 def rewrite_statement(
-    sql: str, catalog: Tables, semantics: str = "data", traced: Collection[str] | None = None
+    statement: Statement, tables: Tables, semantics: str = "data", traced: Collection[str] | None = None
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
     Args:
-        sql: one Spark SQL query.
-        catalog: the registered tables.
+        statement: what `parse` returned. It stays as it is: the rules work on a copy of its tree, so that it can be
+            rewritten again, for other tables or under the other semantics.
+        tables: what its names mean.
         semantics: ``"data"`` or ``"control"``.
         traced: the only tables to trace; None: every table.
 
     Raises:
-        LineageError: malformed SQL, an unknown name, or a construct that is not traced.
+        WrongSqlError: an unknown name.
+        NotTracedError: no query, or a construct that is not traced.
+        BadArgumentError: another semantics.
     """
-    statement = parse(sql)
-    name_positional(statement.tree)
-    original = print_sql(statement.tree)
-    query = query_of(statement.tree)
-    kept = query.parent
-    result = rewrite(
-        query, catalog, _read, semantics=_semantics(semantics), chosen=traced, lineage_on=statement.lineage_on
-    )
-    tree = result.tree if kept is None else _around(kept, result)
-    granules = {
-        table: Granularity(
-            tuple(print_sql(expression) for expression in each.expressions),
-            print_sql(each.dictionary(read_from(each.table, _read))),
-        )
-        for table, each in result.granules.items()
-    }
-    rewritten, places = restore_positional(print_sql(tree))
-    reprinted, _ = restore_positional(original)
-    return RewrittenStatement(rewritten, statement.text, reprinted, result.tables, granules, places)
+    wanted = _semantics(semantics)
+    tree = statement.tree.copy()
+    name_positional(tree)
+    reprinted, _ = restore_positional(print_sql(tree))
+    query = query_of(tree)
+    result = rewrite(query, tables, read_fragment, semantics=wanted, chosen=traced, lineage_on=statement.lineage_on)
+    sql, places = restore_positional(print_sql(_put_back(tree, result)))
+    granules = {table: dictionary_of(each) for table, each in result.granules.items()}
+    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places)
 
 
-def _around(command: exp.Expr, result: RewrittenQuery) -> exp.Expr:
+def _put_back(tree: exp.Expr, result: RewrittenQuery) -> exp.Expr:
     """Put the rewritten query back into its CREATE … AS or INSERT; a list of column names also names the lineage."""
-    command.set("expression", result.tree)
-    if isinstance(command.this, exp.Schema) and result.tables:
-        command.this.append("expressions", exp.to_identifier(LINEAGE_COLUMN))
-    return command
-
-
-def _read(fragment: str) -> exp.Expr:
-    """Parse a fragment of the catalog; the same few come with every use of a table."""
-    return _parsed(fragment).copy()
-
-
-@lru_cache(maxsize=1024)
-def _parsed(fragment: str) -> exp.Expr:
-    try:
-        return sqlglot.parse_one(fragment, dialect=FaithfulSpark)
-    except ParseError as error:
-        raise LineageError(f"malformed SQL: {error.errors[0].get('description')}") from None
+    if not isinstance(tree, exp.Create | exp.Insert):
+        return result.tree
+    if isinstance(tree.expression, exp.Values) and not tree.expression.find(exp.Query):
+        return tree  # nothing in it was rewritten
+    tree.set("expression", result.tree)
+    if isinstance(tree.this, exp.Schema) and result.tables:
+        tree.this.append("expressions", exp.to_identifier(LINEAGE_COLUMN))
+    return tree
 
 
 def query_of(tree: exp.Expr) -> exp.Query:
     """Return the query of a statement: the statement itself, or what CREATE TABLE, CREATE VIEW or INSERT makes rows of.
 
     Raises:
-        LineageError: the statement has no query, or changes base rows.
+        NotTracedError: the statement has no query, or changes base rows.
     """
     inner = tree.args.get("expression") if isinstance(tree, exp.Create | exp.Insert) else tree
     if isinstance(inner, exp.Values):
-        return exp.Select(expressions=[exp.Star()]).from_(inner)
-    if isinstance(inner, exp.Query):
-        if inner is not tree and tree.args.get("with_"):  # WITH … INSERT: the query's own WITH, written in front
-            inner.set("with_", tree.args["with_"].pop())
-        return inner
+        return exp.Select(expressions=[exp.Star()]).from_(inner.copy())
+    if not isinstance(inner, exp.Query):
+        raise _no_query(tree)
+    if inner is not tree and tree.args.get("with_"):  # WITH … INSERT: the query's own WITH, written in front
+        inner.set("with_", tree.args["with_"].pop())
+    return inner
+
+
+def _no_query(tree: exp.Expr) -> NotTracedError:
     verb = (tree.name if isinstance(tree, exp.Command) else tree.key).upper()
+    what = f"{verb} is no query"
+    instead = "Trace SELECT …, CREATE … AS SELECT or INSERT … SELECT."
     if verb in _CHANGES_ROWS:
-        raise LineageError(
-            f"{verb} changes base rows and returns none, so there is nothing to trace",
-            at=position_of(tree),
-            instead="Run it with spark.sql(…), then lineage.refresh(…); lineage.affected(…) shows what it spoils.",
-        )
-    raise LineageError(
-        f"{verb} is no query", at=position_of(tree), instead="Trace SELECT …, CREATE … AS SELECT or INSERT … SELECT."
-    )
+        what = f"{verb} changes base rows and returns none, so there is nothing to trace"
+        instead = "Run it with spark.sql(…), then lineage.refresh(…); lineage.affected(…) shows what it spoils."
+    return NotTracedError(what, at=position_of(tree), instead=instead)
 
 
 def _semantics(wanted: str) -> Semantics:
     try:
         return Semantics(wanted)
     except ValueError:
-        raise LineageError(f"There is no semantics {wanted!r}", instead="Use 'data' or 'control'.") from None
+        raise BadArgumentError(f"there is no semantics {wanted!r}", instead="Use 'data' or 'control'.") from None

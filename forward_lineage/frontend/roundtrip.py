@@ -14,7 +14,7 @@ from sqlglot import exp
 from forward_lineage.frontend.dialect import print_verbatim
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at
 from forward_lineage.frontend.reading import KEYWORDS
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError, WrongSqlError
 
 # Two spellings of one token in Spark's own lexer or grammar.
 _SAME = {
@@ -69,24 +69,31 @@ def check_printed_as_read(sql: str, words: list[Token], tree: exp.Expr) -> None:
         tree: the tree, as parsed.
 
     Raises:
-        LineageError: at the first token that differs.
+        NotTracedError: at the first token that differs.
 
     """
-    wrote = _normal(words)
     printed_sql = print_verbatim(tree)
+    wrote, printed = _normal(words), _words_of(printed_sql)
+    place = _first_difference(wrote, printed)
+    if place is not None:
+        start = wrote[place].start if place < len(wrote) else len(sql)
+        printed_start = printed[place].start if place < len(printed) else len(printed_sql)
+        raise _not_understood(sql, start, printed_sql, printed_start)
+
+
+def _words_of(printed_sql: str) -> list[_Word]:
     try:
-        printed = _normal(meaningful(lex(printed_sql)))
-    except LineageError:
-        printed = []
+        return _normal(meaningful(lex(printed_sql)))
+    except WrongSqlError:
+        return []
+
+
+def _first_difference(wrote: list[_Word], printed: list[_Word]) -> int | None:
     for index, (ours, theirs) in enumerate(zip(wrote, printed, strict=False)):
         invented_alias = theirs.after_as and not ours.after_as and index and wrote[index - 1].text in _NO_ALIAS_AFTER
         if not _same(ours, theirs) or invented_alias:
-            raise _not_understood(sql, ours.start, printed_sql, theirs.start)
-    if len(wrote) != len(printed):
-        shorter = min(len(wrote), len(printed))
-        ours_start = wrote[shorter].start if shorter < len(wrote) else len(sql)
-        theirs_start = printed[shorter].start if shorter < len(printed) else len(printed_sql)
-        raise _not_understood(sql, ours_start, printed_sql, theirs_start)
+            return index
+    return min(len(wrote), len(printed)) if len(wrote) != len(printed) else None
 
 
 def _same(ours: _Word, theirs: _Word) -> bool:
@@ -130,10 +137,10 @@ def _ends_something(word: str) -> bool:
     return (last.isalnum() and word not in _NO_ALIAS_AFTER) or last in {"_", ")", "]", "'", '"', "`", "*"}
 
 
-def _not_understood(sql: str, start: int, printed: str, printed_start: int) -> LineageError:
+def _not_understood(sql: str, start: int, printed: str, printed_start: int) -> NotTracedError:
     wrote = sql[start : start + _EXCERPT].partition("\n")[0].strip() or "the end"
     read = printed[printed_start : printed_start + _EXCERPT].strip() or "the end"
-    return LineageError(
+    return NotTracedError(
         f"SQL that is not understood from `{wrote}` on (it reads as `{read}`)",
         at=position_at(sql, min(start, max(len(sql) - 1, 0))),
         instead="Write this part in another way.",

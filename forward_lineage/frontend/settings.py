@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError
 
 # setting → its default, the value that changes the reading, and how
 _OTHER_READINGS = {
@@ -29,14 +29,14 @@ def refuse_other_readings(setting: Callable[[str, str], str], sql: str) -> None:
         sql: the statement.
 
     Raises:
-        LineageError: such a setting is on.
+        NotTracedError: such a setting is on.
 
     """
     for name, (default, value, reading) in _OTHER_READINGS.items():
         if setting(name, default.upper()).lower() == value:
-            raise LineageError(f"under {name} = {value} {reading}", instead=f"Unset it: SET {name} = …, or RESET.")
+            raise NotTracedError(f"under {name} = {value} {reading}", instead=f"Unset it: SET {name} = …, or RESET.")
     if '"' in sql and all(setting(name, "false").lower() == "true" for name in _DOUBLE_QUOTES):
-        raise LineageError(
+        raise NotTracedError(
             f"under {_DOUBLE_QUOTES[1]} = true double quotes make names, not strings",
             instead="Write names in backticks, strings in single quotes.",
         )

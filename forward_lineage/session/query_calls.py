@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.frontend.parameters import refuse_other_order
+from forward_lineage.frontend import refuse_other_order
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.session.parts import Parts
 from forward_lineage.spark.granules import decoded

@@ -1,22 +1,24 @@
-"""Read the ids of a `LINEAGE ON` result as the values they stand for.   [Zhang 2007, §4.3, variable granularity]"""
+"""Granules in Spark: the dictionaries of `LINEAGE ON`, and ids read as values.   [Zhang 2007, §4.3]
+
+A dictionary is (value_1, …, value_k, __id), one row a granule; ids are dense and in value order. A result of `sql`
+brings the query that makes it; a saved result has it as files, since its ids must keep their meaning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
 
-from forward_lineage.frontend import Granularity
-from forward_lineage.results import LINEAGE_COLUMN
-from udafs.errors import LineageError
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted
+from rewrites.terms import LINEAGE_COLUMN
+from udafs.errors import BadArgumentError
 
-
-def described_granules(granules: Mapping[str, Granularity]) -> dict[str, Any]:
-    """Return what the metadata of `DL` keeps of a LINEAGE ON clause, as JSON-able data, by table."""
-    return {table: asdict(granularity) for table, granularity in granules.items()}
+_ID = "__id"
 
 
 def decoded(frame: DataFrame, meaning: Mapping[str, Any] | None) -> DataFrame:
@@ -31,37 +33,76 @@ def decoded(frame: DataFrame, meaning: Mapping[str, Any] | None) -> DataFrame:
         expression over the table, structs with one field an expression where it has several.
 
     Raises:
-        LineageError: the frame is no such result.
+        BadArgumentError: the frame is no such result.
     """
     granules: Mapping[str, Mapping[str, Any]] = (meaning or {}).get("granules") or {}
     if not granules:
-        raise LineageError(
+        raise BadArgumentError(
             "the ids of this result stand for rows, not for values",
             instead="Ask for values with … LINEAGE ON, or read base rows with lineage.rows(table, ids).",
         )
     fields = {table: F.col(LINEAGE_COLUMN)[table] for table in granules}
-    for number, (table, granularity) in enumerate(granules.items()):
-        frame = frame.crossJoin(F.broadcast(_dictionary(frame, granularity, number)))
+    for number, (table, dictionary) in enumerate(granules.items()):
+        frame = frame.crossJoin(F.broadcast(_in_one_array(frame.sparkSession, dictionary, number)))
         fields[table] = _values(number, fields[table])
     lineage = F.struct(*(values.alias(table) for table, values in fields.items()))
-    return frame.withColumn(LINEAGE_COLUMN, lineage).drop(*(_column(number) for number in range(len(granules))))
+    return frame.withColumn(LINEAGE_COLUMN, lineage).drop(*(_array(number) for number in range(len(granules))))
 
 
-def _dictionary(frame: DataFrame, granularity: Mapping[str, Any], number: int) -> DataFrame:
+def _in_one_array(spark: SparkSession, dictionary: Mapping[str, Any], number: int) -> DataFrame:
     """Return one row with one array: what id i stands for is at place i, since ids are dense and in value order."""
-    entries = frame.sparkSession.sql(granularity["dictionary"])
-    expressions = granularity["expressions"]
-    columns = [F.col(f"value_{i + 1}").alias(expression) for i, expression in enumerate(expressions)]
+    entries = spark.sql(dictionary["dictionary"])
+    columns = [F.col(_value(i)).alias(expression) for i, expression in enumerate(dictionary["expressions"])]
     value = columns[0] if len(columns) == 1 else F.struct(*columns)
-    pairs = F.sort_array(F.collect_list(F.struct(F.col("__id"), value.alias("value"))))
-    return entries.agg(pairs.alias(_column(number)))
+    pairs = F.sort_array(F.collect_list(F.struct(F.col(_ID), value.alias("value"))))
+    return entries.agg(pairs.alias(_array(number)))
 
 
 def _values(number: int, lineage: Column) -> Column:
     ids = F.call_function("dl_ids", lineage)
-    entries = F.col(_column(number))
+    entries = F.col(_array(number))
     return F.transform(ids, lambda each: entries[each.cast("int")]["value"])
 
 
-def _column(number: int) -> str:
+def _array(number: int) -> str:
     return f"__granules_{number}"
+
+
+def write_dictionary(spark: SparkSession, sql: str, folder: Path, expressions: int) -> list[Path]:
+    """Write a dictionary as Parquet files: the id, then the values.
+
+    Args:
+        spark: the session.
+        sql: the dictionary's query.
+        folder: where to, to be made.
+        expressions: how many values an entry has.
+
+    Returns:
+        the files, by name; not brought to the disk yet.
+
+    Raises:
+        LineageError: what Spark says about the query.
+
+    """
+    with spark_errors(sql):
+        spark.sql(sql).select(_ID, *map(_value, range(expressions))).write.parquet(str(folder))
+    return sorted(folder.glob("*.parquet"))
+
+
+def entries_of_rows(rows: DataFrame, entries: DataFrame, expressions: Sequence[str]) -> DataFrame:
+    """Return the entries of a dictionary whose granules some rows lie in.
+
+    Args:
+        rows: rows of the table, with its columns.
+        entries: the dictionary; its values are in columns called like the expressions.
+        expressions: those of the clause over this table, as SQL.
+
+    """
+    names = [f"__{_value(i)}" for i in range(len(expressions))]
+    asked = rows.select(*(F.expr(each).alias(name) for each, name in zip(expressions, names, strict=True))).distinct()
+    same = [entries[quoted(each)].eqNullSafe(asked[name]) for each, name in zip(expressions, names, strict=True)]
+    return entries.join(asked, on=same, how="left_semi")
+
+
+def _value(position: int) -> str:
+    return f"value_{position + 1}"

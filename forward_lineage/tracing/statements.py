@@ -8,13 +8,18 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.frontend import RewrittenStatement, Statement, parse, rewrite_statement
-from forward_lineage.frontend.settings import refuse_other_readings
+from forward_lineage.frontend import (
+    RewrittenStatement,
+    Statement,
+    described_granules,
+    parse,
+    refuse_other_readings,
+    rewrite_statement,
+)
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
-from forward_lineage.spark.granules import described_granules
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.tracing.names import SessionNames
 from rewrites.tables import BaseTable
@@ -126,9 +131,8 @@ class Statements:
             values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
             frame = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
         manifests = [self._tables.registered(table) for table in rewritten.tables]
-        tables = [(each.name, each.version, each.provider) for each in manifests]
         granules = described_granules(rewritten.granules)
-        return with_meaning(frame, wanted, described(traced.sql, traced.semantics, tables, self._home, granules))
+        return with_meaning(frame, wanted, described(traced.sql, traced.semantics, manifests, self._home, granules))
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:

@@ -78,7 +78,7 @@ def test_queries(store: ForwardLineage, sql: str, message: str) -> None:
 
 
 def test_an_unknown_semantics(store: ForwardLineage) -> None:
-    with pytest.raises(LineageError, match=r"^There is no semantics 'why'. Use 'data' or 'control'.$"):
+    with pytest.raises(LineageError, match=r"^there is no semantics 'why'. Use 'data' or 'control'.$"):
         store.sql("SELECT 1", semantics="why")
 
 

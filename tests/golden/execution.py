@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
-from forward_lineage.frontend import RewrittenStatement, rewrite_statement
+from forward_lineage.frontend import RewrittenStatement, parse, rewrite_statement
 from tests.golden.cases import Case, one_line
 from tests.golden.tables import Known
 from udafs.errors import LineageError
@@ -18,7 +18,7 @@ from udafs.lineage_set import LineageSet
 def rewritten(case: Case, semantics: str, catalog: Known) -> RewrittenStatement | LineageError:
     """What the front end makes of a case."""
     try:
-        return rewrite_statement(case.sql, catalog, semantics)
+        return rewrite_statement(parse(case.sql), catalog, semantics)
     except LineageError as error:
         return error
 

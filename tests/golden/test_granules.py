@@ -7,16 +7,16 @@ from itertools import pairwise
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage.frontend import rewrite_statement
+from forward_lineage.frontend import parse, rewrite_statement
 from tests.golden.cases import FIXTURES, read
 from tests.golden.tables import catalog
 
 CATALOG = catalog()
 DICTIONARIES = {
-    granularity.dictionary: granularity.expressions
+    each.dictionary: each.expressions
     for case in read(FIXTURES / "lineage_on.golden")
     if case.rows
-    for granularity in rewrite_statement(case.sql, CATALOG).granules.values()
+    for each in rewrite_statement(parse(case.sql), CATALOG).granules.values()
 }
 
 
@@ -31,7 +31,7 @@ def test_ids_are_dense_and_follow_the_order_of_the_values(dictionary: str, golde
 def test_ids_are_read_back_as_values(golden: SparkSession) -> None:
     """[Zhang 2007, §4.3]: the items that store 3 sold."""
     sql = "SELECT s_id, sum(num) AS n FROM sales WHERE s_id = 3 GROUP BY s_id LINEAGE ON sales.i_id"
-    statement = rewrite_statement(sql, CATALOG)
+    statement = rewrite_statement(parse(sql), CATALOG)
     dictionary = statement.granules["sales"].dictionary
     decoded = golden.sql(f"SELECT value_1 FROM ({statement.sql}) JOIN ({dictionary}) ON dl_contains(DL.sales, __id)")
     assert sorted(row.value_1 for row in decoded.collect()) == [3, 4]

@@ -1,4 +1,4 @@
-"""LINEAGE ON: which table an expression means."""
+"""Granules: one for each distinct value."""
 
 from __future__ import annotations
 
@@ -6,80 +6,34 @@ import pytest
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql
-from rewrites.granules import Granules, resolve
+from rewrites.granules import DistinctValues, Granules
 from tests.rewrites.plain_tables import TABLES, read
-from udafs.errors import LineageError
 
 
-def found(query: str, *clause: str) -> dict[str, Granules]:
-    tree = read(query)
-    assert isinstance(tree, exp.Query)
-    return resolve([read(each) for each in clause], tree, TABLES, read)
-
-
-def test_a_column_by_its_table() -> None:
-    granules = found("SELECT 1 FROM t", "t.v")
-    assert list(granules) == ["t"]
-    assert [print_sql(each) for each in granules["t"].expressions] == ["v"]
-
-
-def test_a_column_that_only_one_table_has() -> None:
-    assert list(found("SELECT 1 FROM t JOIN u ON t.k = u.k", "w")) == ["u"]
-
-
-def test_an_alias_anywhere_in_the_statement() -> None:
-    assert list(found("SELECT 1 FROM (SELECT * FROM t AS inner_t) q", "inner_t.v")) == ["t"]
-
-
-def test_several_expressions_of_a_table_in_their_order() -> None:
-    granules = found("SELECT 1 FROM t, u", "t.v + 1", "w", "upper(t.k)")
-    assert list(granules) == ["t", "u"]
-    assert [print_sql(each) for each in granules["t"].expressions] == ["v + 1", "upper(k)"]
-
-
-def test_the_empty_list_names_no_table() -> None:
-    assert found("SELECT 1 FROM t") == {}
-
-
-@pytest.mark.parametrize(
-    ("query", "granule", "message"),
-    [
-        ("SELECT 1 FROM t, u", "k", "k is ambiguous: t and u"),
-        ("SELECT 1 FROM t AS x, u AS x2", "t.w", "no table of the query has a column w"),
-        ("SELECT 1 FROM t", "u.w", "the query reads no table u"),
-        ("SELECT 1 FROM t", "w", "no table of the query has a column w"),
-        ("SELECT 1 FROM t, u", "v + w", "mixes columns of t and u"),
-        ("SELECT 1 FROM t", "1 + 1", "mentions no column"),
-        ("WITH t AS (SELECT 1 AS v) SELECT v FROM t", "t.v", "the query reads no table t"),
-    ],
-)
-def test_refusals(query: str, granule: str, message: str) -> None:
-    with pytest.raises(LineageError, match=message.replace("+", r"\+")):
-        found(query, granule)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "WITH t AS (SELECT * FROM t) SELECT v FROM t",
-        "WITH a AS (SELECT * FROM t), t AS (SELECT 1 AS v) SELECT a.v FROM a, t",
-        "SELECT v FROM t WHERE v IN (WITH t AS (SELECT 1 AS v) SELECT v FROM t)",
-    ],
-)
-def test_a_cte_hides_a_table_only_where_it_is_bound(query: str) -> None:
-    assert list(found(query, "t.v")) == ["t"]
+def values(*expressions: str) -> Granules:
+    table = TABLES.find(["t"])
+    assert table is not None
+    return DistinctValues(table, tuple(read(each) for each in expressions))
 
 
 def test_the_dictionary_numbers_distinct_values_in_their_order() -> None:
-    granules = found("SELECT 1 FROM t", "t.v", "k")["t"]
-    assert print_sql(granules.dictionary(exp.to_table("t"))) == (
+    assert print_sql(values("v", "k").dictionary(exp.to_table("t"))) == (
         "SELECT value_1, value_2, CAST((row_number() OVER (ORDER BY value_1, value_2) - 1) AS BIGINT) AS __id "
         "FROM (SELECT DISTINCT v AS value_1, k AS value_2 FROM t) AS __granule"
     )
 
 
 def test_rows_meet_their_granule_null_safely() -> None:
-    granules = found("SELECT 1 FROM t", "t.v")["t"]
-    sql = print_sql(granules.rows(exp.to_table("t")))
+    sql = print_sql(values("v").rows(exp.to_table("t")))
     assert sql.startswith("SELECT __row.*, __granule.__id AS __dl_t FROM t AS __row JOIN (SELECT value_1, ")
     assert sql.endswith("ON __row.v <=> __granule.value_1")
+
+
+@pytest.mark.parametrize("expressions", [("v",), ("v", "k"), ("upper(k)", "v + 1")])
+def test_of_a_sample_the_ids_are_those_of_the_whole_table(expressions: tuple[str, ...]) -> None:
+    source = read("SELECT 1 FROM t TABLESAMPLE (3 ROWS)").find(exp.Table)
+    assert isinstance(source, exp.Table)
+    granules = values(*expressions)
+    sql = print_sql(granules.rows(source))
+    assert sql.count("TABLESAMPLE") == 1
+    assert print_sql(granules.dictionary(exp.to_table("t"))) in sql

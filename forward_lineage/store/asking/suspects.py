@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.store.asking.granules import granules_of_rows
+from forward_lineage.spark.granules import entries_of_rows
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
@@ -93,7 +93,8 @@ class Suspects:
         if self.where is not None:
             with suppress(WrongSqlError):  # it may be over columns that are none of the values
                 return values.where(self.where)
-        return granules_of_rows(self._rows_behind(saved, edge), values, edge)
+        entries = entries_of_rows(self._rows_behind(saved, edge), values.frame, edge.granules)
+        return IdentifiedRows(entries).where("true")
 
     def _rows_behind(self, saved: SavedResult, edge: TracedTable) -> DataFrame:
         """Return the suspected rows themselves, with the table's columns."""

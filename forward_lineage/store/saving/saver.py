@@ -9,21 +9,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.granules import write_dictionary
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
-from forward_lineage.store.asking.granules import save_dictionary
 from forward_lineage.store.library.library import Library, check_name
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
 from forward_lineage.store.saving.execution import Written, user_schema, write_result
 from forward_lineage.store.saving.origins import origins
+from forward_lineage.store.saving.tasks import row_file
 from forward_lineage.tracing.statements import Statements
 from udafs.errors import BadArgumentError, NameTakenError, NotTracedError
 
@@ -117,8 +119,8 @@ class Saver:
             return table
         place = f"granules/{number}"
         dictionary = meaning["granules"][table.name]["dictionary"]
-        files = save_dictionary(self._tables.spark, dictionary, folder, place, len(table.granules))
-        return replace(table, dictionary=place, dictionary_files=files)
+        paths = write_dictionary(self._tables.spark, dictionary, folder / place, len(table.granules))
+        return replace(table, dictionary=place, dictionary_files=_files_of_dictionary(folder, paths))
 
     # ------------------------------------------------------------ the name
 
@@ -153,6 +155,15 @@ class Saver:
                 f"there is a saved result {name} already",
                 instead='Say mode="overwrite" or mode="append", or choose another name.',
             )
+
+
+def _files_of_dictionary(data: Path, paths: list[Path]) -> tuple[RowFile, ...]:
+    """Note the files of a dictionary, in the data folder of a result, and bring them to the disk."""
+    files: list[RowFile] = []
+    for path in paths:
+        first = sum(file.rows for file in files)
+        files.append(row_file(data, path.relative_to(data).as_posix(), first, pq.read_metadata(path).num_rows))
+    return tuple(files)
 
 
 def _described(

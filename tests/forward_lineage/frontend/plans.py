@@ -10,7 +10,7 @@ from pathlib import Path
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from forward_lineage.frontend.statement import split_script
+from forward_lineage.frontend import split_script
 
 FIXTURES = Path(__file__).with_name("fixtures")
 

@@ -95,6 +95,46 @@ def test_nodes_of_our_own() -> None:
     assert [column.sql() for column in tree.find_all(exp.Column)] == ["a.b", "c", "v"]
 
 
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_sqlglots_own_generators_print_every_node(sql: str) -> None:
+    """Rules and messages print a part of a tree; that must not fail, whatever is in it."""
+    tree = parse(sql).tree
+    assert tree.sql()
+    assert tree.sql(dialect="spark")
+
+
+def test_nodes_that_are_equal_mean_the_same_to_spark(spark: SparkSession) -> None:
+    """Rules leave out what they have seen before: whatever has a meaning must be part of equality."""
+    spellings: dict[exp.Expr, set[str]] = {}
+    for sql in QUERIES:
+        for node in parse(sql).tree.walk():
+            if isinstance(node, exp.Condition | exp.Query) and not isinstance(node, exp.Subquery):
+                spellings.setdefault(node, set()).add(print_sql(node).lower())
+    several = [found for found in spellings.values() if len(found) > 1]
+    assert several
+    for found in several:
+        queries = {text if text.startswith("select ") else f"SELECT {text}" for text in found}
+        assert len({parsed_plan(spark, query) for query in queries}) == 1, found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("CAST(a AS INT)", "CAST(a AS STRING)"),
+        ("a >> 1", "a >>> 1"),
+        ("TIMESTAMP '2020-01-01'", "DATE '2020-01-01'"),
+        ("INTERVAL 1 DAY", "INTERVAL 1 HOUR"),
+        ("v:a", "v:A"),
+        ("trim(BOTH 'x' FROM a)", "trim(LEADING 'x' FROM a)"),
+        ("+a", "-a"),
+    ],
+)
+def test_nodes_that_mean_something_else_are_not_equal(one: str, other: str) -> None:
+    first, second = parse(f"SELECT {one}, {other}").tree.expressions
+    assert first != second
+    assert first.sql(dialect="spark") != second.sql(dialect="spark")
+
+
 def test_adjacent_strings_are_one_literal() -> None:
     literal = parse("SELECT 'it''s' ' me'").tree.expressions[0]
     assert isinstance(literal, exp.Literal)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
+from forward_lineage.frontend import parse, split_script
 from forward_lineage.frontend.dialect import print_sql
-from forward_lineage.frontend.statement import parse, split_script
 from rewrites.refusals import position_of
 from tests.forward_lineage.frontend.plans import FIXTURES, statements
 from udafs.errors import LineageError, Position

@@ -1,0 +1,49 @@
+"""A script of several statements, cut into its statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlparse.engine.statement_splitter import StatementSplitter
+
+from forward_lineage.frontend.lexing import Token, is_blank, lex, meaningful, position_at
+from udafs.errors import NotTracedError
+
+
+def split_script(sql: str) -> list[str]:
+    """Split a script into its statements, each of which `ForwardLineage.sql` takes.
+
+    Args:
+        sql: statements with semicolons between them; one in a string, a quoted name or a comment separates nothing.
+
+    Returns:
+        the statements in their order, without semicolons and without comments around them; none of blanks and
+        comments alone.
+
+    Raises:
+        WrongSqlError: a string, quoted name or comment is not closed.
+        NotTracedError: a ``BEGIN … END`` block.
+
+    """
+    tokens = lex(sql)
+    _refuse_blocks(sql, tokens)
+    # sqlparse's splitter follows keywords of other databases (CREATE … BEGIN, GO); here every word is a mere name.
+    splitter: Any = StatementSplitter
+    pieces = splitter().process((token.kind, token.text) for token in tokens)
+    statements, start = [], 0
+    for piece in pieces:
+        end = start + len(str(piece))
+        words = [t for t in tokens if start <= t.start < end and not is_blank(t) and t.text != ";"]
+        if words:
+            statements.append(sql[words[0].start : words[-1].end])
+        start = end
+    return statements
+
+
+def _refuse_blocks(sql: str, tokens: list[Token]) -> None:
+    previous = ";"
+    for token in meaningful(tokens):
+        if previous in (";", ":") and token.word == "BEGIN":
+            at = position_at(sql, token.start)
+            raise NotTracedError("a BEGIN … END block", at=at, instead="Give its statements one by one.")
+        previous = token.text
