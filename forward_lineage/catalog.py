@@ -15,12 +15,15 @@ from typing import Any
 
 from forward_lineage.spark.names import data_source, quoted, quoted_name, split_name
 from rewrites.tables import BaseTable
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, DamagedError, NameTakenError, NotTracedError
 
 ENTRY = (
     'An entry is {"columns": […], "key": "an integer column"}, {"path": "a Parquet file"} or '
     '{"columns": […], "relation": "…", "row_id": "…"}.'
 )
+_CATALOG = "Give a JSON file of tables by name, or a folder of Parquet files."
+_FOLDER = "Give a folder that holds Parquet files, or folders of them, each a table."
+_FILE = "Give a Parquet file that is whole, or a folder that holds one."
 
 
 class Catalog:
@@ -31,7 +34,8 @@ class Catalog:
             ``Catalog({"sales": {"columns": ["t_id", "price"], "key": "t_id"}})``.
 
     Raises:
-        LineageError: an entry that says too little, or the same name twice.
+        BadArgumentError: an entry that says too little.
+        NameTakenError: the same name twice.
 
     """
 
@@ -49,12 +53,12 @@ class Catalog:
         """Add a base table.
 
         Raises:
-            LineageError: the name is taken.
+            NameTakenError: the name is taken.
 
         """
         name = split_name(table.name)
         if name in self._tables:
-            raise LineageError(f"table {table.name} is in the catalog already")
+            raise NameTakenError(f"table {table.name} is in the catalog already", instead="Name each table once.")
         self._tables[name] = table
         self._names[name] = table.name
 
@@ -66,7 +70,8 @@ class Catalog:
         """Add a table that Spark knows by this name and whose rows a unique, non-negative integer column identifies.
 
         Raises:
-            LineageError: the key is not one of the columns, or the name is taken.
+            BadArgumentError: the key is not one of the columns.
+            NameTakenError: the name is taken.
 
         """
         self.add(key_table(name, columns, key))
@@ -110,18 +115,11 @@ class Catalog:
         """Read a JSON file of entries by table name; relative paths start at the file's folder.
 
         Raises:
-            LineageError: the file is missing, is not JSON, or an entry says too little.
+            BadArgumentError: the file is missing, is not JSON, or an entry says too little.
 
         """
         path = Path(path)
-        try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise LineageError(f"there is no catalog file {path}") from None
-        except (ValueError, OSError) as error:
-            raise LineageError(f"{path} cannot be read as a JSON catalog: {error}") from None
-        if not isinstance(entries, dict):
-            raise LineageError(f"{path} is not a JSON object of tables by name", instead=ENTRY)
+        entries = _json_object(path)
         catalog = cls()
         for name, entry in entries.items():
             catalog.add(_from_entry(name, entry, path.parent))
@@ -137,8 +135,9 @@ class Catalog:
         """Take every Parquet file in a folder, and every subfolder that holds one, as a table; ids are row positions.
 
         Raises:
-            LineageError: there is no such folder, it holds no Parquet file, or a table has several files, whose
-                positions need a manifest (`ForwardLineage.register` writes one).
+            BadArgumentError: there is no such folder, or it holds no Parquet file.
+            NotTracedError: a table has several files, whose positions need a manifest (`ForwardLineage.register`
+                writes one).
 
         """
         catalog = cls()
@@ -151,11 +150,11 @@ def parquet_tables(folder: Path) -> dict[str, Path]:
     """Return the Parquet files in a folder, and its subfolders that hold some, by table name.
 
     Raises:
-        LineageError: there is no such folder, or it holds no Parquet file.
+        BadArgumentError: there is no such folder, or it holds no Parquet file.
 
     """
     if not folder.is_dir():
-        raise LineageError(f"there is no folder {folder}")
+        raise BadArgumentError(f"there is no folder {folder}", instead=_FOLDER)
     tables = {
         entry.name.removesuffix(".parquet"): entry
         for entry in sorted(folder.iterdir())
@@ -164,7 +163,7 @@ def parquet_tables(folder: Path) -> dict[str, Path]:
         and _parquet_files(entry)
     }
     if not tables:
-        raise LineageError(f"no Parquet file in {folder}")
+        raise BadArgumentError(f"no Parquet file in {folder}", instead=_FOLDER)
     return tables
 
 
@@ -172,27 +171,34 @@ def key_table(name: str, columns: Sequence[str], key: str, *, relation: str | No
     """Describe a table whose rows an integer column identifies.
 
     Raises:
-        LineageError: the key is not one of the columns.
+        BadArgumentError: the key is not one of the columns.
 
     """
     by_spelling = {column.lower(): column for column in columns}
     if key.lower() not in by_spelling:
-        close = difflib.get_close_matches(key.lower(), by_spelling, n=3) or list(by_spelling)[:8]
-        known = ", ".join(by_spelling[spelling] for spelling in close)
-        raise LineageError(f"table {name} has no column {key}", instead=f"It has {known}.")
+        raise no_such_column(name, key, columns)
     relation = relation or quoted_name(name)
     return BaseTable(name, tuple(columns), relation, f"CAST({quoted(by_spelling[key.lower()])} AS BIGINT)")
+
+
+def no_such_column(table: str, column: str, columns: Sequence[str]) -> BadArgumentError:
+    """Say that a table has no such column, and which it has: those that look like it, else the first eight."""
+    by_spelling = {each.lower(): each for each in columns}
+    close = difflib.get_close_matches(column.lower(), by_spelling, n=3) or list(by_spelling)[:8]
+    known = ", ".join(by_spelling[spelling] for spelling in close)
+    return BadArgumentError(f"table {table} has no column {column}", instead=f"It has {known}.")
 
 
 def parquet_table(name: str, path: Path, files: Sequence[Path]) -> BaseTable:
     """Describe a table that is one Parquet file, in `path`; its rows are identified by their position.
 
     Raises:
-        LineageError: there are several files, or the one is not Parquet.
+        NotTracedError: there are several files.
+        DamagedError: the one is not Parquet.
 
     """
     if len(files) > 1:
-        raise LineageError(
+        raise NotTracedError(
             f"table {name} has {len(files)} Parquet files, and positions across files need a manifest",
             instead=f'Register it in a session: lineage.register("{name}", path="{path}").',
         )
@@ -204,7 +210,7 @@ def parquet_columns(file: Path) -> tuple[str, ...]:
     """Read the columns from a Parquet footer.
 
     Raises:
-        LineageError: the file is missing or is not Parquet.
+        DamagedError: the file is missing or is not Parquet.
 
     """
     import pyarrow as arrow  # noqa: PLC0415 - a catalog from JSON should not wait for it
@@ -213,10 +219,10 @@ def parquet_columns(file: Path) -> tuple[str, ...]:
     try:
         return tuple(parquet.read_schema(file).names)
     except FileNotFoundError:
-        raise LineageError(f"there is no file {file}") from None
+        raise DamagedError(f"there is no file {file}", instead=_FILE) from None
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).split(".")[0]
-        raise LineageError(f"{file} cannot be read as Parquet: {reason}") from None
+        raise DamagedError(f"{file} cannot be read as Parquet: {reason}", instead=_FILE) from None
 
 
 def _parquet_files(entry: Path) -> list[Path]:
@@ -229,29 +235,46 @@ def _parquet_files(entry: Path) -> list[Path]:
     )
 
 
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadArgumentError(f"there is no catalog file {path}", instead=_CATALOG) from None
+    except (ValueError, OSError) as error:
+        raise BadArgumentError(f"{path} cannot be read as a JSON catalog: {error}", instead=_CATALOG) from None
+    if not isinstance(entries, dict):
+        raise BadArgumentError(f"{path} is not a JSON object of tables by name", instead=ENTRY)
+    return entries
+
+
 def _from_entry(name: str, entry: object, folder: Path) -> BaseTable:
     """Build a base table from what a JSON entry says."""
     if not isinstance(entry, Mapping):
-        raise LineageError(f"the entry of table {name} is not an object", instead=ENTRY)
-    columns = entry.get("columns")
-    if columns is not None and (
-        isinstance(columns, str) or not columns or not all(isinstance(column, str) for column in columns)
-    ):
-        raise LineageError(f"the columns of table {name} are not a list of names", instead=ENTRY)
+        raise BadArgumentError(f"the entry of table {name} is not an object", instead=ENTRY)
+    columns = _columns(name, entry.get("columns"))
     match sorted(set(entry) - {"columns"}):
         case ["path"] if columns is None:
-            path = folder / str(entry["path"])
-            if not path.exists():
-                raise LineageError(f"table {name}: there is no {path}")
-            return parquet_table(name, path, _parquet_files(path) or [path])
+            return _in_folder(name, folder / str(entry["path"]))
         case ["key"] if columns:
             return key_table(name, columns, str(entry["key"]))
-        case ["relation", "row_id"] if columns:
-            return BaseTable(name, tuple(columns), str(entry["relation"]), str(entry["row_id"]))
-        case ["identified", "relation", "row_id"] if columns:
-            relation, row_id, identified = (str(entry[part]) for part in ("relation", "row_id", "identified"))
-            return BaseTable(name, tuple(columns), relation, row_id, identified)
-    raise LineageError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)
+        case ["relation", "row_id"] | ["identified", "relation", "row_id"] if columns:
+            identified = str(entry["identified"]) if "identified" in entry else None
+            return BaseTable(name, columns, str(entry["relation"]), str(entry["row_id"]), identified)
+    raise BadArgumentError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)
+
+
+def _columns(name: str, columns: Any) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not columns or not all(isinstance(column, str) for column in columns):
+        raise BadArgumentError(f"the columns of table {name} are not a list of names", instead=ENTRY)
+    return tuple(columns)
+
+
+def _in_folder(name: str, path: Path) -> BaseTable:
+    if not path.exists():
+        raise BadArgumentError(f"table {name}: there is no {path}", instead=_FILE)
+    return parquet_table(name, path, _parquet_files(path) or [path])
 
 
 def _to_entry(table: BaseTable) -> dict[str, Any]:

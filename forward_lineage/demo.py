@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from forward_lineage.cli.run import first_rows
+from forward_lineage.cli.answers import first_rows
 from forward_lineage.cli.tables import lineage_table, show
 from forward_lineage.frontend import layout
 from forward_lineage.session import ForwardLineage

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from forward_lineage.row_ids.manifest import Manifest
 from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
-from udafs.errors import LineageError
+from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"
+
+
+class Registered(Protocol):
+    """What is said of a traced table: its name, and which version of its registration gave the ids, by what."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def version(self) -> int: ...  # noqa: D102
+    @property
+    def provider(self) -> str: ...  # noqa: D102
 
 
 def described(
     sql: str,
     semantics: str,
-    tables: Sequence[Manifest],
+    tables: Sequence[Registered],
     home: Path,
     granules: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -36,7 +46,7 @@ def described(
         "semantics": semantics,
         "granularity": "granules" if granules else "rows",
         "home": str(home),
-        "tables": [{"name": table.name, "version": table.version, "provider": table.provider} for table in tables],
+        "tables": [{"name": table.name, "version": table.version, "provider": str(table.provider)} for table in tables],
     }
     return {**meaning, "granules": dict(granules)} if granules else meaning
 
@@ -58,19 +68,20 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
         meaning: see `described`.
 
     Raises:
-        LineageError: the user already has a column `DL`; or a column's name, type or place differs, a bug of ours.
+        NotTracedError: the user already has a column `DL`.
+        InternalError: a column's name, type or place differs.
 
     """
     if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
-        raise LineageError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
+        raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
     expected = [(field.name, field.dataType) for field in wanted.fields]
     found = [(field.name, field.dataType) for field in frame.schema.fields]
     traced = bool(meaning["tables"])
     if found[: len(expected)] != expected or len(found) != len(expected) + traced:
         odd = next((pair for pair in zip(expected, found, strict=False) if pair[0] != pair[1]), (expected, found))
-        raise LineageError(f"the rewritten query changes the user's columns: {odd[0]} became {odd[1]}. This is a bug")
+        raise InternalError(f"the rewritten query changes the user's columns: {odd[0]} became {odd[1]}")
     if not traced:
         return frame
     if found[-1][0] != LINEAGE_COLUMN:
-        raise LineageError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}. This is a bug")
+        raise InternalError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}")
     return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})

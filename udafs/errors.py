@@ -65,21 +65,34 @@ class CorruptLineageError(DamagedError):
     remedy = "Compute the value again: it was cut short or altered after dlunion wrote it."
 
 
-class WrongSqlError(LineageError):
-    """SQL that is malformed, or that Spark itself refuses.
+class SparkRefusalError(LineageError):
+    """What Spark itself said.
 
     Args:
-        condition: the name of Spark's error, e.g. ``TABLE_OR_VIEW_NOT_FOUND``, when Spark said it.
+        condition: the name of Spark's error, e.g. ``TABLE_OR_VIEW_NOT_FOUND``, when Spark named it.
 
     """
-
-    remedy = "Correct the SQL: it fails without lineage, too."
 
     def __init__(
         self, what: str, *, at: Position | None = None, instead: str | None = None, condition: str | None = None
     ) -> None:
         super().__init__(what, at=at, instead=instead)
         self.condition = condition
+
+
+class WrongSqlError(SparkRefusalError):
+    """SQL that is malformed, or that Spark itself refuses before anything runs."""
+
+    remedy = "Correct the SQL: it fails without lineage, too."
+
+
+class FailedQueryError(SparkRefusalError):
+    """SQL that Spark began to run and could not finish: a division by zero, a file that is gone, no memory left."""
+
+    remedy = (
+        "Run it without lineage, with spark.sql(…): if it fails there, too, the cause lies in its SQL, its data or "
+        "Spark's settings; if not, please report it."
+    )
 
 
 class NotTracedError(LineageError):

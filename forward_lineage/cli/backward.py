@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from forward_lineage.cli.sessions import (
-    Numbers,
-    answer_options,
-    finish,
-    opened,
-    session_options,
-    show_rows,
-    where_option,
-)
+from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import Numbers, where_option
 
 
 @click.command()
@@ -25,23 +17,13 @@ from forward_lineage.cli.sessions import (
 @answer_options
 @session_options
 def backward(
-    *,
-    result: str,
-    where: str | None,
-    rows: list[int] | None,
-    table: str | None,
-    limit: int | None,
-    as_json: bool,
-    exit_code: bool,
-    home: Path | None,
-    catalog_path: Path | None,
-    master: str,
+    *, result: str, where: str | None, rows: list[int] | None, table: str | None, answer: Answer, opening: Opening
 ) -> None:
     """Show the base rows that rows of a saved result were made of.
 
     RESULT is the name of a saved result; without --where and --rows all of its rows are meant.
     """
-    with opened("backward", home, catalog_path, master) as lineage:
+    with opening.session("backward") as lineage:
         frame = lineage.backward(result, where, rows=rows, table=table)
-        found = show_rows(frame, limit, as_json, f"These rows of {result} come from no row of {table or 'the table'}.")
-    finish(found, exit_code)
+        found = answer.show(frame, nothing=f"These rows of {result} come from no row of {table or 'the table'}.")
+    answer.finish(found)

@@ -10,13 +10,14 @@ from types import ModuleType
 import click
 
 import forward_lineage
-from udafs.errors import LineageError
+from forward_lineage.cli.options import Scales
+from udafs.errors import SetupError
 
 _ALL = "original,auto,bdd,set,collect_set,reverse-one,reverse-all"
 
 
 @click.command()
-@click.option("--scale", default="1", show_default=True, help="Scale factors joined by commas; 1 is the paper's data.")
+@click.option("--scale", type=Scales(), default="1", show_default=True, help="Scale factors; 1 is the paper's data.")
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="Timed runs of each variant.")
 @click.option(
     "--seconds",
@@ -45,7 +46,7 @@ _ALL = "original,auto,bdd,set,collect_set,reverse-one,reverse-all"
 @click.option("--smoke", is_flag=True, help="One small query of each experiment, once: does everything work?")
 def bench(
     *,
-    scale: str,
+    scale: list[float],
     runs: int,
     seconds: float,
     queries: str,
@@ -63,9 +64,9 @@ def bench(
     """
     evidence = _evidence()
     if smoke:
-        scale, runs, seconds, queries = "0.01", 1, 0.0, evidence.smoke_queries()
+        scale, runs, seconds, queries = [0.01], 1, 0.0, evidence.smoke_queries()
     written = evidence.run(
-        scales=_scales(scale),
+        scales=scale,
         turns=evidence.Turns(runs, seconds, warm_up=0 if smoke else 1),
         queries=queries,
         variants=[name.strip() for name in variants.split(",")],
@@ -81,16 +82,7 @@ def _evidence() -> ModuleType:
     """Load the bench, which is not part of an installed package: its rivals and data are for developers."""
     checkout = Path(forward_lineage.__file__).resolve().parent.parent
     if not (checkout / "tests" / "bench" / "evidence.py").exists():
-        raise LineageError("forward-lineage bench needs a checkout of the project", instead="Run make bench there.")
+        raise SetupError("forward-lineage bench needs a checkout of the project", instead="Run make bench there.")
     if str(checkout) not in sys.path:
         sys.path.insert(0, str(checkout))
     return importlib.import_module("tests.bench.evidence")
-
-
-def _scales(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is not a number, or several joined by commas", param_hint="--scale"
-        ) from None

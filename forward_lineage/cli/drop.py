@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.inputs import home_option
+from forward_lineage.cli.options import home_option
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
 

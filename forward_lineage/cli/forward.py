@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from forward_lineage.cli.sessions import (
-    Numbers,
-    answer_options,
-    finish,
-    opened,
-    session_options,
-    show_rows,
-    where_option,
-)
+from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import Numbers, where_option
 
 
 @click.command()
@@ -25,23 +17,13 @@ from forward_lineage.cli.sessions import (
 @answer_options
 @session_options
 def forward(
-    *,
-    table: str,
-    where: str | None,
-    ids: list[int] | None,
-    result: str,
-    limit: int | None,
-    as_json: bool,
-    exit_code: bool,
-    home: Path | None,
-    catalog_path: Path | None,
-    master: str,
+    *, table: str, where: str | None, ids: list[int] | None, result: str, answer: Answer, opening: Opening
 ) -> None:
     """Show the rows of a saved result that were made from rows of a table, directly or through other results.
 
     TABLE is a registered table, or a saved result itself; without --where and --ids all of its rows are meant.
     """
-    with opened("forward", home, catalog_path, master) as lineage:
+    with opening.session("forward") as lineage:
         frame = lineage.forward(table, where, ids=ids, result=result)
-        found = show_rows(frame, limit, as_json, f"No row of {result} was made from these rows of {table}.")
-    finish(found, exit_code)
+        found = answer.show(frame, nothing=f"No row of {result} was made from these rows of {table}.")
+    answer.finish(found)

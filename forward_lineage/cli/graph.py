@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.sessions import Numbers, opened, session_options
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import Numbers
 from forward_lineage.drawing.canvas import Canvas, shortened
 from forward_lineage.drawing.pipeline import Step, draw_pipeline
 from forward_lineage.drawing.robdd import draw_robdd
@@ -31,9 +32,7 @@ def graph(
     result: str | None,
     rows: list[int] | None,
     table: str | None,
-    home: Path | None,
-    catalog_path: Path | None,
-    master: str,
+    opening: Opening,
 ) -> None:
     """Draw which results were made of which tables, with an impact painted in; or the roBDD of some rows' lineage.
 
@@ -46,7 +45,7 @@ def graph(
         raise click.UsageError("--result and --row go together: whose lineage is to be drawn")
     if result is not None and impact is not None:
         raise click.UsageError("--impact is about all results, --result about one: give one of the two")
-    with opened("graph", home, catalog_path, master) as lineage:
+    with opening.session("graph") as lineage:
         if result is not None and rows is not None:
             picture = row_picture(lineage, result, rows, table)
         else:

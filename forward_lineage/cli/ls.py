@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from forward_lineage.cli.inputs import home_option
-from forward_lineage.cli.sessions import plain_table
+from forward_lineage.cli.answers import print_objects
+from forward_lineage.cli.options import home_option, json_option
+from forward_lineage.cli.tables import plain_table
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
@@ -19,7 +19,7 @@ from forward_lineage.store.library.saved_result import SavedResult
 @click.command()
 @click.argument("name", required=False)
 @home_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 def ls(name: str | None, home: Path | None, as_json: bool) -> None:
     """List the saved results; with NAME, all versions of one that are there, its query and its columns."""
     library = Library(home_folder(home))
@@ -27,10 +27,11 @@ def ls(name: str | None, home: Path | None, as_json: bool) -> None:
         library.get(name)  # raises the error that names what there is
     found = library.results() if name is None else library.versions(name)
     if as_json:
-        for saved in found:
-            click.echo(json.dumps(_described(saved), ensure_ascii=False))
+        print_objects(map(_described, found))
     elif found:
-        _print(found, detailed=name is not None)
+        _print(found)
+        if name is not None:
+            _print_details(found[-1])
     else:
         click.echo("Nothing is saved yet.", err=True)
     for error in library.damaged().values() if name is None else ():
@@ -48,25 +49,23 @@ def _described(saved: SavedResult) -> dict[str, Any]:
         "saved_at": saved.saved_at,
         "columns": dict(saved.columns),
         "tables": {
-            table.name: {"version": table.version, "pairs": table.pairs, "bytes": table.size} for table in saved.tables
+            each.name: {"version": each.version, "pairs": each.pairs, "bytes": each.size} for each in saved.tables
         },
         "sql": saved.sql,
     }
 
 
-def _print(found: list[SavedResult], detailed: bool) -> None:
+def _print(found: list[SavedResult]) -> None:
     numbers = ("version", "rows", "pairs", "bytes")
-    table = plain_table("result", "version", "rows", "pairs", "bytes", "lineage", "made of", right=numbers)
+    table = plain_table("result", *numbers, "lineage", "made of", right=numbers)
     for saved in found:
         lineage = saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, granules"
         made_of = ", ".join(each.name for each in saved.tables)
         sizes = (f"{saved.rows:,}", f"{saved.pairs:,}", f"{saved.size:,}")
         table.add_row(saved.name, str(saved.version), *sizes, lineage, made_of)
-    console = Console(highlight=False)
-    console.print(table)
-    if detailed:
-        newest = found[-1]
-        console.print()
-        console.print(", ".join(f"{column} {kind}" for column, kind in newest.columns), markup=False)
-        console.print()
-        console.print(newest.sql.strip(), markup=False)
+    Console(highlight=False).print(table)
+
+
+def _print_details(saved: SavedResult) -> None:
+    columns = ", ".join(f"{column} {kind}" for column, kind in saved.columns)
+    Console(highlight=False).print("", columns, "", saved.sql.strip(), sep="\n", markup=False)

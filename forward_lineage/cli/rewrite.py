@@ -6,14 +6,8 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.inputs import (
-    catalog_option,
-    home_option,
-    read_catalog,
-    read_sql,
-    semantics_option,
-    sql_argument,
-)
+from forward_lineage.cli.inputs import read_catalog, read_sql
+from forward_lineage.cli.options import catalog_option, home_option, semantics_option, sql_argument
 from forward_lineage.frontend import layout, rewrite_sql
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 

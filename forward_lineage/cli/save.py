@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from forward_lineage.cli.inputs import read_sql, semantics_option, sql_argument
-from forward_lineage.cli.sessions import opened, session_options
+from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.store.saving.saver import Mode
 
 
@@ -24,23 +23,13 @@ from forward_lineage.store.saving.saver import Mode
 )
 @click.option("--keep-versions", is_flag=True, help="Let this version stay readable when a later one is saved.")
 @session_options
-def save(
-    *,
-    file: str,
-    name: str,
-    semantics: str,
-    mode: Mode,
-    keep_versions: bool,
-    home: Path | None,
-    catalog_path: Path | None,
-    master: str,
-) -> None:
+def save(*, file: str, name: str, semantics: str, mode: Mode, keep_versions: bool, opening: Opening) -> None:
     """Save the rows of a query and their lineage under a name; saving again makes a new version.
 
     FILE holds one Spark SQL statement; - reads standard input. Later queries may read the result by its name.
     """
     sql = read_sql(file)
-    with opened("save", home, catalog_path, master) as lineage:
+    with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions)
         tables = ", ".join(table.name for table in saved.tables) or "no table"
         size = sum(table.size for table in saved.tables)

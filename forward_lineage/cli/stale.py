@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from forward_lineage.cli.sessions import exit_code_option, finish, opened, session_options, show_rows
+from forward_lineage.cli.answers import Answer, exit_code_option
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import json_option
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_option
 @exit_code_option
 @session_options
-def stale(*, as_json: bool, exit_code: bool, home: Path | None, catalog_path: Path | None, master: str) -> None:
+def stale(*, as_json: bool, exit_code: bool, opening: Opening) -> None:
     """List the saved results whose inputs have changed since they were saved, and what has changed."""
-    with opened("stale", home, catalog_path, master) as lineage:
-        found = show_rows(lineage.stale(), None, as_json, "Nothing is stale.")
-    finish(found, exit_code)
+    answer = Answer(as_json, exit_code=exit_code)
+    with opening.session("stale") as lineage:
+        found = answer.show(lineage.stale(), nothing="Nothing is stale.")
+    answer.finish(found)

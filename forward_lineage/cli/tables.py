@@ -1,4 +1,4 @@
-"""Rows and their lineage as a table on a terminal."""
+"""Tables on a terminal: of names and figures, of rows and their lineage."""
 
 from __future__ import annotations
 
@@ -14,6 +14,21 @@ from forward_lineage.results import LINEAGE_COLUMN
 _ONE_LINE = 48
 
 
+def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:
+    """Begin a table in the manner of all commands.
+
+    Args:
+        columns: their names; the first holds names, which nobody can use in pieces.
+        right: which stand at the right.
+        title: what stands above.
+
+    """
+    table = _bare_table(title)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=not place)
+    return table
+
+
 def lineage_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], most_ids: int, more: bool = False, title: str | None = None
 ) -> Table:
@@ -27,25 +42,17 @@ def lineage_table(
         title: what stands above.
 
     """
-    table = Table(
-        box=None, header_style="bold", title=title, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    for place, column in enumerate(columns):
-        if place == len(columns) - 1 and column == LINEAGE_COLUMN:
-            table.add_column(column, style="cyan", overflow="fold")
-        else:
-            numeric = bool(rows) and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
-            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    table = _bare_table(title)
+    traced = bool(columns) and columns[-1] == LINEAGE_COLUMN
+    users = columns[:-1] if traced else columns
+    for place, column in enumerate(users):
+        numeric = bool(rows) and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    if traced:
+        table.add_column(columns[-1], style="cyan", overflow="fold")
     for row in rows:
-        last = len(columns) - 1
-        table.add_row(
-            *[
-                lineage_text(value.asDict(), most_ids)
-                if place == last and columns[place] == LINEAGE_COLUMN
-                else show(value)
-                for place, value in enumerate(row)
-            ]
-        )
+        lineage = [lineage_text(row[-1].asDict(), most_ids)] if traced else []
+        table.add_row(*map(show, row[: len(users)]), *lineage)
     if more:
         table.caption = f"the first {len(rows)} rows; --limit shows more"
         table.caption_justify = "left"
@@ -75,3 +82,7 @@ def _ids(ids: Sequence[int], most: int) -> str:
         return "–"
     shown = ", ".join(map(str, ids[:most]))
     return f"{{{shown}}}" if len(ids) <= most else f"{{{shown}, …}} {len(ids):,} rows"
+
+
+def _bare_table(title: str | None = None) -> Table:
+    return Table(box=None, header_style="bold", title=title, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))

@@ -6,60 +6,71 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, stat_files
+from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, list_files, read_footers, stat_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.spark.tables import (
+    NOT_FOUND,
     columns_of,
     fingerprint,
     full_name,
-    input_files,
     open_relation,
     open_table,
     view_text,
 )
-from udafs.errors import LineageError
+from udafs.errors import ChangedError, WrongSqlError
 
 
 def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     """Compare a registered table with its manifest.
 
     Raises:
-        LineageError: the name means another table now, or a file has changed, is missing or is new; the message names
+        ChangedError: the name means another table now, or a file has changed, is missing or is new; the message names
             the table, the file and the remedy.
 
     """
-    name = manifest.name
     if manifest.provider.by_position:
         check_files(manifest, current_files(manifest))
         _check_name(spark, manifest)
-        copied = source_files(manifest)
-        if copied and (change := _first_change(copied, _source_now(manifest, copied))):
-            raise LineageError(
-                f"table {name} is a copy of files that have changed: {change}",
-                instead=f'Register "{name}" again; its rows then get new ids.',
-            )
+        _check_copied_files(manifest)
         return
     _check_name(spark, manifest)
     if manifest.view is not None and _left_alone(manifest):
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
-    frame = open_table(spark, name) if manifest.view is None else open_relation(spark, manifest.relation)
+    frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
+    _check_definition(manifest, frame)
+    if manifest.provider is Provider.DICTIONARY:
+        _check_dictionary(manifest, frame)
+    elif manifest.files:
+        check_files(manifest, input_files(frame))
+
+
+def _check_copied_files(manifest: Manifest) -> None:
+    copied = source_files(manifest)
+    if copied and (change := _first_change(copied, _source_now(manifest, copied))):
+        raise ChangedError(
+            f"table {manifest.name} is a copy of files that have changed: {change}",
+            instead=f'Register "{manifest.name}" again; its rows then get new ids.',
+        )
+
+
+def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
     if manifest.columns != columns_of(frame):
         raise _other_table(manifest, _column_change(manifest.columns, columns_of(frame)))
     if manifest.source.get("fingerprint") != fingerprint(frame):
         raise _other_table(manifest, "it is defined in another way now")
-    if manifest.provider is Provider.DICTIONARY:
-        check_files(manifest, current_files(manifest))
-        looked_up = source_files(manifest)
-        if looked_up and (change := _first_change(looked_up, input_files(frame))):
-            raise LineageError(
-                f"table {name} is not in step with its dictionary: {change}",
-                instead=f'Call lineage.refresh("{name}").',
-            )
-    elif manifest.files:
-        check_files(manifest, input_files(frame))
+
+
+def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
+    check_files(manifest, current_files(manifest))
+    looked_up = source_files(manifest)
+    if looked_up and (change := _first_change(looked_up, input_files(frame))):
+        raise ChangedError(
+            f"table {manifest.name} is not in step with its dictionary: {change}",
+            instead=f'Call lineage.refresh("{manifest.name}").',
+        )
 
 
 def _left_alone(manifest: Manifest) -> bool:
@@ -82,10 +93,15 @@ def source_files(manifest: Manifest) -> list[DataFile]:
 
 
 def current_files(manifest: Manifest) -> list[DataFile]:
-    """List the files that a query of a table registered by position would read now."""
+    """List the files that a query of a table registered by position, or its dictionary, would read now.
+
+    Raises:
+        ChangedError: the folder is gone.
+
+    """
     path = Path(manifest.source["data"] if "data" in manifest.source else manifest.source["path"])
     if not path.exists():
-        raise LineageError(
+        raise ChangedError(
             f"{path}, which table {manifest.name} was registered from, is missing",
             instead=f'Put it back, or register "{manifest.name}" again.',
         )
@@ -96,12 +112,12 @@ def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
     """Compare a listing with the manifest's.
 
     Raises:
-        LineageError: they differ; the message names one file, and how it differs.
+        ChangedError: they differ; the message names one file, and how it differs.
 
     """
     if change := _first_change(manifest.files, found):
         since = f"since version {manifest.version} was registered"
-        raise LineageError(
+        raise ChangedError(
             f"the ids of table {manifest.name} no longer hold: {change} {since}",
             instead=f'Call lineage.refresh("{manifest.name}").',
         )
@@ -120,13 +136,13 @@ def _first_change(then: Sequence[DataFile], found: Sequence[DataFile]) -> str | 
     return next((f"{file.path} is new" for file in found if file.path not in known), None)
 
 
-def look_alikes(files: Sequence[DataFile]) -> set[tuple[int, int, str]]:
+def look_alikes(files: Sequence[DataFile]) -> set[Looks]:
     """Return size, time and footer of those files that share all three: only the inode tells them apart."""
-    counts = Counter((file.size, file.modified, file.footer) for file in files)
+    counts = Counter(file.looks for file in files)
     return {looks for looks, count in counts.items() if count > 1}
 
 
-def still_the_same(then: DataFile, now: DataFile, twins: Container[tuple[int, int, str]]) -> bool:
+def still_the_same(then: DataFile, now: DataFile, twins: Container[Looks]) -> bool:
     """Tell whether a file was left alone: same size and time, and the same file or at least the same footer.
 
     Copying a data folder with its times keeps sizes and times and changes inodes, and so does swapping two files:
@@ -136,7 +152,7 @@ def still_the_same(then: DataFile, now: DataFile, twins: Container[tuple[int, in
         return True
     if (then.size, then.modified) != (now.size, now.modified):
         return False
-    if (then.size, then.modified, then.footer) in twins:
+    if then.looks in twins:
         return False
     if not then.footer:  # of other formats the footer is not known; sizes and times must do
         return True
@@ -151,8 +167,8 @@ def _how(then: DataFile, now: DataFile) -> str:
     return "was written again" if now.modified != then.modified else "is another file under the same name"
 
 
-def _other_table(manifest: Manifest, how: str) -> LineageError:
-    return LineageError(
+def _other_table(manifest: Manifest, how: str) -> ChangedError:
+    return ChangedError(
         f"table {manifest.name} is not what was registered as version {manifest.version}: {how}",
         instead=f'Register "{manifest.name}" again.',
     )
@@ -174,7 +190,17 @@ def _check_name(spark: SparkSession, manifest: Manifest) -> None:
         if view_text(spark, manifest.name) != manifest.view:
             raise _other_table(manifest, "the temporary view that registration made was dropped or replaced")
         return
-    open_table(spark, manifest.name)
+    _opened(spark, manifest)
     means = full_name(spark, manifest.name)
     if means != manifest.identity:
         raise _other_table(manifest, f"the name means {means or 'a temporary view'} now")
+
+
+def _opened(spark: SparkSession, manifest: Manifest) -> DataFrame:
+    try:
+        return open_table(spark, manifest.name)
+    except WrongSqlError as error:
+        if error.condition != NOT_FOUND:
+            raise
+        again = f'Create it as it was, or register "{manifest.name}" again.'
+        raise ChangedError(error.what, instead=again) from None

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.window import Window
 
-from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.copies import sorted_rows
-from forward_lineage.spark.names import quoted
+from forward_lineage.spark.names import field_of_dl, quoted
+from forward_lineage.spark.tables import only_row
 
 NEAR = 3  # ids less than this apart are neighbours
 
@@ -51,9 +51,7 @@ class Clustering:
 
 def lineage_pairs(frame: DataFrame, table: str) -> DataFrame:
     """Return (result row, id) for every id in one table's lineage; result rows are numbered arbitrarily."""
-    numbered = frame.select(
-        F.monotonically_increasing_id().alias("result"), F.expr(f"{LINEAGE_COLUMN}.`{table}`").alias("dl")
-    )
+    numbered = frame.select(F.monotonically_increasing_id().alias("result"), F.expr(field_of_dl(table)).alias("dl"))
     return numbered.selectExpr("result", "explode(dl_ids(dl)) AS id")
 
 
@@ -67,31 +65,26 @@ def measure(pairs: DataFrame, order: str | None = None, ranks: DataFrame | None 
 
     """
     placed = pairs if ranks is None else pairs.join(ranks, "id").select("result", F.col("rank").alias("id"))
-    neighbours = Window.partitionBy("result").orderBy("id")
-    near = placed.select(
-        "result",
-        "id",
-        ((F.col("id") - F.lag("id").over(neighbours)) < NEAR).alias("below"),
-        ((F.lead("id").over(neighbours) - F.col("id")) < NEAR).alias("above"),
+    by_row = (
+        placed.select("result", "id", _has_neighbour().alias("near"))
+        .groupBy("result")
+        .agg(
+            F.count("*").alias("ids"),
+            F.sum(F.col("near").cast("long")).alias("near"),
+            F.expr("length(dlunion(id))").alias("size"),
+        )
     )
-    clustered = F.coalesce(F.col("below"), F.lit(False)) | F.coalesce(F.col("above"), F.lit(False))
-    by_row = near.groupBy("result").agg(
-        F.count("*").alias("ids"),
-        F.sum(clustered.cast("long")).alias("near"),
-        F.expr("length(dlunion(id))").alias("size"),
-    )
-    total = by_row.agg(F.count("*"), F.sum("ids"), F.sum("near"), F.sum("size")).first()
+    total = only_row(by_row.agg(F.count("*"), F.sum("ids"), F.sum("near"), F.sum("size")))
+    rows, ids, near, size = (int(value or 0) for value in total)
     distinct = placed.select("id").distinct().count()
-    assert total is not None
-    rows, ids, near_ids, size = (int(value or 0) for value in total)
-    return Clustering(
-        order=order,
-        rows=rows,
-        ids=ids,
-        replication=ids / distinct if distinct else 0.0,
-        clustering=100 * near_ids / ids if ids else 0.0,
-        size=size,
-    )
+    return Clustering(order, rows, ids, ids / distinct if distinct else 0.0, 100 * near / ids if ids else 0.0, size)
+
+
+def _has_neighbour() -> Column:
+    in_the_set = Window.partitionBy("result").orderBy("id")
+    below = F.col("id") - F.lag("id").over(in_the_set) < NEAR
+    above = F.lead("id").over(in_the_set) - F.col("id") < NEAR
+    return F.coalesce(below, F.lit(False)) | F.coalesce(above, F.lit(False))
 
 
 def ranks_under(rows: DataFrame, order_by: Sequence[str]) -> DataFrame:

@@ -15,13 +15,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import DataFile, list_files, local_path, read_footers, with_offsets
+from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source
-from forward_lineage.spark.tables import columns_of, fingerprint, input_files, open_relation, open_table
-from udafs.errors import LineageError
+from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
+from udafs.errors import NotTracedError
 
 
 @dataclass(frozen=True)
@@ -60,24 +61,25 @@ def open_source(
     """Open what is to be copied: a DataFrame, a table, files, or the table of this name.
 
     Raises:
-        LineageError: there is no such thing, or Spark cannot read it.
+        WrongSqlError: there is no such table, or Spark cannot read what is there.
+        FailedQueryError: the same of files.
 
     """
     if isinstance(source, DataFrame):
         return Source(source, {"dataframe": True}, input_files(source))
     if path is not None:
-        place = local_path(str(path)).resolve() if "://" not in str(path) else path
-        with spark_errors(""):
-            frame = spark.read.format(file_format).options(**options).load(str(place))
-        what = {
-            "path": str(place),
-            "format": file_format,
-            "options": {key: str(options[key]) for key in sorted(options)},
-        }
-        return Source(frame, what, input_files(frame))
+        return _open_files(spark, str(path), file_format, options)
     table = source or name
     frame = open_table(spark, table)
     return Source(frame, {"table": table}, input_files(frame))
+
+
+def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[str, Any]) -> Source:
+    place = path if "://" in path else str(local_path(path).resolve())
+    with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
+        frame = spark.read.format(file_format).options(**options).load(place)
+    named = {key: str(options[key]) for key in sorted(options)}
+    return Source(frame, {"path": place, "format": file_format, "options": named}, input_files(frame))
 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
@@ -98,23 +100,19 @@ def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) 
         name: the table's name.
 
     Raises:
-        LineageError: Spark cannot sort or write the rows.
+        WrongSqlError: Spark cannot sort the rows.
+        FailedQueryError: Spark cannot compute or write the rows.
+        NotTracedError: a column that Parquet does not keep as it is.
 
     """
     columns = columns_of(source.frame)
     _refuse_odd_columns(columns, name)
     ordered = sorted_rows(source.frame, order_by)
-    with spark_errors(", ".join(order_by)):
+    with spark_errors():
         ordered.write.option("compression", "zstd").parquet(str(folder))
-    files, next_id = with_offsets(read_footers(list_files(folder)))
     relation = data_source("parquet", folder)
-    written = columns_of(open_relation(source.frame.sparkSession, relation))
-    if written != columns:
-        odd = next(pair for pair in zip(columns, written, strict=True) if pair[0] != pair[1])
-        raise LineageError(
-            f"column {odd[0][0]} of {name} is {odd[0][1]}, and Parquet keeps it as {odd[1][1]}",
-            instead="Cast it to what Parquet can keep, in a view, and register that.",
-        )
+    _check_kept(columns, columns_of(open_relation(source.frame.sparkSession, relation)), name)
+    files, next_id = with_offsets(read_footers(list_files(folder)))
     return Manifest(
         name=name,
         provider=Provider.COPY,
@@ -133,7 +131,7 @@ def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
     """Sort rows by SQL sort keys.
 
     Raises:
-        LineageError: Spark's own complaint about a key.
+        WrongSqlError: Spark's own complaint about a key.
 
     """
     if not order_by:
@@ -142,7 +140,7 @@ def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
     sql = f"SELECT * FROM {view} ORDER BY {', '.join(order_by)}"
     frame.createOrReplaceTempView(view)
     try:
-        with spark_errors(sql):
+        with spark_errors(instead="Correct order_by=: columns of the rows or SQL over them, each with ASC or DESC."):
             return frame.sparkSession.sql(sql)
     finally:
         frame.sparkSession.catalog.dropTempView(view)
@@ -152,7 +150,16 @@ def _refuse_odd_columns(columns: Sequence[tuple[str, str]], name: str) -> None:
     seen: set[str] = set()
     for column, kind in columns:
         if column.lower() in seen:
-            raise LineageError(f"{name} has two columns called {column}", instead="Give one of them another name.")
+            raise NotTracedError(f"{name} has two columns called {column}", instead="Give one of them another name.")
         if kind == "void":
-            raise LineageError(f"column {column} of {name} has no type, only NULLs", instead="Cast it to a type.")
+            raise NotTracedError(f"column {column} of {name} has no type, only NULLs", instead="Cast it to a type.")
         seen.add(column.lower())
+
+
+def _check_kept(columns: Sequence[tuple[str, str]], written: Sequence[tuple[str, str]], name: str) -> None:
+    for (column, kind), (_, kept) in zip(columns, written, strict=True):
+        if kind != kept:
+            raise NotTracedError(
+                f"column {column} of {name} is {kind}, and Parquet keeps it as {kept}",
+                instead="Cast it to what Parquet can keep, in a view, and register that.",
+            )

@@ -9,10 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from udafs.errors import LineageError
+from pyspark.sql import DataFrame
 
+from forward_lineage.spark.paths import is_local, local_path
+from udafs.errors import BadArgumentError, DamagedError
+
+Looks = tuple[int, int, str]  # size, time and footer: what a file keeps when it is moved
 _HIDDEN = (".", "_")  # names of files that Spark does not read
 
 
@@ -48,40 +51,27 @@ class DataFile:
             other.inode,
         )
 
+    @property
+    def looks(self) -> Looks:
+        """What stays the same when the file is moved."""
+        return self.size, self.modified, self.footer
+
     def to_json(self) -> dict[str, Any]:
         """Return the attributes as JSON-able data."""
         return dict(vars(self))
-
-
-def local_path(uri: str) -> Path:
-    """Return the local path that a path or a `file:` URI means.
-
-    Raises:
-        LineageError: it lies on another file system.
-
-    """
-    parts = urlsplit(uri)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    if parts.scheme and "/" not in uri.split(":", 1)[0] and uri.partition(":")[2].startswith("/"):
-        raise LineageError(
-            f"{uri} is not on a local file system",
-            instead="Row positions need local files; use key=, or order_by= for a materialised copy.",
-        )
-    return Path(uri)
 
 
 def list_files(path: Path) -> list[DataFile]:
     """List the Parquet files under a path as Spark would, without reading any: one `stat` each.
 
     Raises:
-        LineageError: there is no such path.
+        BadArgumentError: there is no such path.
 
     """
     if path.is_file():
         return [_stat(path)]
     if not path.is_dir():
-        raise LineageError(f"there is no {path}")
+        raise BadArgumentError(f"there is no {path}", instead="Name a Parquet file, or a folder of them.")
     return sorted(_walk(path), key=lambda file: file.path)
 
 
@@ -90,11 +80,19 @@ def stat_files(paths: Iterable[str]) -> list[DataFile]:
     return [_stat(Path(path)) for path in paths if Path(path).is_file()]
 
 
+def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
+    """Return the local files that a table or view reads, in order; empty when it reads none or they lie elsewhere."""
+    uris = frame.inputFiles()
+    if not all(map(is_local, uris)):
+        return ()
+    return tuple(sorted(stat_files(str(local_path(uri)) for uri in uris), key=lambda file: file.path))
+
+
 def read_footers(files: Sequence[DataFile]) -> list[DataFile]:
     """Fill in the row counts and footer checksums. Only footers are read, several at a time.
 
     Raises:
-        LineageError: a file is not Parquet, or its footer is damaged.
+        DamagedError: a file is not Parquet, or its footer is damaged.
 
     """
     with ThreadPoolExecutor(max_workers=min(32, 4 * (os.cpu_count() or 1))) as pool:
@@ -140,7 +138,10 @@ def _read_footer(file: DataFile) -> DataFile:
             rows, length = metadata.num_rows, metadata.serialized_size
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
-        raise LineageError(f"{file.path} cannot be read as Parquet: {reason}") from None
+        raise DamagedError(
+            f"{file.path} cannot be read as Parquet: {reason}",
+            instead="Write that file again, or take it out of the folder; other formats are named by format=.",
+        ) from None
     with Path(file.path).open("rb") as stream:
         stream.seek(-(min(length, file.size - 8) + 8), os.SEEK_END)
         return replace(file, rows=rows, footer=hashlib.sha256(stream.read()).hexdigest())

@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
+from forward_lineage.catalog import no_such_column
 from forward_lineage.row_ids.checks import check_unchanged, source_files
-from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, with_offsets
+from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
     full_name,
-    input_files,
+    only_row,
     open_relation,
     open_table,
     type_name,
 )
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, ChangedError, DamagedError
 
 _NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
 _ID = "__row_id"
@@ -57,54 +61,64 @@ def from_columns(
         trusted: take uniqueness on trust.
 
     Raises:
-        LineageError: there is no such table or column, or the columns are no key.
+        WrongSqlError: there is no such table, or Spark cannot read it.
+        BadArgumentError: there is no such column, or the columns are no key.
 
     """
     frame = open_table(spark, name)
-    columns = columns_of(frame)
     names = _key_names(frame, name, key)
     if not trusted:
         check_unique_columns(frame, names, name)
-    before = _dictionary_before(last, names)
-    keys = frame.select(*[F.col(quoted(column)) for column in names])
-    if before is not None:
-        old = open_relation(spark, data_source("parquet", before))
-        keys = keys.join(old, names, "left_anti")
-    keys.orderBy(*[quoted(column) for column in names]).write.option("compression", "zstd").parquet(str(folder))
+    before = last if last is not None and _goes_on(last, names) else None
+    _write_new_keys(frame, names, folder, None if before is None else before.source["data"])
     added, next_id = with_offsets(read_footers(list_files(folder)), next_id)
-    kept = _linked(last, folder) if last is not None and before is not None else []
+    kept = [] if before is None else _linked(before, folder)
     identity = full_name(spark, name)
     table = identity or quoted_name(name)
+    columns = columns_of(frame)
     return Manifest(
         name=name,
         provider=Provider.DICTIONARY,
         columns=columns,
         relation=table,
         row_id=_ID,
-        identified=_joined(name, table, columns, names, folder),
+        identified=_with_ids(name, table, columns, names, folder),
         key=tuple(names),
-        source={
-            "table": name,
-            "fingerprint": fingerprint(frame),
-            "data": str(folder),
-            "files": _json(input_files(frame)),
-        },
+        source=_described(frame, name, folder),
         identity=identity,
-        files=tuple(kept + added),
+        files=(*kept, *added),
         next_id=next_id,
         trusted=trusted,
     )
 
 
+def _goes_on(last: Manifest, names: Sequence[str]) -> bool:
+    return last.provider is Provider.DICTIONARY and last.key == tuple(names)
+
+
+def _write_new_keys(frame: DataFrame, names: Sequence[str], folder: Path, before: str | None) -> None:
+    """Write the keys, sorted, that are not in the dictionary before."""
+    keys = frame.select(*[F.col(quoted(column)) for column in names])
+    if before is not None:
+        keys = keys.join(open_relation(frame.sparkSession, data_source("parquet", before)), list(names), "left_anti")
+    ordered = keys.orderBy(*[quoted(column) for column in names])
+    with spark_errors():
+        ordered.write.option("compression", "zstd").parquet(str(folder))
+
+
+def _described(frame: DataFrame, name: str, folder: Path) -> dict[str, Any]:
+    files = [file.to_json() for file in input_files(frame)]
+    return {"table": name, "fingerprint": fingerprint(frame), "data": str(folder), "files": files}
+
+
 def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> bool:
     """Tell whether a dictionary that exists is of this key and in step with the table, as far as files can tell."""
-    if manifest.provider is not Provider.DICTIONARY or [part.lower() for part in manifest.key] != [
-        part.lower() for part in key
-    ]:
+    known, wanted = ([column.lower() for column in columns] for columns in (manifest.key, key))
+    if manifest.provider is not Provider.DICTIONARY or known != wanted:
         return False
     try:
         check_unchanged(spark, manifest)
-    except LineageError:
+    except (ChangedError, DamagedError):
         return False
     return bool(source_files(manifest))
 
@@ -113,45 +127,49 @@ def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> N
     """Check in one aggregate pass that columns are never NULL and together unique.
 
     Raises:
-        LineageError: they are not; the message says which, how often, and gives an example.
+        BadArgumentError: they are not; the message says which, how often, and gives an example.
 
     """
-    key = F.struct(*[F.col(quoted(column)) for column in names])
-    some_null = " OR ".join(f"key.{quoted(column)} IS NULL" for column in names)
-    groups = frame.select(key.alias("key")).groupBy("key").agg(F.count("*").alias("n"))
-    found = groups.agg(
-        F.sum(F.when(F.expr(some_null), F.col("n"))).alias("nulls"),
-        F.sum(F.when(F.col("n") > 1, F.col("n") - 1)).alias("repeats"),
-        F.to_json(F.min(F.when(F.col("n") > 1, F.col("key")))).alias("repeated"),
-    ).first()
-    assert found is not None
+    found = _faults(frame, names)
     what = f"key {', '.join(names)} of {name}"
     if found.nulls:
-        raise LineageError(f"{what} is NULL in {rows(found.nulls)}", instead="A key has no NULLs; use other columns.")
+        raise BadArgumentError(
+            f"{what} is NULL in {rows(found.nulls)}", instead="A key has no NULLs; use other columns."
+        )
     if found.repeats:
-        raise LineageError(
+        raise BadArgumentError(
             f"{what} is not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}",
             instead="Add a column, or use order_by= for a copy whose rows are numbered.",
         )
+
+
+def _faults(frame: DataFrame, names: Sequence[str]) -> Row:
+    key = F.struct(*[F.col(quoted(column)) for column in names])
+    some_null = " OR ".join(f"key.{quoted(column)} IS NULL" for column in names)
+    groups = frame.select(key.alias("key")).groupBy("key").agg(F.count("*").alias("n"))
+    counts = groups.agg(
+        F.sum(F.when(F.expr(some_null), F.col("n"))).alias("nulls"),
+        F.sum(F.when(F.col("n") > 1, F.col("n") - 1)).alias("repeats"),
+        F.to_json(F.min(F.when(F.col("n") > 1, F.col("key")))).alias("repeated"),
+    )
+    return only_row(counts)
 
 
 def _key_names(frame: DataFrame, name: str, key: Sequence[str]) -> list[str]:
     fields = {field.name.lower(): field for field in frame.schema.fields}
     for column in key:
         if column.lower() not in fields:
-            raise LineageError(
-                f"table {name} has no column {column}", instead=f"It has {', '.join(frame.columns[:8])}."
-            )
+            raise no_such_column(name, column, frame.columns)
         kind = fields[column.lower()].dataType
         if isinstance(kind, _NOT_A_KEY):
-            raise LineageError(
+            raise BadArgumentError(
                 f"key {column} of {name} is {type_name(kind).upper()}, which cannot be a key",
                 instead="Use other columns.",
             )
     return [fields[column.lower()].name for column in key]
 
 
-def _joined(name: str, table: str, columns: Sequence[tuple[str, str]], key: Sequence[str], folder: Path) -> str:
+def _with_ids(name: str, table: str, columns: Sequence[tuple[str, str]], key: Sequence[str], folder: Path) -> str:
     """Write the table with its ids as a relation; a row that is not in the dictionary stops the query."""
     new = string_literal(f"table {name} has rows that are not in its dictionary. Call lineage.refresh('{name}').")
     listed = ", ".join(f"t.{quoted(column)}" for column, _ in columns)
@@ -163,21 +181,11 @@ def _joined(name: str, table: str, columns: Sequence[tuple[str, str]], key: Sequ
     )
 
 
-def _dictionary_before(last: Manifest | None, names: Sequence[str]) -> Path | None:
-    if last is None or last.provider is not Provider.DICTIONARY or last.key != tuple(names):
-        return None
-    return Path(last.source["data"])
-
-
 def _linked(last: Manifest, folder: Path) -> list[DataFile]:
     """Take the files of the dictionary before into the new folder, as hard links: same bytes, same time, same ids."""
     kept = []
     for number, file in enumerate(last.files):
         path = folder / f"kept-{last.version}-{number:05d}.parquet"
         os.link(file.path, path)
-        kept.append(DataFile(str(path), file.size, file.modified, file.inode, file.rows, file.footer, file.offset))
+        kept.append(replace(file, path=str(path)))
     return kept
-
-
-def _json(files: Sequence[DataFile]) -> list[dict[str, object]]:
-    return [file.to_json() for file in files]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody gives it
 from pyspark.sql.types import IntegralType
 
 from forward_lineage.catalog import key_table
+from forward_lineage.row_ids.data_files import input_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name
@@ -18,12 +19,12 @@ from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
     full_name,
-    input_files,
+    only_row,
     open_relation,
     open_table,
     type_name,
 )
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError
 
 
 def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = None, trusted: bool = False) -> Manifest:
@@ -37,14 +38,15 @@ def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = No
         trusted: take uniqueness on trust; no row is read.
 
     Raises:
-        LineageError: there is no such table or column, or the column is not such a key.
+        WrongSqlError: there is no such table, or Spark cannot read it.
+        BadArgumentError: there is no such column, or the column is not such a key.
 
     """
     opened = _open(spark, name, path)
     table = key_table(name, [column for column, _ in opened.columns], key, relation=opened.relation)
     field = next(field for field in opened.frame.schema.fields if field.name.lower() == key.lower())
     if not isinstance(field.dataType, IntegralType):
-        raise LineageError(
+        raise BadArgumentError(
             f"key {field.name} of {name} is {type_name(field.dataType).upper()}, not an integer",
             instead=f'Use key=["{field.name}"]: a dictionary then gives every value of it an id.',
         )
@@ -63,16 +65,20 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
         trusted: take uniqueness on trust; no row is read.
 
     Raises:
-        LineageError: there is no such table, or the expression is no integer, or not unique and non-negative.
+        WrongSqlError: there is no such table, or Spark does not understand the expression.
+        BadArgumentError: the expression is no integer, or not unique and non-negative.
 
     """
     opened = _open(spark, name, None)
     sql = f"SELECT {row_id} AS id FROM {opened.relation}"
-    with spark_errors(sql):
+    with spark_errors(instead=f"Correct row_id=: it is Spark SQL over {name}."):
         ids = spark.sql(sql)
     kind = ids.schema.fields[0].dataType
     if not isinstance(kind, IntegralType):
-        raise LineageError(f"row id {row_id} of {name} is {type_name(kind).upper()}, not an integer")
+        raise BadArgumentError(
+            f"row id {row_id} of {name} is {type_name(kind).upper()}, not an integer",
+            instead="Use another expression, or key=[…]: a dictionary then gives every value an id.",
+        )
     if not trusted:
         check_unique_ids(ids, "id", f"row id {row_id} of {name}")
     return opened.manifest(Provider.COLUMN, f"CAST({row_id} AS BIGINT)", (row_id,), trusted)
@@ -129,29 +135,34 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         what: how messages call it.
 
     Raises:
-        LineageError: it is; the message says which, how often, and gives an example.
+        BadArgumentError: it is; the message says which, how often, and gives an example.
 
     """
     ids = frame.select(F.expr(expression).cast("bigint").alias("id"))
     if _fits_in_a_set(frame) and _is_a_set(ids):
         return
+    found = _faults(ids)
+    wrong = None
+    if found.nulls:
+        wrong = f"NULL in {rows(found.nulls)}"
+    elif found.negatives:
+        wrong = f"negative in {rows(found.negatives)}, e.g. {found.smallest}"
+    elif found.repeats:
+        wrong = f"not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}"
+    if wrong is not None:
+        raise BadArgumentError(f"{what} is {wrong}", instead=_OTHER_IDS)
+
+
+def _faults(ids: DataFrame) -> Row:
     groups = ids.groupBy("id").agg(F.count("*").alias("n"))
-    found = groups.agg(
+    counts = groups.agg(
         F.sum(F.when(F.col("id").isNull(), F.col("n"))).alias("nulls"),
         F.sum(F.when(F.col("id") < 0, F.col("n"))).alias("negatives"),
         F.min("id").alias("smallest"),
         F.sum(F.when(F.col("id").isNotNull() & (F.col("n") > 1), F.col("n") - 1)).alias("repeats"),
         F.min(F.when(F.col("n") > 1, F.col("id"))).alias("repeated"),
-    ).first()
-    assert found is not None
-    if found.nulls:
-        raise LineageError(f"{what} is NULL in {rows(found.nulls)}", instead=_OTHER_IDS)
-    if found.negatives:
-        raise LineageError(f"{what} is negative in {rows(found.negatives)}, e.g. {found.smallest}", instead=_OTHER_IDS)
-    if found.repeats:
-        raise LineageError(
-            f"{what} is not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}", instead=_OTHER_IDS
-        )
+    )
+    return only_row(counts)
 
 
 def _fits_in_a_set(frame: DataFrame) -> bool:
@@ -162,12 +173,12 @@ def _fits_in_a_set(frame: DataFrame) -> bool:
 
 def _is_a_set(ids: DataFrame) -> bool:
     """Tell whether there are as many different ids as rows, none NULL or negative."""
-    found = ids.agg(
+    counts = ids.agg(
         F.count("*").alias("rows"),
         F.count_if(F.col("id") >= 0).alias("valid"),
         F.expr("dl_size(dlunion(CASE WHEN id >= 0 THEN id END))").alias("different"),
-    ).first()
-    assert found is not None
+    )
+    found = only_row(counts)
     return bool(found.rows == found.valid == found.different)
 
 

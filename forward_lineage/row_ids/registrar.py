@@ -13,12 +13,13 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_unchanged
-from forward_lineage.row_ids.data_files import local_path, with_offsets
+from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
 from forward_lineage.spark.names import quoted, quoted_name, split_name
+from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,

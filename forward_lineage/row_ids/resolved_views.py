@@ -15,13 +15,14 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import check_files
+from forward_lineage.row_ids.data_files import input_files
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted, quoted_name
-from forward_lineage.spark.tables import STORED_VIEW, input_files, last_part, open_relation, view_text
+from forward_lineage.spark.tables import STORED_VIEW, last_part, open_relation, view_text
 from rewrites.tables import BaseTable
 from udafs.attach import kernel_object
-from udafs.errors import LineageError
+from udafs.errors import ChangedError, DamagedError, LineageError
 
 _ROW_ID = "__dl_id"
 
@@ -35,7 +36,8 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
         table: what the rules know about it.
 
     Raises:
-        LineageError: Spark cannot read the files.
+        WrongSqlError: Spark cannot read the files.
+        FailedQueryError: the same, said while it looks into them.
 
     """
     if manifest.view is None:
@@ -44,7 +46,7 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
     text = _with_ids(table)
     stored = kernel_object(spark, STORED_VIEW)
     session = spark._jsparkSession
-    with spark_errors(text):
+    with spark_errors(instead=f"Look at the files of {manifest.name}, and register it again."):
         stored.create(session, ids, text, text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
             drop_hidden_views(spark, manifest)
@@ -101,6 +103,6 @@ def _reads_registered_files(spark: SparkSession, manifest: Manifest, view: str) 
         return True
     try:
         check_files(manifest, input_files(open_relation(spark, view)))
-    except LineageError:
+    except (ChangedError, DamagedError):
         return False
     return True

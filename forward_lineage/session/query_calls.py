@@ -7,10 +7,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from forward_lineage.frontend import refuse_other_order
-from forward_lineage.results import LINEAGE_COLUMN, meaning_of
+from forward_lineage.results import meaning_of
 from forward_lineage.session.parts import Parts
 from forward_lineage.spark.granules import decoded
-from forward_lineage.spark.names import quoted, quoted_name
+from forward_lineage.spark.names import field_of_dl, quoted_name
 from forward_lineage.spark.planning import Arguments
 from udafs.errors import BadArgumentError, NotTracedError
 
@@ -91,4 +91,4 @@ class QueryCalls:
         if not traced.rewritten.tables:
             reads = ", ".join(statements.trace(sql, semantics).rewritten.tables) or "no registered table"
             raise BadArgumentError(f"the query does not read {known.name}", instead=f"It reads {reads}.")
-        return statements.run(traced).where(f"dl_size({LINEAGE_COLUMN}.{quoted(known.name)}) > 0")
+        return statements.run(traced).where(f"dl_size({field_of_dl(known.name)}) > 0")

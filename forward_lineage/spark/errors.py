@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.logger import PySparkLogger
 
-from udafs.errors import LineageError, Position
+from udafs.errors import FailedQueryError, InternalError, Position, SparkRefusalError, WrongSqlError
 
 _PLACE = re.compile(r"[(;,]?\s*line (\d+),? pos(?:ition)? (\d+)\)?")
 _CONDITION = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
@@ -19,6 +20,9 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: \w{5}\b")
 _CHATTER = re.compile(
     r"(?:\.\s+(?:Verify the spelling|If you did not qualify|To tolerate the error)|\nSearch path:).*", re.S
 )
+_FRAMES = re.compile(r"\n\tat .*", re.S)  # of a JVM stack trace, which follows a failed task
+# What `raise_error` says, and the kernel: a text of somebody's own, ours with the remedy as its last sentence.
+_RAISED = "USER_RAISED_EXCEPTION"
 
 
 # PySpark writes every analysis error to the console as well, with the JVM's stack trace, before anyone can catch it.
@@ -40,33 +44,80 @@ def without_stack_traces() -> Iterator[None]:
 
 
 @contextmanager
-def spark_errors(sql: str) -> Iterator[None]:
-    """Turn what Spark says about this text into a `LineageError`.
+def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Iterator[None]:
+    """Turn what Spark says in this block into an error of ours.
+
+    Args:
+        sql: the user's own text, in which the error says where; None when Spark was given another text, since places in
+            that one mean nothing to the user.
+        instead: what to do, where the type's own remedy is not it: the text is not the user's statement.
 
     Raises:
-        LineageError: the block raised one of Spark's analysis or parse errors.
+        WrongSqlError: Spark refused the SQL, a name or a type.
+        FailedQueryError: Spark began to run it and could not finish.
 
     """
     try:
         with without_stack_traces():
             yield
-    except (AnalysisException, ParseException, Py4JJavaError, PySparkException) as error:
-        raise from_spark(error, sql) from None
+    except (Py4JJavaError, PySparkException) as error:
+        raise from_spark(error, sql, instead) from None
 
 
-def from_spark(error: Exception, sql: str) -> LineageError:
-    """Say what Spark said, in one line, with line and column where Spark knows them."""
-    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
-    return LineageError(_one_line(text), at=_place(error, text, sql))
+@contextmanager
+def rewritten_errors() -> Iterator[None]:
+    """Around a rewritten query, whose original Spark has accepted: if Spark refuses it, that is a bug of ours.
+
+    Raises:
+        InternalError: Spark refused it.
+        FailedQueryError: Spark began to run it and could not finish.
+
+    """
+    try:
+        with spark_errors():
+            yield
+    except WrongSqlError as error:
+        raise InternalError(f"Spark refuses the rewritten SQL: {error.what}") from None
 
 
-def condition(error: PySparkException) -> str:
-    """Return the name of Spark's error, e.g. TABLE_OR_VIEW_NOT_FOUND."""
-    return error.getCondition() or ""
+def from_spark(
+    error: Py4JJavaError | PySparkException, sql: str | None = None, instead: str | None = None
+) -> SparkRefusalError:
+    """Say what Spark said, in one line, with the name of its error, and with line and column where Spark knows them.
+
+    Args:
+        error: what PySpark raised.
+        sql: see `spark_errors`.
+        instead: see `spark_errors`.
+
+    """
+    kind = WrongSqlError if isinstance(error, AnalysisException) else FailedQueryError
+    text, name = _text(error), _condition(error)
+    what = _one_line(text)
+    if name == _RAISED:
+        what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
+        instead = f"{last}." if last else instead
+    return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
+
+
+def _text(error: Py4JJavaError | PySparkException) -> str:
+    if isinstance(error, PythonException):  # Python's own stack trace, the error itself in its last line
+        return f"Spark's Python worker failed: {str(error).rstrip().splitlines()[-1]}"
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.getMessage() or error.java_exception.toString())
+    return str(error)
+
+
+def _condition(error: Py4JJavaError | PySparkException) -> str | None:
+    if isinstance(error, PySparkException):
+        return error.getCondition()
+    java: Any = error.java_exception
+    return java.getCondition() if "getCondition" in dir(java) else None
 
 
 def _one_line(text: str) -> str:
     text = text.strip().split("\n\n== SQL")[0].split("\n== SQL")[0]
+    text = _FRAMES.sub("", text)
     text = _CONDITION.sub("", text)
     text = _SQLSTATE.split(text)[0]  # the place and the plan follow it
     text = _CHATTER.sub("", text)
@@ -78,12 +129,12 @@ def _place(error: Exception, text: str, sql: str) -> Position | None:
         for context in error.getQueryContext() or ():
             start = context.startIndex()
             if 0 <= start <= len(sql):
-                return position(sql, start)
+                return _position(sql, start)
     match = _PLACE.search(text)
     return Position(int(match[1]), int(match[2]) + 1) if match else None
 
 
-def position(sql: str, index: int) -> Position:
+def _position(sql: str, index: int) -> Position:
     """Return the line and column, counted from 1, of a character counted from 0."""
     line_start = sql.rfind("\n", 0, index) + 1
     return Position(sql.count("\n", 0, index) + 1, index - line_start + 1)

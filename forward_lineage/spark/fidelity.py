@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError, SparkRefusalError
 
 PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
 
@@ -29,7 +29,8 @@ def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
         reprinted: the tree that was read from it, printed back without any rewriting.
 
     Raises:
-        LineageError: the plans differ, or Spark does not accept the user's text.
+        NotTracedError: the plans differ.
+        WrongSqlError: Spark does not accept the user's text.
 
     """
     wanted = plan_text(user_sql)
@@ -37,10 +38,13 @@ def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
         return
     try:
         found = plan_text(reprinted)
-    except LineageError as error:
+    except SparkRefusalError as error:
         raise _unfaithful(f"Spark does not read it back: {error.what}", reprinted) from None
-    if canonical(wanted) == canonical(found):
-        return
+    if canonical(wanted) != canonical(found):
+        _compare_in_detail(plan_text, user_sql, wanted, found, reprinted)
+
+
+def _compare_in_detail(plan_text: PlanText, user_sql: str, wanted: str, found: str, reprinted: str) -> None:
     # Seeds of rand() and the time of day differ from one planning to the next: what a second planning of the same
     # text changes cannot tell the two apart.
     again = plan_text(user_sql)
@@ -76,8 +80,8 @@ def _shortened(line: str, width: int = 160) -> str:
     return repr(line if len(line) <= width else line[: width - 1] + "…")
 
 
-def _unfaithful(difference: str, reprinted: str) -> LineageError:
-    return LineageError(
+def _unfaithful(difference: str, reprinted: str) -> NotTracedError:
+    return NotTracedError(
         f"the SQL was not understood exactly as Spark understands it: {difference}",
         instead=f"Write that part another way; it was read as: {_shortened(reprinted, 300)}.",
     )

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from udafs.errors import LineageError
+from udafs.errors import SetupError
 
 OLDEST = 17  # Spark 4 does not start on anything older
 _INSTALL = f"Install a Java {OLDEST} or newer runtime, or point JAVA_HOME at one."
@@ -19,17 +19,17 @@ def find_java() -> Path:
     """Return the `java` that Spark will start: $JAVA_HOME/bin/java, else the one on PATH.
 
     Raises:
-        LineageError: there is none, or it is older than Java 17.
+        SetupError: there is none, or it is older than Java 17.
 
     """
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     if found is None:
         where = f"in JAVA_HOME={home}" if home else "on PATH"
-        raise LineageError(f"Spark needs Java {OLDEST} or newer, and there is no java {where}", instead=_INSTALL)
+        raise SetupError(f"Spark needs Java {OLDEST} or newer, and there is no java {where}", instead=_INSTALL)
     version = _major_version(found)
     if version < OLDEST:
-        raise LineageError(f"Spark needs Java {OLDEST} or newer, and {found} is Java {version}", instead=_INSTALL)
+        raise SetupError(f"Spark needs Java {OLDEST} or newer, and {found} is Java {version}", instead=_INSTALL)
     return Path(found)
 
 
@@ -37,7 +37,7 @@ def _major_version(java: str) -> int:
     printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     match = re.search(r'version "(\d+)(?:\.(\d+))?', printed)
     if match is None:
-        raise LineageError(f"{java} -version printed no version", instead=_INSTALL)
+        raise SetupError(f"{java} -version printed no version", instead=_INSTALL)
     first, second = int(match[1]), match[2]
     return int(second) if first == 1 and second else first  # "1.8.0" was Java 8
 
@@ -45,5 +45,5 @@ def _major_version(java: str) -> int:
 if __name__ == "__main__":
     try:
         find_java()
-    except LineageError as error:
+    except SetupError as error:
         sys.exit(str(error))

@@ -34,7 +34,7 @@ def local_session(
         settings: Spark settings, `__` standing for a dot: ``spark__sql__ansi__enabled="false"``.
 
     Raises:
-        LineageError: Java is missing or too old.
+        SetupError: Java is missing or too old.
 
     """
     find_java()
@@ -42,23 +42,24 @@ def local_session(
     log = log or default_log()
     # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    builder = (
-        SparkSession.builder.appName(app)
-        .master(master)
-        .config("spark.driver.memory", driver_memory)
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
-        )
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-    )
+    builder = SparkSession.builder.appName(app).master(master)
+    for key, value in _small_and_quiet(driver_memory, log).items():
+        builder = builder.config(key, value)
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
     return builder.getOrCreate()
+
+
+def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:
+    return {
+        "spark.driver.memory": driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
 
 
 def default_log() -> Path:

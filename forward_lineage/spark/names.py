@@ -1,11 +1,16 @@
-"""Names as Spark SQL writes them: identifiers, names of several parts, paths as relations."""
+"""Names as Spark SQL writes them: identifiers, names of several parts, fields of `DL`, paths as relations, strings.
+
+Every name or text that goes into SQL goes through here: it may hold backticks, dots, spaces, quotes, capitals.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from udafs.errors import LineageError
+from rewrites.terms import LINEAGE_COLUMN
+from udafs.errors import BadArgumentError
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`\s]+)")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -36,14 +41,24 @@ def quoted(identifier: str) -> str:
     """Write an identifier so that Spark reads it as one, in backticks where it needs them."""
     if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED | _AMBIGUOUS:
         return identifier
+    return in_backticks(identifier)
+
+
+def in_backticks(identifier: str) -> str:
+    """Write an identifier in backticks, needed or not: the one spelling of it that there is."""
     return "`" + identifier.replace("`", "``") + "`"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Write a name of several parts for use in SQL, e.g. ``db.`my table```."""
+    return ".".join(quoted(part) for part in parts)
 
 
 def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
     """Split a name of one to three parts at its dots, backticks aside; lower case unless told otherwise.
 
     Raises:
-        LineageError: it is not such a name.
+        BadArgumentError: it is not such a name.
 
     """
     parts: list[str] = []
@@ -55,7 +70,7 @@ def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
             break
         at += 1
     if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3:
-        raise LineageError(
+        raise BadArgumentError(
             f"{name!r} is not a table name", instead="Use one to three parts with dots between, odd ones in backticks."
         )
     return tuple(parts) if keep_case else tuple(part.lower() for part in parts)
@@ -63,13 +78,18 @@ def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
 
 def quoted_name(name: str) -> str:
     """Write a table name of one to three parts for use in SQL."""
-    return ".".join(quoted(part) for part in split_name(name, keep_case=True))
+    return joined(split_name(name, keep_case=True))
+
+
+def field_of_dl(table: str) -> str:
+    """Write the field of the column `DL` that has the lineage in a table; it bears the name as it was registered."""
+    return f"{LINEAGE_COLUMN}.{quoted(table)}"
 
 
 def data_source(file_format: str, path: str | Path) -> str:
     """Write the files under a path as a relation, e.g. ``parquet.`/data/x```; no glob is read into the path."""
     literal = _GLOB.sub(r"\\\1", str(path))
-    return f"{file_format}.`{literal.replace('`', '``')}`"
+    return f"{file_format}.{in_backticks(literal)}"
 
 
 def string_literal(text: str) -> str:

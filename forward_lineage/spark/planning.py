@@ -38,7 +38,8 @@ class Planner:
             args: values of its parameters; then it must be a query, not a command.
 
         Raises:
-            LineageError: Spark's own complaint about the text.
+            WrongSqlError: Spark's own complaint about the text.
+            FailedQueryError: Spark failed while it looked into what the text names.
 
         """
         with spark_errors(sql):
@@ -53,15 +54,15 @@ class Planner:
         """Return the columns that a query would have; none for a command.
 
         Raises:
-            LineageError: Spark's own complaint about the text.
+            WrongSqlError: Spark's own complaint about the text.
+            FailedQueryError: Spark failed while it looked into what the text names.
 
         """
         schema = self._schemas.get(sql)
         self._schemas.clear()  # the tables may change before the next question
-        if schema is None and args:
-            with spark_errors(sql):
-                return self._spark.sql(sql, args=args).schema
         if schema is None:
             with spark_errors(sql):
+                if args:
+                    return self._spark.sql(sql, args=args).schema
                 schema = self._plan_text.schema(self._session, sql)
         return StructType.fromJson(json.loads(schema))

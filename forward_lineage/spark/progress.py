@@ -7,8 +7,8 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -27,18 +27,13 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
         yield
         return
     context = spark.sparkContext
-    group, done = f"forward_lineage-{uuid.uuid4().hex}", threading.Event()
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    properties = "spark.jobGroup.id", "spark.job.description"
-    before = [context.getLocalProperty(each) for each in properties]
-    context.setJobGroup(group, what)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(what, total=None)
+    with _job_group(context, what) as group, _bar() as bar:
+        task, done = bar.add_task(what, total=None), threading.Event()
 
         def watch() -> None:
             while not done.wait(0.2):
                 total, finished = _tasks(context, group)
-                progress.update(bar, total=total or None, completed=finished)
+                bar.update(task, total=total or None, completed=finished)
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -47,11 +42,28 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
         finally:
             done.set()
             watcher.join()
-            for each, value in zip(properties, before, strict=True):
-                context.setLocalProperty(each, value)  # type: ignore[arg-type]
 
 
-def _tasks(context: Any, group: str) -> tuple[int, int]:
+def _bar() -> Progress:
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def _job_group(context: SparkContext, what: str) -> Iterator[str]:
+    """Run the block's jobs as a group, by whose name they are known; the user's own group is theirs again then."""
+    properties = "spark.jobGroup.id", "spark.job.description"
+    before = [context.getLocalProperty(each) for each in properties]
+    group = f"forward_lineage-{uuid.uuid4().hex}"
+    context.setJobGroup(group, what)
+    try:
+        yield group
+    finally:
+        for each, value in zip(properties, before, strict=True):
+            context.setLocalProperty(each, value)  # type: ignore[arg-type]
+
+
+def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pyspark import SparkContext
 from pyspark.errors import PythonException
 
-from udafs.errors import LineageError
+from udafs.errors import SetupError
 
 _REMEDY = "Set PYSPARK_PYTHON to an interpreter that has forward_lineage installed, before Spark starts."
 
@@ -22,7 +22,7 @@ def interpreter_of(context: SparkContext) -> Iterator[None]:
     `local-cluster[…]`) the driver's own interpreter is always right; elsewhere nobody but the user can know.
 
     Raises:
-        LineageError: the workers cannot import this package, or are of another Python version.
+        SetupError: the workers cannot import this package, or are of another Python version.
 
     """
     before = context.pythonExec
@@ -31,11 +31,17 @@ def interpreter_of(context: SparkContext) -> Iterator[None]:
     try:
         yield
     except PythonException as error:
-        reason = str(error).rstrip().splitlines()[-1].strip()
-        if "ModuleNotFoundError" in reason or "PYTHON_VERSION_MISMATCH" in str(error):
-            raise LineageError(
-                f"Spark's Python workers cannot run forward_lineage: {reason}", instead=_REMEDY
-            ) from None
-        raise
+        if (reason := _cannot_import(error)) is None:
+            raise
+        raise SetupError(f"Spark's Python workers cannot run forward_lineage: {reason}", instead=_REMEDY) from None
     finally:
         context.pythonExec = before
+
+
+def _cannot_import(error: PythonException) -> str | None:
+    """Return the last line of what a worker said, if it is that it cannot import us.
+
+    Only the text tells: Spark passes on what Python printed, whatever kind of error it was there.
+    """
+    reason = str(error).rstrip().splitlines()[-1].strip()
+    return reason if "ModuleNotFoundError" in reason or "PYTHON_VERSION_MISMATCH" in str(error) else None

@@ -3,56 +3,60 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType
 
-from forward_lineage.row_ids.data_files import DataFile, local_path, stat_files
-from forward_lineage.spark.errors import condition, spark_errors, without_stack_traces
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import canonical
-from forward_lineage.spark.names import quoted_name, split_name
+from forward_lineage.spark.names import in_backticks, quoted_name, split_name
+from forward_lineage.spark.paths import local_path
 from udafs.attach import kernel_object
-from udafs.errors import LineageError
+from udafs.errors import WrongSqlError
 
 STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # of the kernel, see udafs/scala/StoredView.scala
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"  # what Spark calls it
 
 
 def open_table(spark: SparkSession, name: str) -> DataFrame:
     """Return the table or view that Spark knows by this name.
 
     Raises:
-        LineageError: there is none, or Spark cannot read it.
+        WrongSqlError: there is none, its condition being `NOT_FOUND`, or Spark cannot read it.
 
     """
-    sql = f"SELECT * FROM {quoted_name(name)}"
     try:
-        with without_stack_traces():
-            return spark.sql(sql)
-    except AnalysisException as error:
-        if condition(error) == "TABLE_OR_VIEW_NOT_FOUND":
-            raise LineageError(
-                f"Spark knows no table or view {name}",
-                instead=f'Create it first, or name its files: lineage.register("{name}", path="…").',
-            ) from None
-        with spark_errors(sql):
+        return open_relation(
+            spark, quoted_name(name), instead=f"Correct {name}: Spark cannot read it as it is defined."
+        )
+    except WrongSqlError as error:
+        if error.condition != NOT_FOUND:
             raise
+        raise WrongSqlError(
+            f"Spark knows no table or view {name}",
+            instead=f'Create it first, or name its files: lineage.register("{name}", path="…").',
+            condition=NOT_FOUND,
+        ) from None
 
 
-def open_relation(spark: SparkSession, relation: str) -> DataFrame:
+def open_relation(spark: SparkSession, relation: str, *, instead: str | None = None) -> DataFrame:
     """Return what stands after FROM, e.g. ``parquet.`/data/x```.
 
+    Args:
+        spark: the session.
+        relation: SQL, its names quoted.
+        instead: what to do when Spark cannot read it.
+
     Raises:
-        LineageError: Spark cannot read it.
+        WrongSqlError: Spark cannot read it.
 
     """
-    sql = f"SELECT * FROM {relation}"
-    with spark_errors(sql):
-        return spark.sql(sql)
+    with spark_errors(
+        instead=instead or "Check that it is there and whole: without lineage Spark cannot read it either."
+    ):
+        return spark.sql(f"SELECT * FROM {relation}")
 
 
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
@@ -66,25 +70,28 @@ def type_name(data_type: DataType) -> str:
 
 
 def full_name(spark: SparkSession, name: str) -> str | None:
-    """Return the full name of a table of Spark's catalog; None for a temporary view or a path."""
+    """Return the full name of a table of Spark's catalog, in backticks; None for a temporary view or a path."""
     table = spark.catalog.getTable(quoted_name(name))
     if table.isTemporary or table.catalog is None or not table.namespace:
         return None
-    return ".".join(f"`{part}`" for part in (table.catalog, *table.namespace, table.name))
+    return ".".join(map(in_backticks, (table.catalog, *table.namespace, table.name)))
+
+
+def only_row(frame: DataFrame) -> Row:
+    """Compute a frame that has one row, such as an aggregate without groups.
+
+    Raises:
+        FailedQueryError: Spark cannot compute it.
+
+    """
+    with spark_errors():
+        return frame.collect()[0]
 
 
 def fingerprint(frame: DataFrame) -> str:
     """Return a checksum of what a table or view is: its definition, not its rows."""
     analyzed: Any = frame._jdf.queryExecution().analyzed()
     return hashlib.sha256(canonical(analyzed.treeString()).encode()).hexdigest()[:16]
-
-
-def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
-    """Return the local files that a table or view reads, in order; empty when it reads none or they lie elsewhere."""
-    uris = frame.inputFiles()
-    if any(_SCHEME.match(uri) and not uri.startswith("file:") for uri in uris):
-        return ()
-    return tuple(sorted(stat_files(str(local_path(uri)) for uri in uris), key=lambda file: file.path))
 
 
 def parquet_location(spark: SparkSession, identity: str) -> Path | None:

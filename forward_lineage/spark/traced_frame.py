@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from forward_lineage.results import LINEAGE_COLUMN, METADATA_KEY
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError
 
 #: What may be done to a result of `lineage.sql`: every row that is left is still made of the same base rows.
 _HARMLESS = {
@@ -24,26 +24,31 @@ def lineage_of_frame(frame: DataFrame) -> Mapping[str, Any]:
         frame: a result of `lineage.sql`, perhaps filtered, sorted or projected since; `DL` may stand anywhere in it.
 
     Raises:
-        LineageError: it has no such column, or was joined, grouped, united … since, so that `DL` no longer says what
+        NotTracedError: it has no such column, or was joined, grouped, united … since, so that `DL` no longer says what
             its rows are made of.
 
     """
-    found = [field for field in frame.schema.fields if field.name == LINEAGE_COLUMN]
-    meaning = found[0].metadata.get(METADATA_KEY) if len(found) == 1 else None
-    if not isinstance(meaning, dict):
-        how = "has several columns DL" if len(found) > 1 else "has no column DL that lineage.sql made"
-        raise LineageError(
-            f"the DataFrame {how}, so the lineage of its rows is not known",
-            instead="Save the SQL itself, or what lineage.sql(…) returned, with DL among its columns.",
-        )
+    meaning = _meaning(frame)
     plan: Any = frame._jdf.queryExecution().analyzed()
     while below := [child for child in _listed(plan.children()) if _has_lineage(child)]:
         if plan.nodeName() not in _HARMLESS:
-            raise LineageError(
+            raise NotTracedError(
                 f"the DataFrame was changed after lineage.sql in a way that is not traced ({plan.nodeName()})",
                 instead="Say it in the SQL; afterwards rows may only be filtered, sorted and projected.",
             )
         plan = below[0]
+    return meaning
+
+
+def _meaning(frame: DataFrame) -> Mapping[str, Any]:
+    found = [field for field in frame.schema.fields if field.name == LINEAGE_COLUMN]
+    meaning = found[0].metadata.get(METADATA_KEY) if len(found) == 1 else None
+    if not isinstance(meaning, dict):
+        how = "has several columns DL" if len(found) > 1 else "has no column DL that lineage.sql made"
+        raise NotTracedError(
+            f"the DataFrame {how}, so the lineage of its rows is not known",
+            instead="Save the SQL itself, or what lineage.sql(…) returned, with DL among its columns.",
+        )
     return meaning
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.names import quoted
+from forward_lineage.spark.names import joined
 from rewrites.tables import BaseTable, View
 from udafs.errors import LineageError, NotTracedError
 
@@ -54,7 +54,7 @@ class NamesOfStatement:
 
     def _view(self, parts: Sequence[str]) -> View | None:
         session = self.spark._jsparkSession.sessionState()
-        name = ".".join(map(quoted, parts))
+        name = joined(parts)
         identifier = session.sqlParser().parseTableIdentifier(name)
         catalog = session.catalog()
         if not (catalog.isTempView(identifier) or catalog.tableExists(identifier)):

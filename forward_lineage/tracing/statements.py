@@ -18,7 +18,7 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.tracing.names import SessionNames
@@ -127,7 +127,7 @@ class Statements:
             return self._carry_out(traced)
         rewritten, args = traced.rewritten, traced.args
         wanted = self._planner.schema(rewritten.user_sql, args)
-        with spark_errors(rewritten.sql):
+        with rewritten_errors():
             values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
             frame = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
         manifests = [self._tables.registered(table) for table in rewritten.tables]
@@ -137,7 +137,7 @@ class Statements:
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:
             raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
-        with spark_errors(traced.rewritten.sql):
+        with spark_errors():
             return self._spark.sql(traced.rewritten.sql)
 
     def _rewritten(

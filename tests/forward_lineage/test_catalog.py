@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 from forward_lineage import Catalog, LineageError, rewrite_sql
 from rewrites.tables import BaseTable
+from udafs.errors import BadArgumentError, NameTakenError
 
 SALES = BaseTable("sales", ("t_id", "price"), "sales", "CAST(t_id AS BIGINT)")
 
@@ -46,7 +47,7 @@ def test_names_of_several_parts_and_odd_ones() -> None:
 
 def test_the_same_name_twice() -> None:
     catalog = Catalog([SALES])
-    with pytest.raises(LineageError, match=r"^table Sales is in the catalog already$"):
+    with pytest.raises(NameTakenError, match=r"^table Sales is in the catalog already\. "):
         catalog.add(BaseTable("Sales", ("a",), "x", "a"))
 
 
@@ -91,7 +92,7 @@ def test_json_that_says_too_little(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(LineageError, match=r"^there is no catalog file .*nope.json$"):
+    with pytest.raises(BadArgumentError, match=r"^there is no catalog file .*nope.json\. Give a JSON file"):
         Catalog.from_json(tmp_path / "nope.json")
 
 

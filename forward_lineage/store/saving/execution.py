@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType, _parse_datatype_string
+from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 from pyspark.sql.udf import _create_udf
 from pyspark.util import PythonEvalType
 
@@ -23,11 +22,12 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.python_workers import interpreter_of
+from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.merging import settle
 from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report, row_file
-from udafs.errors import LineageError
+from udafs.errors import NotTracedError
 
 #: A batch of rows on its way from Spark to Python takes at most about this much: lineage values may be large.
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -65,7 +65,7 @@ def write_result(
     task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form)
     (folder / "rows").mkdir()
     spark = frame.sparkSession
-    with spark_progress(spark, f"saving {name}"), _setting(spark, _BATCH_BYTES, _BATCH), spark_errors(""):
+    with spark_progress(spark, f"saving {name}"), configured(spark, {_BATCH_BYTES: _BATCH}), spark_errors():
         reports = _run_tasks(_flat(frame, lineage, tables), task)
     tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
     row_files, segments = settle(folder, tasks, first_row, form)
@@ -104,48 +104,45 @@ def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sc
     """Return the schema of the files, with the metadata by which Spark knows the columns again.
 
     Raises:
-        LineageError: two columns have one name, or a type cannot be kept.
+        NotTracedError: two columns have one name, or a type cannot be kept.
 
     """
-    seen: set[str] = set()
+    if not schema.fields:
+        raise NotTracedError(f"{name} has no columns", instead="Select at least one.")
+    _refuse_equal_names(schema, name)
     zone = spark.conf.get("spark.sql.session.timeZone")
     for field in schema.fields:
-        if field.name.lower() in seen:
-            raise LineageError(f"{name} has two columns called {field.name}", instead="Give one of them another name.")
-        seen.add(field.name.lower())
-        kind = type_name(field.dataType)
-        if kind == "void":
-            raise LineageError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
-        try:
-            arrow = to_arrow_schema(StructType([field]), timezone=zone)
-            pq.ParquetWriter(io.BytesIO(), arrow).close()
-        except (PySparkException, pa.ArrowException):
-            raise LineageError(
-                f"column {field.name} of {name} has type {kind}, which cannot be saved",
-                instead="Cast it to another type, e.g. STRING.",
-            ) from None
-    if not schema.fields:
-        raise LineageError(f"{name} has no columns", instead="Select at least one.")
-    arrow = to_arrow_schema(schema, timezone=zone)
-    return arrow.with_metadata(
+        _check_kept(field, name, zone)
+    return to_arrow_schema(schema, timezone=zone).with_metadata(
         {"org.apache.spark.version": spark.version, "org.apache.spark.sql.parquet.row.metadata": schema.json()}
     )
+
+
+def _refuse_equal_names(schema: StructType, name: str) -> None:
+    seen: set[str] = set()
+    for field in schema.fields:
+        if field.name.lower() in seen:
+            raise NotTracedError(
+                f"{name} has two columns called {field.name}", instead="Give one of them another name."
+            )
+        seen.add(field.name.lower())
+
+
+def _check_kept(field: StructField, name: str, zone: str | None) -> None:
+    """Check that Parquet can keep a column as Spark hands it to Python."""
+    kind = type_name(field.dataType)
+    if kind == "void":
+        raise NotTracedError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
+    try:
+        pq.ParquetWriter(io.BytesIO(), to_arrow_schema(StructType([field]), timezone=zone)).close()
+    except (PySparkException, pa.ArrowException):
+        raise NotTracedError(
+            f"column {field.name} of {name} has type {kind}, which cannot be saved",
+            instead="Cast it to another type, e.g. STRING.",
+        ) from None
 
 
 def _clear_attempts(folder: Path) -> None:
     """Remove what attempts wrote that failed or came second."""
     for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]:
         left.unlink(missing_ok=True)
-
-
-@contextmanager
-def _setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    before = spark.conf.get(key, None)
-    spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, before)

@@ -64,7 +64,7 @@ def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert [line for line in done.stderr.splitlines() if line.startswith("Error: ")] == [
-        "Error: Syntax error at or near 't' (line 2, column 5)"
+        "Error: Syntax error at or near 't' (line 2, column 5). Correct the SQL: it fails without lineage, too."
     ]
     assert "\tat " not in done.stderr, "no JVM stack trace"
 

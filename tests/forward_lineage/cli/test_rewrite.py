@@ -81,10 +81,15 @@ def test_files_that_are_not_there(catalog: Path, tmp_path: Path) -> None:
     done = run("rewrite", tmp_path / "nope.sql", "--catalog", catalog)
     assert (done.exit_code, done.stderr) == (
         1,
-        f"Error: {tmp_path}/nope.sql cannot be read: No such file or directory\n",
+        f"Error: {tmp_path}/nope.sql cannot be read: No such file or directory. "
+        "Give a text file with one statement, or - for standard input.\n",
     )
     done = run("rewrite", "-", "--catalog", tmp_path / "nope.json", stdin="SELECT 1")
-    assert (done.exit_code, done.stderr) == (1, f"Error: there is no catalog file {tmp_path}/nope.json\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"Error: there is no catalog file {tmp_path}/nope.json. "
+        "Give a JSON file of tables by name, or a folder of Parquet files.\n",
+    )
 
 
 def test_wrong_usage_is_exit_code_2(catalog: Path) -> None:

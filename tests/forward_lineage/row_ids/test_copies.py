@@ -115,7 +115,7 @@ def test_what_cannot_be_copied(
 
 
 def test_what_is_not_there(lineage: ForwardLineage, tmp_path: Path) -> None:
-    with pytest.raises(LineageError, match=r"^Path does not exist: .*nope.csv$"):
+    with pytest.raises(LineageError, match=r"^Path does not exist: .*nope.csv\. Correct path="):
         lineage.register("t", path=tmp_path / "nope.csv", format="csv", order_by="v")
     with pytest.raises(LineageError, match=r"^a.b cannot be the name of a temporary view"):
         lineage.register("a.b", path=tmp_path, order_by="v")

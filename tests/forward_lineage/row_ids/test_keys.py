@@ -132,7 +132,7 @@ class TestRowIdColumn:
     @pytest.mark.parametrize(
         ("row_id", "message"),
         [
-            ("name", "^row id name of people is STRING, not an integer$"),
+            ("name", r"^row id name of people is STRING, not an integer\. Use another expression"),
             ("_row_id % 2", r"^row id _row_id % 2 of people is not unique: 1 row repeat a value, e\.g\. 1"),
             ("_row_id - 8", r"^row id _row_id - 8 of people is negative in 1 row, e\.g\. -1"),
             ("nullif(_row_id, 8)", r"^row id nullif\(_row_id, 8\) of people is NULL in 1 row"),

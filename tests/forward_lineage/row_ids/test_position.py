@@ -14,6 +14,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.checks import check_files, current_files
 from forward_lineage.row_ids.registrar import Registrar
 from tests.forward_lineage.row_ids.conftest import ids, write
+from udafs.errors import BadArgumentError, DamagedError, NotTracedError
 
 
 def test_one_file(lineage: ForwardLineage, tmp_path: Path) -> None:
@@ -90,14 +91,14 @@ def test_a_view_has_no_positions(lineage: ForwardLineage, spark: SparkSession) -
 
 def test_files_that_are_no_parquet(lineage: ForwardLineage, folder: Path) -> None:
     (folder / "b.parquet").write_text("v\n1\n")
-    with pytest.raises(LineageError, match=r"b.parquet cannot be read as Parquet"):
+    with pytest.raises(DamagedError, match=r"b.parquet cannot be read as Parquet"):
         lineage.register("t", path=folder)
-    with pytest.raises(LineageError, match=r"^there is no .*/nowhere$"):
+    with pytest.raises(BadArgumentError, match=r"^there is no .*/nowhere\. Name "):
         lineage.register("t", path=folder / "nowhere")
     (folder / "empty").mkdir()
-    with pytest.raises(LineageError, match=r"^no Parquet file in .*/empty$"):
+    with pytest.raises(BadArgumentError, match=r"^no Parquet file in .*/empty\. Name "):
         lineage.register("t", path=folder / "empty")
-    with pytest.raises(LineageError, match=r"^s3a://bucket/x is not on a local file system"):
+    with pytest.raises(NotTracedError, match=r"^s3a://bucket/x is not on a local file system"):
         lineage.register("t", path="s3a://bucket/x")
 
 

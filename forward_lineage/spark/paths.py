@@ -1,0 +1,34 @@
+"""Paths as Spark names them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from udafs.errors import NotTracedError
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def is_local(uri: str) -> bool:
+    """Tell whether a path or a URI as Spark writes them lies on the local file system."""
+    return uri.startswith("file:") or not _SCHEME.match(uri)
+
+
+def local_path(uri: str) -> Path:
+    """Return the local path that a path or a `file:` URI means.
+
+    Raises:
+        NotTracedError: it lies on another file system.
+
+    """
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    if parts.scheme and "/" not in uri.split(":", 1)[0] and uri.partition(":")[2].startswith("/"):
+        raise NotTracedError(
+            f"{uri} is not on a local file system",
+            instead="Row positions need local files; use key=, or order_by= for a materialised copy.",
+        )
+    return Path(uri)

@@ -1,0 +1,81 @@
+"""What Spark says becomes one line of ours: of which type, with which name, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage.spark.errors import rewritten_errors, spark_errors
+from udafs.errors import FailedQueryError, InternalError, Position, SparkRefusalError, WrongSqlError
+
+
+def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkRefusalError:
+    with pytest.raises(SparkRefusalError) as caught, spark_errors(of):
+        spark.sql(sql).collect()
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "condition", "what"),
+    [
+        ("SELECT nope FROM range(3)", WrongSqlError, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "A column, variable"),
+        ("SELECT * FROM nowhere", WrongSqlError, "TABLE_OR_VIEW_NOT_FOUND", "The table or view `nowhere`"),
+        ("SELECT FROM FROM", WrongSqlError, "PARSE_SYNTAX_ERROR", "Syntax error at or near"),
+        ("SELECT 1 / id FROM range(3)", FailedQueryError, "DIVIDE_BY_ZERO", "Division by zero"),
+        # Not one of the exceptions that PySpark has a class for:
+        ("SELECT (SELECT id FROM range(3))", FailedQueryError, "SCALAR_SUBQUERY_TOO_MANY_ROWS", "More than one row"),
+    ],
+)
+def test_refused_or_failed(spark: SparkSession, sql: str, kind: type, condition: str, what: str) -> None:
+    error = said(spark, sql)
+    assert (type(error), error.condition) == (kind, condition)
+    assert error.what.startswith(what)
+    assert error.instead == kind.remedy
+
+
+def test_a_place_is_one_in_the_users_text(spark: SparkSession) -> None:
+    sql = "SELECT id,\n  nope FROM range(3)"
+    assert said(spark, sql, of=sql).at == Position(2, 3)
+    assert said(spark, sql).at is None
+
+
+def test_a_remedy_for_what_is_no_statement_of_the_users(spark: SparkSession) -> None:
+    with pytest.raises(WrongSqlError, match=r" Correct the option\.$"), spark_errors(instead="Correct the option."):
+        spark.sql("SELECT nope")
+
+
+@pytest.mark.parametrize(
+    ("raised", "what", "instead"),
+    [
+        ("t has new rows. Call lineage.refresh(1).", "t has new rows", "Call lineage.refresh(1)."),
+        ("no", "no", FailedQueryError.remedy),
+    ],
+)
+def test_what_the_kernel_raises_names_its_own_remedy(spark: SparkSession, raised: str, what: str, instead: str) -> None:
+    error = said(spark, f"SELECT raise_error('{raised}') FROM range(1)")
+    assert (type(error), error.what, error.instead) == (FailedQueryError, what, instead)
+
+
+def test_a_python_worker_says_its_last_line(spark: SparkSession) -> None:
+    def fail(rows: Iterator[object]) -> Iterator[object]:
+        raise ValueError("no")
+
+    with pytest.raises(FailedQueryError, match=r"^Spark's Python worker failed: ValueError: no\. "), spark_errors():
+        spark.sparkContext.range(1).mapPartitions(fail).collect()
+
+
+def test_no_stack_trace_of_a_task(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FailedQueryError) as failed, spark_errors():
+        spark.range(1).write.parquet(str(tmp_path / "file" / "below"))
+    assert "apache" not in str(failed.value)
+
+
+def test_a_refused_rewriting_is_a_bug(spark: SparkSession) -> None:
+    refused = pytest.raises(InternalError, match=r"^Spark refuses the rewritten SQL: A column.*This is a bug")
+    with refused, rewritten_errors():
+        spark.sql("SELECT __dl_t")
