@@ -11,7 +11,7 @@ within a level by (lo, hi), and every node is reachable from the root.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,15 +108,19 @@ class NodeTable:
 
     def count(self) -> int:
         """The number of codes, exact."""
+        return int(self.counts(self.nbits)[self.root])
+
+    def counts(self, nbits: int) -> npt.NDArray[Any]:
+        """The number of codes of `nbits` bits under each reference below level `nbits`, exact."""
         # Of codes of all bits under every reference: it does not matter then which variables a reference skips.
-        counts = np.zeros(2 + self.nodes, np.uint64 if self.nbits <= 63 else object)
-        counts[1] = 1 << self.nbits
-        for level in range(self.nbits):
+        counts = np.zeros(2 + int(self.starts[nbits]), np.uint64 if nbits <= 63 else object)
+        counts[1] = 1 << nbits
+        for level in range(nbits):
             part = slice(int(self.starts[level]), int(self.starts[level + 1]))
             both = counts.take(self.lo[part]) + counts.take(self.hi[part])
             # Exact: what stands below this level has a multiple of 2^(nbits − level) codes.
             counts[2 + part.start : 2 + part.stop] = both >> 1
-        return int(counts[self.root])
+        return counts
 
     def lowest(self) -> int | None:
         """The smallest code, or None."""

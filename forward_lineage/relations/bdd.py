@@ -6,6 +6,7 @@ lineage stored once. Questions are BDD operations and decompress nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
@@ -15,9 +16,11 @@ import numpy.typing as npt
 from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_pairs
 from udafs import robdd_build, robdd_enumerate
 from udafs.bdd_manager import DEFAULT_MEMORY, Backend, BddManager, Function, bit_variables
-from udafs.lineage_set import LineageSet
+from udafs.errors import BadArgumentError, InternalError
+from udafs.lineage_set import MOST_LISTED, LineageSet
 from udafs.robdd import NodeTable, Refs
 
+MAX_BITS = 63
 ROW, BETWEEN, ID = "row", "between", "id"  # names of the variables
 
 
@@ -42,9 +45,12 @@ class BddRelation(LineageRelation):
             backend: of the BDD manager; the fastest available when not given.
             memory: bytes the manager may take.
 
+        Raises:
+            InternalError: more bits than 63 a side, or another number of them than the table has.
+
         """
-        if table.nbits != row_bits + id_bits or max(row_bits, id_bits) > 63:
-            raise ValueError(f"{row_bits} + {id_bits} bits for a table of {table.nbits}")
+        if table.nbits != row_bits + id_bits or max(row_bits, id_bits) > MAX_BITS:
+            raise InternalError(f"{row_bits} + {id_bits} bits for a table of {table.nbits}")
         self.table, self.row_bits, self.id_bits = table, row_bits, id_bits
         self.backend: Backend | None = backend
         self.memory = memory
@@ -68,13 +74,41 @@ class BddRelation(LineageRelation):
         table = robdd_build.from_pairs(rows.view(np.uint64), ids.view(np.uint64), row_bits, id_bits)
         return cls(table, row_bits, id_bits, backend=backend)
 
+    @classmethod
+    def united(cls, parts: Sequence[BddRelation]) -> BddRelation:
+        """The pairs of any of the parts, which are at least one; backend and memory are those of the first."""
+        row_bits, id_bits = (max(bits) for bits in zip(*((part.row_bits, part.id_bits) for part in parts), strict=True))
+        first = parts[0]
+        row_variables, id_variables = bit_variables(ROW, row_bits), bit_variables(ID, id_bits)
+        manager = BddManager(id_variables + row_variables, backend=first.backend, memory=first.memory)
+        whole = manager.false
+        for part in parts:
+            used, idle = _split(id_variables, part.id_bits, row_variables, part.row_bits)
+            whole |= manager.load(part.table, used) & manager.cube(dict.fromkeys(idle, False))
+        return first._like(manager.extract(whole, id_variables + row_variables), row_bits, id_bits)
+
+    def _like(self, table: NodeTable, row_bits: int, id_bits: int) -> BddRelation:
+        """Another relation with the same backend and memory."""
+        return BddRelation(table, row_bits, id_bits, backend=self.backend, memory=self.memory)
+
+    def trimmed(self) -> BddRelation:
+        """The same over as few bits as its numbers need: equal relations have equal tables then."""
+        return self if self._is_trimmed() else self.from_pairs(*self.pairs(), backend=self.backend)
+
+    def _is_trimmed(self) -> bool:
+        rows, refs = self._cut
+        if not rows.size:
+            return self.table.nbits == 0
+        # A highest bit that is 0 in every id is a node (next, 0) under every row.
+        on_top = refs - 2 >= self.table.starts[max(self.id_bits - 1, 0)]
+        idle = self.id_bits > 0 and bool(np.all(on_top)) and not np.any(self.table.hi[refs - 2])
+        return int(rows[-1]).bit_length() == self.row_bits and not idle
+
     # ------------------------------------------------------------ without a manager
 
-    def __len__(self) -> int:
-        return self._count
-
     @cached_property
-    def _count(self) -> int:
+    def cardinality(self) -> int:
+        """See `LineageRelation`."""
         return self.table.count()
 
     @cached_property
@@ -85,13 +119,29 @@ class BddRelation(LineageRelation):
         return rows.view(np.int64), refs
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """See `LineageRelation`.
+
+        Raises:
+            BadArgumentError: more than 2^30 pairs.
+
+        """
+        # Counting costs a pass over the nodes, and up to 30 bits there is nothing to fear.
+        if self.table.nbits > 30 and self.cardinality > MOST_LISTED:
+            raise BadArgumentError(
+                f"a relation of {self.cardinality} pairs is too large to list",
+                instead="Restrict it to fewer rows or ids first, or ask `backward` and `forward`.",
+            )
         rows, ids = robdd_enumerate.pairs(self.table, self.id_bits)
         return rows.view(np.int64), ids.view(np.int64)
 
     def rows(self) -> LineageSet:
         """See `LineageRelation`."""
         return LineageSet(self._cut[0])
+
+    def counts(self) -> tuple[Numbers, Numbers]:
+        """See `LineageRelation`."""
+        rows, refs = self._cut
+        return rows.copy(), self.table.counts(self.id_bits)[refs].astype(np.int64)
 
     def lineage(self, root: int) -> LineageSet:
         """The set of ids of one root of the shared BDD."""
@@ -114,15 +164,19 @@ class BddRelation(LineageRelation):
             self._loaded = manager, manager.load(self.table, variables)
         return self._loaded
 
-    def release(self) -> None:
-        """See `LineageRelation`."""
-        self._loaded = None
-        self.__dict__.pop("_cut", None)
-
     def ids(self) -> LineageSet:
         """See `LineageRelation`."""
         manager, function = self._load()
         return LineageSet.from_bdd(manager.exist(self._row_variables, function), manager, self._id_variables)
+
+    def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> BddRelation:
+        """See `LineageRelation`."""
+        manager, function = self._load()
+        for wanted, variables in ((rows, self._row_variables), (ids, self._id_variables)):
+            if wanted is not None:
+                function &= wanted.below(1 << len(variables)).to_bdd(manager, variables)
+        table = manager.extract(function, self._id_variables + self._row_variables)
+        return self._like(table, self.row_bits, self.id_bits)
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `LineageRelation`."""
@@ -143,18 +197,39 @@ class BddRelation(LineageRelation):
         found = manager.and_exists(function, wanted, self._id_variables)
         return LineageSet.from_bdd(found, manager, self._row_variables)
 
-    def compose(self, other: LineageRelation) -> BddRelation:
-        """See `LineageRelation`."""
-        below = BddRelation.of(other)
-        between = bit_variables(BETWEEN, max(self.id_bits, below.row_bits))
-        manager = BddManager(
-            below._id_variables + between + self._row_variables, backend=self.backend, memory=self.memory
-        )
-        first = manager.load(self.table, between[: self.id_bits] + self._row_variables)
-        second = manager.load(below.table, below._id_variables + between[: below.row_bits])
-        # Where one side has fewer bits than the other, its numbers have zeros there.
-        first &= manager.cube(dict.fromkeys(between[self.id_bits :], False))
-        second &= manager.cube(dict.fromkeys(between[below.row_bits :], False))
+    # ------------------------------------------------------------ with another
+
+    def product(self, other: BddRelation) -> BddRelation:
+        """The composition, as one relational product: see `algebra.compose`."""
+        between = bit_variables(BETWEEN, max(self.id_bits, other.row_bits))
+        row_variables, id_variables = self._row_variables, other._id_variables
+        manager = BddManager(id_variables + between + row_variables, backend=self.backend, memory=self.memory)
+        used, idle = _split(between, self.id_bits, row_variables, self.row_bits)
+        first = manager.load(self.table, used) & manager.cube(dict.fromkeys(idle, False))
+        used, idle = _split(id_variables, other.id_bits, between, other.row_bits)
+        second = manager.load(other.table, used) & manager.cube(dict.fromkeys(idle, False))
         product = manager.and_exists(first, second, between)
-        table = manager.extract(product, below._id_variables + self._row_variables)
-        return BddRelation(table, self.row_bits, below.id_bits, backend=self.backend, memory=self.memory)
+        return self._like(manager.extract(product, id_variables + row_variables), self.row_bits, other.id_bits)
+
+    # ------------------------------------------------------------ the structure
+
+    def release(self) -> None:
+        """See `LineageRelation`."""
+        self._loaded = None
+        self.__dict__.pop("_cut", None)
+
+    def assert_consistent(self) -> None:
+        """See `LineageRelation`."""
+        self.table.assert_consistent()
+        assert self.table.nbits == self.row_bits + self.id_bits, "as many variables as bits"
+        assert max(self.row_bits, self.id_bits) <= MAX_BITS, "numbers below 2^63"
+        if self._loaded is not None:
+            manager, function = self._loaded
+            assert manager.extract(function, self._id_variables + self._row_variables) == self.table, "what was loaded"
+
+
+def _split(
+    lower: tuple[str, ...], lower_bits: int, upper: tuple[str, ...], upper_bits: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The variables that a table of so many bits has, and those beyond its bits, where its numbers have zeros."""
+    return lower[:lower_bits] + upper[:upper_bits], lower[lower_bits:] + upper[upper_bits:]

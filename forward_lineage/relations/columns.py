@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from udafs import varint
+from udafs.errors import NotTracedError
 
 _PLANES, _VARINTS, _PACKED_VARINTS = 0, 1, 2
 #: A column of zeros takes no bytes, so nothing but this bounds what damaged bytes can ask for.
@@ -31,28 +32,37 @@ class Writer:
         self.parts.append(_numbers(value))
 
     def column(self, values: npt.NDArray[np.int64] | npt.NDArray[np.uint64]) -> None:
-        """A column of at most 2^27 integers below 2^63; how many they are, the reader has to know."""
-        column = values.astype(np.uint64)
-        if column.size > MOST_NUMBERS:
-            raise ValueError(f"a column of {column.size} numbers, a segment has at most {MOST_NUMBERS}")
-        if not column.size:
-            return
-        width = (int(column.max()).bit_length() + 7) // 8
-        planes = [(column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(width)]
-        varints = varint.encode(column)
-        packed = _ZSTD.compress(varints, asbytes=True)
-        self.parts.append(
-            min(
-                bytes([_PLANES << 4 | width]) + b"".join(map(_plane, planes)),
-                bytes([_VARINTS << 4]) + varints,
-                bytes([_PACKED_VARINTS << 4]) + _numbers(len(varints), len(packed)) + packed,
-                key=len,
+        """A column of at most 2^27 integers below 2^63; how many they are, the reader has to know.
+
+        Raises:
+            NotTracedError: more than that.
+
+        """
+        if values.size > MOST_NUMBERS:
+            raise NotTracedError(
+                f"a column of {values.size} numbers, a segment has at most {MOST_NUMBERS}",
+                instead="Some row was made of too many base rows to name them one by one: save it with LINEAGE ON.",
             )
-        )
+        if values.size:
+            self.parts.append(_shortest(values.astype(np.uint64)))
 
     def bytes(self) -> bytes:
         """Everything written so far."""
         return b"".join(self.parts)
+
+
+def _shortest(column: npt.NDArray[np.uint64]) -> bytes:
+    """A column in the shortest of its ways, on a tie in the first."""
+    width = (int(column.max()).bit_length() + 7) // 8
+    planes = [(column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(width)]
+    varints = varint.encode(column)
+    packed: bytes = _ZSTD.compress(varints, asbytes=True)
+    return min(
+        bytes([_PLANES << 4 | width]) + b"".join(map(_plane, planes)),
+        bytes([_VARINTS << 4]) + varints,
+        bytes([_PACKED_VARINTS << 4]) + _numbers(len(varints), len(packed)) + packed,
+        key=len,
+    )
 
 
 class Reader:
@@ -117,6 +127,13 @@ class Reader:
         if values.size != size:
             raise ValueError(f"a column of {values.size} numbers, not of {size}")
         return values
+
+
+def announced(count: npt.NDArray[np.int64]) -> int:
+    """The sum of a column, which is the size of another: one that damaged bytes cannot make overflow."""
+    if int(count.max(initial=0)) > MOST_NUMBERS:
+        raise ValueError(f"{count.max()} numbers announced, a segment has at most {MOST_NUMBERS}")
+    return int(count.sum())
 
 
 def _numbers(*values: int) -> bytes:

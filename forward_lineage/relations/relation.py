@@ -1,9 +1,11 @@
-"""The lineage relation of one result and one base table: the pairs (result row, base id).
+"""The lineage relation: rows of something made, and the ids of what each was made of.   [Zhang 2007, §3.1]
 
-Backward tracing restricts the rows and projects on the ids, forward tracing restricts the ids and projects on the rows,
-and the relation of a pipeline is the relational product of its steps' relations. [Zhang 2007, §3.1; §4.2 for the BDD]
-Two forms give the same answers: one roBDD over the bits of the row and of the id (`BddRelation`), and runs of ids
-(`RunsRelation`) where those are smaller.
+Carrier:    finite sets of pairs (row, id), both integers 0 … 2^63 − 1.
+Operations: restriction (σ) to rows and to ids, projection (π) on either, backward = π_id σ_row, forward = π_row σ_id,
+            counts; and those of `algebra`: union, composition, inverse, the empty relation, the identity.
+Laws:       docs/relations.md lists them, tests/forward_lineage/relations/test_algebra.py tries each on every form.
+
+A form is a way to hold such a set. All forms give the same answers, and none knows another; `algebra` knows them all.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet, sorted_distinct
 
 Numbers = npt.NDArray[np.int64]
@@ -22,9 +24,18 @@ Numbers = npt.NDArray[np.int64]
 class LineageRelation(ABC):
     """A set of pairs (row, id), both 0 … 2^63 − 1. Immutable."""
 
+    # ------------------------------------------------------------ the whole
+
+    @property
     @abstractmethod
+    def cardinality(self) -> int:
+        """The number of pairs, as `len`, which ends at 2^63 − 1."""
+
     def __len__(self) -> int:
-        """The number of pairs."""
+        return self.cardinality
+
+    def __bool__(self) -> bool:
+        return self.cardinality > 0
 
     @abstractmethod
     def pairs(self) -> tuple[Numbers, Numbers]:
@@ -32,11 +43,21 @@ class LineageRelation(ABC):
 
     @abstractmethod
     def rows(self) -> LineageSet:
-        """The rows that have an id."""
+        """The projection on the rows: those that have an id."""
 
     @abstractmethod
     def ids(self) -> LineageSet:
-        """The ids that have a row."""
+        """The projection on the ids: those that have a row."""
+
+    @abstractmethod
+    def counts(self) -> tuple[Numbers, Numbers]:
+        """Every row that has an id, ascending, and how many ids it has: two int64 arrays of shape (rows,)."""
+
+    # ------------------------------------------------------------ parts
+
+    @abstractmethod
+    def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> LineageRelation:
+        """The pairs whose row is one of `rows` and whose id is one of `ids`; None restricts nothing."""
 
     @abstractmethod
     def backward(self, rows: LineageSet) -> LineageSet:
@@ -46,18 +67,20 @@ class LineageRelation(ABC):
     def forward(self, ids: LineageSet) -> LineageSet:
         """The rows of any of the ids."""
 
-    @abstractmethod
-    def compose(self, other: LineageRelation) -> LineageRelation:
-        """The pairs (row, id) with some m such that (row, m) is in this relation and (m, id) in the other."""
+    # ------------------------------------------------------------ the structure
 
     @abstractmethod
     def release(self) -> None:
         """Give back what only speeds questions up; the next question builds it anew."""
 
+    @abstractmethod
+    def assert_consistent(self) -> None:
+        """Check every invariant of the form; raises AssertionError."""
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LineageRelation):
             return NotImplemented
-        return len(self) == len(other) and all(map(np.array_equal, self.pairs(), other.pairs()))
+        return self.cardinality == other.cardinality and all(map(np.array_equal, self.pairs(), other.pairs()))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -70,16 +93,15 @@ def sorted_pairs(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numb
         ids: the id of each, shape (n,).
 
     Raises:
-        LineageError: the arrays differ in length, or a number is negative or no 64-bit integer.
+        BadArgumentError: the arrays differ in length, or a number is negative or no 64-bit integer.
 
     """
     row, base_id = _checked(rows, "row numbers"), _checked(ids, "row ids")
     if row.size != base_id.size:
-        raise LineageError(f"{row.size} row numbers for {base_id.size} row ids")
-    if not row.size:
-        return row, base_id
-    step = np.diff(row)
-    if np.all((step > 0) | ((step == 0) & (np.diff(base_id) > 0))):
+        raise BadArgumentError(
+            f"{row.size} row numbers for {base_id.size} row ids", instead="Give one row number for each row id."
+        )
+    if not row.size or _ascending(row, base_id):
         return row, base_id
     id_bits = int(base_id.max()).bit_length()
     if id_bits + int(row.max()).bit_length() <= 63:
@@ -92,10 +114,22 @@ def sorted_pairs(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numb
     return row[new], base_id[new]
 
 
+def _ascending(row: Numbers, base_id: Numbers) -> bool:
+    """Whether the pairs are strictly ascending by (row, id)."""
+    step = np.diff(row)
+    return bool(np.all((step > 0) | ((step == 0) & (np.diff(base_id) > 0))))
+
+
 def _checked(numbers: npt.ArrayLike, what: str) -> Numbers:
     array = np.asarray(numbers)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise LineageError(f"{what} are one-dimensional integers, found {array.dtype} of {array.ndim} dimensions")
+        raise BadArgumentError(
+            f"{what} are one-dimensional integers, found {array.dtype} of {array.ndim} dimensions",
+            instead="Give a flat array of an integer type.",
+        )
     if array.size and (int(array.min()) < 0 or int(array.max()) > 2**63 - 1):
-        raise LineageError(f"{what} are 0 to {2**63 - 1}, found {int(array.min())} to {int(array.max())}")
+        raise BadArgumentError(
+            f"{what} are 0 to {2**63 - 1}, found {int(array.min())} to {int(array.max())}",
+            instead="Number what is outside this range anew, from 0.",
+        )
     return array.astype(np.int64)

@@ -6,6 +6,7 @@ one id, and cost no more than sorted pairs would; a month of a table in date ord
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -14,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_pairs
-from udafs.lineage_set import LineageSet, sorted_distinct
+from udafs.lineage_set import LISTABLE, LineageSet, sorted_distinct
 
-#: A product is computed through this many (row, id) pairs of the first relation at most, beyond it as BDDs.
-MOST_JOINED = 1 << 26
 #: Up to this many sets a forward question looks its ids up in each of them instead of passing over all runs.
 _FEW_SETS = 256
 
@@ -45,10 +44,37 @@ class RunsRelation(LineageRelation):
     def from_pairs(cls, rows: npt.ArrayLike, ids: npt.ArrayLike) -> Self:
         """The relation of some pairs, in any order, repeated or not; raises what `sorted_pairs` raises."""
         row, base_id = sorted_pairs(rows, ids)
-        begins = np.ones(row.size, bool)
-        begins[1:] = (np.diff(row) != 0) | (np.diff(base_id) != 1)
-        at = np.flatnonzero(begins)
-        return cls._of_runs(row[at], base_id[at], base_id[np.append(at[1:], row.size) - 1] if at.size else at)
+        begins, ends = _runs_in(base_id, row)
+        return cls._of_runs(row[begins], base_id[begins], base_id[ends])
+
+    @classmethod
+    def of(cls, relation: LineageRelation) -> RunsRelation:
+        """The same relation in this form."""
+        return relation if isinstance(relation, RunsRelation) else cls.from_pairs(*relation.pairs())
+
+    @classmethod
+    def identity(cls, of: LineageSet) -> Self:
+        """Every number of a set with itself."""
+        number = np.arange(of.cardinality + 1)
+        return cls(of.ids().copy(), number[:-1], number, of.ids().copy(), of.ids().copy())
+
+    @classmethod
+    def united(cls, parts: Sequence[RunsRelation]) -> RunsRelation:
+        """The pairs of any of the parts, which are at least one."""
+        rows = sorted_distinct(np.concatenate([part.row for part in parts]))
+        set_of = np.full((len(parts), rows.size), -1)  # in each part
+        key, example = np.zeros(rows.size, np.int64), np.empty(0, np.int64)
+        for part, numbers in zip(parts, set_of, strict=True):
+            numbers[np.searchsorted(rows, part.row)] = part.set_of_row
+            # Rows that have the same sets in all parts have the same union: it is made once.
+            _, example, key = np.unique(key * (part.sets + 1) + numbers + 1, return_index=True, return_inverse=True)
+        listed = []
+        for part, numbers in zip(parts, set_of[:, example], strict=True):
+            known = np.flatnonzero(numbers >= 0)
+            owner, first, last = part._runs_of(numbers[known])
+            listed.append((known[owner], first, last))
+        owner, first, last = (np.concatenate(columns) for columns in zip(*listed, strict=True))
+        return cls._assembled(rows, key, *_merged_by(owner, first, last))
 
     @classmethod
     def _of_runs(cls, row: Numbers, first: Numbers, last: Numbers) -> Self:
@@ -61,6 +87,33 @@ class RunsRelation(LineageRelation):
         kept = ranges(starts[own], count[own])
         set_starts = np.append(0, np.cumsum(count[own]))
         return cls(row[starts], number[like], set_starts, first[kept], last[kept])
+
+    @classmethod
+    def _assembled(cls, row: Numbers, key: Numbers, owner: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
+        """Each row with the runs that its key owns, or left out; runs sorted by (owner, first), every owner a key."""
+        sets = cls._of_runs(owner, first, last)
+        number_of = np.full(int(key.max(initial=-1)) + 1, -1)
+        number_of[sets.row] = sets.set_of_row
+        number = number_of[key]
+        kept = number >= 0
+        return cls(row[kept], number[kept], sets.set_starts, sets.first, sets.last)._in_order()
+
+    def _in_order(self) -> RunsRelation:
+        """The same with its sets numbered in the order of their first row."""
+        first_at = np.zeros(self.sets, np.int64)
+        first_at[self.set_of_row[::-1]] = np.arange(self.row.size)[::-1]  # of equal places the last one written stays
+        if np.all(np.diff(first_at) > 0):
+            return self
+        order = np.argsort(first_at)
+        owner, first, last = self._runs_of(order)
+        starts = np.searchsorted(owner, np.arange(self.sets + 1))
+        return RunsRelation(self.row, np.argsort(order)[self.set_of_row], starts, first, last)
+
+    def _runs_of(self, sets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The runs of some sets, one after the other: place in `sets`, first, last."""
+        count = np.diff(self.set_starts)[sets]
+        run = ranges(self.set_starts[sets], count)
+        return np.repeat(np.arange(sets.size), count), self.first[run], self.last[run]
 
     # ------------------------------------------------------------ the whole
 
@@ -76,15 +129,21 @@ class RunsRelation(LineageRelation):
         sizes: Numbers = total[self.set_starts[1:]] - total[self.set_starts[:-1]]
         return sizes
 
-    def __len__(self) -> int:
+    @property
+    def cardinality(self) -> int:
+        """See `LineageRelation`."""
         return int(self._set_sizes[self.set_of_row].sum())
+
+    @property
+    def members(self) -> int:
+        """How many ids the different sets have together: the pairs, but for rows that share a set."""
+        return int(self._set_sizes.sum())
 
     def pairs(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`."""
-        count = np.diff(self.set_starts)[self.set_of_row]
-        run = ranges(self.set_starts[self.set_of_row], count)
-        length = (self.last - self.first + 1)[run]
-        return np.repeat(np.repeat(self.row, count), length), ranges(self.first[run], length)
+        place, first, last = self._runs_of(self.set_of_row)
+        length = last - first + 1
+        return np.repeat(self.row[place], length), ranges(first, length)
 
     def rows(self) -> LineageSet:
         """See `LineageRelation`."""
@@ -94,19 +153,52 @@ class RunsRelation(LineageRelation):
         """See `LineageRelation`."""
         return LineageSet.from_intervals(*merged(self.first, self.last))
 
-    def release(self) -> None:
-        """See `LineageRelation`; there is nothing to give back."""
+    def counts(self) -> tuple[Numbers, Numbers]:
+        """See `LineageRelation`."""
+        return self.row.copy(), self._set_sizes[self.set_of_row]
 
-    # ------------------------------------------------------------ questions
+    # ------------------------------------------------------------ parts
+
+    def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> RunsRelation:
+        """See `LineageRelation`."""
+        kept = self if rows is None else self._of_rows(rows)
+        return kept if ids is None else kept._of_ids(ids)
+
+    def _of_rows(self, rows: LineageSet) -> RunsRelation:
+        kept = self._places(rows)
+        used = sorted_distinct(self.set_of_row[kept])
+        owner, first, last = self._runs_of(used)
+        return self._assembled(self.row[kept], self.set_of_row[kept], used[owner], first, last)
+
+    def _of_ids(self, ids: LineageSet) -> RunsRelation:
+        wanted = (ids if ids.cardinality <= LISTABLE else ids & self.ids()).ids()
+        begins, ends = _runs_in(wanted)
+        begin, end = wanted[begins], wanted[ends]
+        # The wanted runs that one of mine meets follow each other.
+        low = np.searchsorted(end, self.first)
+        count = np.searchsorted(begin, self.last, side="right") - low
+        met, run = ranges(low, count), np.repeat(np.arange(self.first.size), count)
+        owner = np.repeat(np.arange(self.sets), np.diff(self.set_starts))[run]
+        return self._assembled(
+            self.row,
+            self.set_of_row,
+            owner,
+            np.maximum(begin[met], self.first[run]),
+            np.minimum(end[met], self.last[run]),
+        )
+
+    def _places(self, rows: LineageSet) -> Numbers:
+        """Where in `row` those of the rows are that have an id."""
+        wanted = (rows if rows.cardinality <= self.row.size else rows & self.rows()).ids()
+        at = np.searchsorted(self.row, wanted)
+        at, wanted = at[at < self.row.size], wanted[at < self.row.size]
+        found: Numbers = at[self.row[at] == wanted]
+        return found
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `LineageRelation`."""
-        wanted = rows if rows.cardinality <= self.row.size else rows & self.rows()
-        at = np.searchsorted(self.row, wanted.ids())
-        at = at[at < self.row.size]
-        found = sorted_distinct(self.set_of_row[at[np.isin(self.row[at], wanted.ids())]])
-        run = ranges(self.set_starts[found], np.diff(self.set_starts)[found])
-        first, last = self.first[run], self.last[run]
+        found = sorted_distinct(self.set_of_row[self._places(rows)])
+        _, first, last = self._runs_of(found)
         return (
             LineageSet.from_intervals(first, last)
             if found.size == 1
@@ -136,12 +228,10 @@ class RunsRelation(LineageRelation):
         hit[np.searchsorted(self.set_starts, np.flatnonzero(inside), side="right") - 1] = True
         return hit
 
-    def compose(self, other: LineageRelation) -> LineageRelation:
-        """See `LineageRelation`."""
-        from forward_lineage.relations.bdd import BddRelation  # noqa: PLC0415 — the two forms know each other
+    # ------------------------------------------------------------ with another
 
-        if not isinstance(other, RunsRelation) or int(self._set_sizes.sum()) > MOST_JOINED:
-            return BddRelation.of(self).compose(other)
+    def join(self, other: RunsRelation) -> RunsRelation:
+        """The composition, through every id of every different set: see `algebra.compose`."""
         mine = np.repeat(np.arange(self.sets), self._set_sizes)
         between = ranges(self.first, self.last - self.first + 1)
         at = np.searchsorted(other.row, between)
@@ -150,19 +240,27 @@ class RunsRelation(LineageRelation):
         # Each of my sets becomes the union of those sets of the other that its members lead to.
         edges = sorted_distinct(mine[known] * other.sets + other.set_of_row[at[known]])
         upper, lower = edges // max(other.sets, 1), edges % max(other.sets, 1)
-        count = np.diff(other.set_starts)[lower]
-        run = ranges(other.set_starts[lower], count)
-        owner, first, last = _merged_by(np.repeat(upper, count), other.first[run], other.last[run])
-        return self._with_sets(owner, first, last)
+        place, first, last = other._runs_of(lower)
+        return self._assembled(self.row, self.set_of_row, *_merged_by(upper[place], first, last))
 
-    def _with_sets(self, owner: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
-        """My rows with other sets: runs sorted by (owner, first), the owner being the number of one of my sets."""
-        number = np.searchsorted(sorted_distinct(owner), np.arange(self.sets))
-        left = np.isin(np.arange(self.sets), owner)
-        sets = RunsRelation._of_runs(owner, first, last)
-        kept = left[self.set_of_row]
-        set_of_row = sets.set_of_row[number[self.set_of_row[kept]]]
-        return RunsRelation(self.row[kept], set_of_row, sets.set_starts, sets.first, sets.last)
+    # ------------------------------------------------------------ the structure
+
+    def release(self) -> None:
+        """See `LineageRelation`; there is nothing to give back."""
+
+    def assert_consistent(self) -> None:
+        """See `LineageRelation`."""
+        starts, count = self.set_starts[:-1], np.diff(self.set_starts)
+        assert np.all(self.row >= 0) and np.all(np.diff(self.row) > 0), "rows ascend from 0"
+        assert self.set_of_row.size == self.row.size, "a set for each row"
+        known = np.maximum.accumulate(np.append(-1, self.set_of_row))
+        assert np.all(self.set_of_row >= 0) and np.all(self.set_of_row <= known[:-1] + 1), "sets in order of first row"
+        assert known[-1] == self.sets - 1, "every set is used"
+        assert self.set_starts[0] == 0 and self.set_starts[-1] == self.first.size == self.last.size, "runs"
+        assert np.all(count > 0) and np.all(self.first >= 0) and np.all(self.first <= self.last), "nothing is empty"
+        within = np.isin(np.arange(1, self.first.size), starts, invert=True)
+        assert np.all((self.first[1:] - 1 > self.last[:-1])[within]), "runs neither overlap nor touch"
+        assert np.all(_first_equal(starts, count, self.first, self.last) == np.arange(self.sets)), "sets differ"
 
 
 def ranges(first: Numbers, count: Numbers) -> Numbers:
@@ -209,3 +307,13 @@ def _first_equal(starts: Numbers, count: Numbers, first: Numbers, last: Numbers)
     found = np.arange(like.size)
     found[asked[equal]] = like[asked[equal]]
     return found
+
+
+def _runs_in(ids: Numbers, owner: Numbers | None = None) -> tuple[Numbers, Numbers]:
+    """Where the runs of consecutive ids begin and where they end; ids ascending, for each owner if there are owners."""
+    begins = np.ones(ids.size, bool)
+    begins[1:] = np.diff(ids) != 1
+    if owner is not None:
+        begins[1:] |= np.diff(owner) != 0
+    at = np.flatnonzero(begins)
+    return at, np.append(at[1:], ids.size)[: at.size] - 1

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
 from forward_lineage.relations import segment as segments
-from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import CorruptSegmentError, Segment
-from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
 
@@ -37,6 +39,10 @@ class SegmentFile:
     rows: int
     moved: int = 0
     checksum: int | None = None
+
+    def among(self, rows: LineageSet) -> LineageSet:
+        """Those of some rows that the segment answers for."""
+        return rows.below(self.first_row + self.rows) - rows.below(self.first_row)
 
 
 class SegmentCache:
@@ -73,7 +79,7 @@ class SegmentCache:
         if has != expected:
             raise CorruptSegmentError(
                 f"{file.path} has rows {has}, the manifest says {expected}",
-                instead="It belongs to another version of the result; save the result again.",
+                instead="It belongs to another version of the result: save the result again.",
             )
         with self._lock:
             if file.path not in self._kept:
@@ -83,11 +89,11 @@ class SegmentCache:
                 self._shrink()
         return found
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def forget(self, file: SegmentFile) -> None:
+        """Give a segment back, if it is kept."""
         with self._lock:
-            self._kept.clear()
-            self._bytes = 0
+            _, size = self._kept.pop(file.path, (None, 0))
+            self._bytes -= size
 
     def _shrink(self) -> None:
         while self._bytes > self.most_bytes and len(self._kept) > 1:
@@ -95,66 +101,105 @@ class SegmentCache:
             self._bytes -= size
 
 
-class StoredRelation:
-    """The questions of `LineageRelation`, over the segments of a result; row numbers are those of the result."""
+class StoredRelation(LineageRelation):
+    """The segments of a result, one after the other; row numbers are those of the result.
+
+    Questions read what they need of them; what gives a relation again gives it in memory.
+    """
 
     def __init__(self, files: Sequence[SegmentFile], cache: SegmentCache) -> None:
         """Of the segments of one version of a result, for one base table.
 
         Raises:
-            LineageError: two segments answer for the same row.
+            CorruptSegmentError: two segments answer for the same row.
 
         """
         self.files = sorted(files, key=lambda file: file.first_row)
-        for before, after in zip(self.files, self.files[1:], strict=False):
+        for before, after in pairwise(self.files):
             if before.first_row + before.rows > after.first_row:
-                raise LineageError(f"{before.path.name} and {after.path.name} answer for the same rows")
+                raise CorruptSegmentError(f"{before.path.name} and {after.path.name} answer for the same rows")
         self.cache = cache
 
+    def _segments(self) -> Iterator[Segment]:
+        """Every segment, read when it is its turn.
+
+        Raises:
+            CorruptSegmentError: one is missing, damaged, or of other rows.
+
+        """
+        return map(self.cache.get, self.files)
+
+    # ------------------------------------------------------------ the whole
+
+    @property
+    def cardinality(self) -> int:
+        """See `LineageRelation`."""
+        return sum(segment.relation.cardinality for segment in self._segments())
+
+    def pairs(self) -> tuple[Numbers, Numbers]:
+        """See `LineageRelation`."""
+        return _joined(segment.pairs() for segment in self._segments())
+
+    def rows(self) -> LineageSet:
+        """See `LineageRelation`."""
+        return LineageSet(self.counts()[0])
+
+    def ids(self) -> LineageSet:
+        """See `LineageRelation`."""
+        return reduce(or_, (segment.relation.ids() for segment in self._segments()), LineageSet())
+
+    def counts(self) -> tuple[Numbers, Numbers]:
+        """See `LineageRelation`."""
+        found = ((segment.first_row, *segment.relation.counts()) for segment in self._segments())
+        return _joined((rows + first_row, count) for first_row, rows, count in found)
+
+    def relation(self) -> LineageRelation:
+        """The whole relation in memory, to combine it with others or to ask it often."""
+        return RunsRelation.from_pairs(*self.pairs())
+
+    # ------------------------------------------------------------ parts
+
+    def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> RunsRelation:
+        """See `LineageRelation`; only segments that have such rows are read."""
+        parts = []
+        for file in self.files:
+            mine = None if rows is None else file.among(rows)
+            if mine is None or mine:
+                parts.append(self.cache.get(file).restrict(rows=mine, ids=ids).pairs())
+        return RunsRelation.from_pairs(*_joined(parts))
+
     def backward(self, rows: LineageSet) -> LineageSet:
-        """The base ids of any of the rows; only segments that have such rows are read."""
+        """See `LineageRelation`; only segments that have such rows are read."""
         found = LineageSet()
         for file in self.files:
-            mine = rows.below(file.first_row + file.rows) - rows.below(file.first_row)
+            mine = file.among(rows)
             if mine:
                 found = found | self.cache.get(file).backward(mine)
         return found
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """The rows of any of the ids."""
-        found = [self.cache.get(file).forward(ids).ids() for file in self.files] if ids else []
+        """See `LineageRelation`."""
+        found = [segment.forward(ids).ids() for segment in self._segments()] if ids else []
         # Segments follow each other, and so do their answers.
         return LineageSet(np.concatenate(found) if found else ())
 
-    def relation(self) -> LineageRelation:
-        """The whole relation in memory, to compose it or to join with it."""
-        rows, ids = [], []
+    # ------------------------------------------------------------ the structure
+
+    def release(self) -> None:
+        """See `LineageRelation`: the cache forgets the segments."""
         for file in self.files:
-            segment_rows, segment_ids = self.cache.get(file).relation.pairs()
-            rows.append(segment_rows + file.first_row)
-            ids.append(segment_ids)
-        if not rows:
-            return RunsRelation.from_pairs((), ())
-        return RunsRelation.from_pairs(np.concatenate(rows), np.concatenate(ids))
+            self.cache.forget(file)
+
+    def assert_consistent(self) -> None:
+        """See `LineageRelation`."""
+        for segment in self._segments():
+            segment.relation.assert_consistent()
+            rows = segment.relation.rows()
+            assert rows == rows.below(segment.rows), "no rows but the segment's"
 
 
-def trace_forward(path: Sequence[StoredRelation], ids: LineageSet) -> LineageSet:
-    """The rows at the end of a pipeline that any of the ids reach.
-
-    Args:
-        path: the relation of each step, the first on the base table, each next one on the result before it.
-        ids: of the base table.
-
-    A set goes through the steps one by one, which gives what the composed relation would give without composing it.
-
-    """
-    for step in path:
-        ids = step.forward(ids)
-    return ids
-
-
-def trace_backward(path: Sequence[StoredRelation], rows: LineageSet) -> LineageSet:
-    """The base ids that any of the rows at the end of a pipeline come from; `path` as for `trace_forward`."""
-    for step in reversed(path):
-        rows = step.backward(rows)
-    return rows
+def _joined(parts: Iterable[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    """Columns of segments that follow each other, one behind the other."""
+    none = np.empty(0, np.int64)
+    left, right = zip((none, none), *parts, strict=True)
+    return np.concatenate(left), np.concatenate(right)

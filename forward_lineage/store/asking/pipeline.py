@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from forward_lineage.relations.algebra import compose, empty, union
 from forward_lineage.relations.relation import LineageRelation
-from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import LineageError
@@ -203,9 +201,9 @@ class Pipeline:
                 if below is not None or edge.name.lower() == table.lower():
                     own = self.library.relation(saved, edge).relation()
                     parts += [own] if edge.name.lower() == table.lower() else []
-                    parts += [own.compose(below)] if below is not None else []
-            made[node] = _union(parts)
-        return made.get(node_of(result), RunsRelation.from_pairs((), ()))
+                    parts += [compose(own, below)] if below is not None else []
+            made[node] = union(parts)
+        return made.get(node_of(result), empty())
 
 
 def node_of(saved: SavedResult) -> Node:
@@ -228,10 +226,3 @@ def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> Lineage
         f"so it cannot be traced through {edge.name} to {table}",
         instead=f"Save {saved.name} without LINEAGE ON, or ask about {edge.name}.",
     )
-
-
-def _union(parts: list[LineageRelation]) -> LineageRelation:
-    if len(parts) == 1:
-        return parts[0]
-    rows, ids = zip(*(part.pairs() for part in parts), strict=True)
-    return RunsRelation.from_pairs(np.concatenate(rows), np.concatenate(ids))

@@ -1,104 +1,105 @@
-"""Lineage relations in both forms and on both BDD managers, against sets of pairs."""
+"""The operations of one relation, in every form, against sets of pairs."""
 
 from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forward_lineage.relations import runs as runs_relation
 from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.relation import LineageRelation, sorted_pairs
 from forward_lineage.relations.runs import RunsRelation
-from udafs.bdd_manager import available_backends
-from udafs.errors import LineageError
+from tests.forward_lineage.relations.forms import FORMS, MOST, Pairs, as_set, number_sets, numbers, pair_sets
+from udafs.errors import BadArgumentError, InternalError, LineageError
 from udafs.lineage_set import LineageSet
+from udafs.robdd import NodeTable
 
-FORMS = ("runs", *available_backends())
-Pairs = set[tuple[int, int]]
-
-numbers = st.one_of(
-    st.integers(0, 6), st.integers(0, 40), st.integers(0, 2**20), st.sampled_from([2**32, 2**63 - 2, 2**63 - 1])
-)
-
-
-@st.composite
-def relations(draw: st.DrawFn) -> Pairs:
-    """Scattered pairs, rows that share runs of ids, and one-to-one stretches."""
-    found = set(draw(st.lists(st.tuples(numbers, numbers), max_size=15)))
-    blocks = st.tuples(st.lists(st.integers(0, 20), max_size=4), st.integers(0, 60), st.integers(1, 40))
-    for rows, start, length in draw(st.lists(blocks, max_size=2)):
-        found |= {(row, start + i) for row in rows for i in range(length)}
-    start, length = draw(st.tuples(st.integers(0, 50), st.integers(0, 20)))
-    return found | {(i, start + i) for i in range(length)}
-
-
-def made(pairs: Pairs, form: str) -> LineageRelation:
-    rows, ids = [row for row, _ in pairs], [row_id for _, row_id in pairs]
-    if form == "runs":
-        return RunsRelation.from_pairs(rows, ids)
-    return BddRelation.from_pairs(rows, ids, backend=form)  # type: ignore[arg-type]
-
-
-def as_set(relation: LineageRelation) -> Pairs:
-    rows, ids = relation.pairs()
-    assert rows.dtype == ids.dtype == np.int64
-    found = list(zip(rows.tolist(), ids.tolist(), strict=True))
-    assert found == sorted(set(found)) and len(found) == len(relation)
-    return set(found)
-
+#: All ids but 0: far too many to list.
+EVERYTHING = LineageSet.from_intervals(np.array([1]), np.array([MOST]))
 
 forms = pytest.mark.parametrize("form", FORMS)
 
 
 @forms
-@settings(max_examples=30)
-@given(pairs=relations(), asked=st.sets(numbers, max_size=8))
-def test_backward_and_forward(form: str, pairs: Pairs, asked: set[int]) -> None:
-    relation = made(pairs, form)
+@settings(max_examples=20)
+@given(pairs=pair_sets())
+def test_the_whole(form: str, pairs: Pairs) -> None:
+    relation = FORMS[form](pairs)
     assert as_set(relation) == pairs
+    assert len(relation) == relation.cardinality == len(pairs) and bool(relation) == bool(pairs)
     assert set(relation.rows()) == {row for row, _ in pairs}
     assert set(relation.ids()) == {row_id for _, row_id in pairs}
-    for wanted in [asked, {row for row, _ in pairs}, {row_id for _, row_id in pairs}, *({each} for each in asked)]:
-        assert set(relation.backward(LineageSet(wanted))) == {row_id for row, row_id in pairs if row in wanted}
-        assert set(relation.forward(LineageSet(wanted))) == {row for row, row_id in pairs if row_id in wanted}
-    everything = LineageSet.from_bytes(bytes([1, 63] + [0] * 63 + [1])) - LineageSet([0])
-    assert set(relation.forward(everything)) == {row for row, row_id in pairs if row_id}
-    relation.release()
-    assert set(relation.backward(LineageSet(asked))) == {row_id for row, row_id in pairs if row in asked}
-
-
-@pytest.mark.parametrize("second", FORMS)
-@pytest.mark.parametrize("first", FORMS)
-@settings(max_examples=25)
-@given(upper=relations(), lower=relations())
-def test_compose(first: str, second: str, upper: Pairs, lower: Pairs) -> None:
-    product = made(upper, first).compose(made(lower, second))
-    assert as_set(product) == {(row, row_id) for row, m in upper for other, row_id in lower if m == other}
-
-
-@given(relations(), relations())
-def test_a_product_too_large_to_join(upper: Pairs, lower: Pairs) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs_relation, "MOST_JOINED", 0)
-        product = made(upper, "runs").compose(made(lower, "runs"))
-    assert as_set(product) == {(row, row_id) for row, m in upper for other, row_id in lower if m == other}
-
-
-@settings(max_examples=25)
-@given(relations(), relations(), relations())
-def test_composition_is_associative(a: Pairs, b: Pairs, c: Pairs) -> None:
-    x, y, z = made(a, FORMS[1]), made(b, "runs"), made(c, FORMS[-1])
-    assert x.compose(y).compose(z) == x.compose(y.compose(z))
+    rows, count = relation.counts()
+    assert dict(zip(rows.tolist(), count.tolist(), strict=True)) == Counter(row for row, _ in pairs)
+    assert rows.tolist() == sorted(rows.tolist())
 
 
 @forms
-def test_the_forms_are_equal(form: str) -> None:
+@settings(max_examples=20)
+@given(pairs=pair_sets(), asked=st.sets(numbers, max_size=8))
+def test_backward_and_forward(form: str, pairs: Pairs, asked: set[int]) -> None:
+    relation = FORMS[form](pairs)
+    for wanted in [asked, {row for row, _ in pairs}, {row_id for _, row_id in pairs}, *({each} for each in asked)]:
+        assert set(relation.backward(LineageSet(wanted))) == {row_id for row, row_id in pairs if row in wanted}
+        assert set(relation.forward(LineageSet(wanted))) == {row for row, row_id in pairs if row_id in wanted}
+    relation.assert_consistent()
+
+
+@forms
+@settings(max_examples=20)
+@given(pairs=pair_sets(), rows=st.none() | number_sets, ids=st.none() | number_sets)
+def test_restrict(form: str, pairs: Pairs, rows: LineageSet | None, ids: LineageSet | None) -> None:
+    relation = FORMS[form](pairs)
+    kept = {(r, i) for r, i in pairs if (rows is None or r in rows) and (ids is None or i in ids)}
+    restricted = relation.restrict(rows=rows, ids=ids)
+    assert as_set(restricted) == kept
+    assert as_set(restricted.restrict(rows=rows, ids=ids)) == kept
+    assert as_set(relation) == pairs
+
+
+@forms
+@settings(max_examples=4)
+@given(pairs=pair_sets())
+def test_sets_too_large_to_list(form: str, pairs: Pairs) -> None:
+    relation = FORMS[form](pairs)
+    assert set(relation.forward(EVERYTHING)) == {row for row, row_id in pairs if row_id}
+    assert set(relation.backward(EVERYTHING)) == {row_id for row, row_id in pairs if row}
+    assert as_set(relation.restrict(rows=EVERYTHING, ids=EVERYTHING)) == {(r, i) for r, i in pairs if r and i}
+
+
+@forms
+@settings(max_examples=15)
+@given(pairs=pair_sets(), asked=st.sets(numbers, max_size=8))
+def test_questions_after_release(form: str, pairs: Pairs, asked: set[int]) -> None:
+    relation = FORMS[form](pairs)
+    for _ in range(2):
+        assert set(relation.forward(LineageSet(asked))) == {row for row, row_id in pairs if row_id in asked}
+        assert set(relation.ids()) == {row_id for _, row_id in pairs}
+        relation.release()
+    assert as_set(relation) == pairs
+
+
+@forms
+@pytest.mark.parametrize("other", FORMS)
+def test_the_forms_are_equal(form: str, other: str) -> None:
     pairs = {(row, row_id) for row in range(5) for row_id in range(row, 30)}
-    assert made(pairs, form) == made(pairs, "runs")
-    assert made(pairs, form) != made(pairs - {(0, 0)}, "runs")
-    assert made(set(), form) == made(set(), "runs")
+    assert FORMS[form](pairs) == FORMS[other](pairs)
+    assert FORMS[form](pairs) != FORMS[other](pairs - {(0, 0)})
+    assert FORMS[form](pairs) != FORMS[other](pairs - {(0, 0)} | {(0, 31)})
+    assert FORMS[form](set()) == FORMS[other](set())
+    assert FORMS[form](pairs) != pairs
+
+
+@forms
+def test_what_is_handed_out_can_be_written_to(form: str) -> None:
+    relation = FORMS[form]({(1, 2), (3, 4)})
+    for array in (*relation.pairs(), *relation.counts()):
+        array[:] = 0
+    assert as_set(relation) == {(1, 2), (3, 4)}
 
 
 @pytest.mark.parametrize(
@@ -112,11 +113,11 @@ def test_the_forms_are_equal(form: str) -> None:
     ],
 )
 def test_bad_pairs(rows: list, ids: list, message: str) -> None:
-    with pytest.raises(LineageError, match=message):
+    with pytest.raises(BadArgumentError, match=rf"{message}.*\. [A-Z].*\.$"):
         sorted_pairs(rows, ids)
 
 
-@pytest.mark.skipif("cudd" not in FORMS, reason="CUDD is not available here")
+@pytest.mark.skipif("bdd-cudd" not in FORMS, reason="CUDD is not available here")
 def test_memory_that_does_not_suffice() -> None:
     rng = np.random.default_rng(5)
     built = BddRelation.from_pairs(rng.integers(0, 50, 200_000), rng.integers(0, 1 << 22, 200_000))
@@ -124,3 +125,51 @@ def test_memory_that_does_not_suffice() -> None:
     with pytest.raises(LineageError, match=r"used up its 4 MB\. Ask about fewer rows"):
         small.forward(LineageSet([1]))
     assert small.backward(LineageSet([3])) == built.backward(LineageSet([3]))
+
+
+def test_more_pairs_than_can_be_listed() -> None:
+    everywhere = BddRelation(NodeTable.constant(True, 120), 60, 60)
+    assert everywhere.cardinality == 2**120
+    with pytest.raises(BadArgumentError, match=rf"a relation of {2**120} pairs is too large to list\. Restrict it"):
+        everywhere.pairs()
+    assert everywhere.backward(LineageSet([5])).cardinality == 2**60
+    assert as_set(everywhere.restrict(rows=LineageSet([5, 2**61]), ids=LineageSet([7, 9]))) == {(5, 7), (5, 9)}
+
+
+def test_a_table_of_other_bits() -> None:
+    with pytest.raises(InternalError, match=r"3 \+ 4 bits for a table of 8\. This is a bug"):
+        BddRelation(NodeTable.constant(True, 8), 3, 4)
+
+
+# ---------------------------------------------------------------- a structure checks itself
+
+SOUND = RunsRelation.from_pairs([1, 1, 1, 4, 4, 4, 6], [5, 6, 9, 5, 6, 9, 7])
+
+
+def changed(name: str, *values: int) -> LineageRelation:
+    return replace(SOUND, **{name: np.array(values)})
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (changed("row", 1, 6, 4), "rows ascend from 0"),
+        (changed("row", -1, 4, 6), "rows ascend from 0"),
+        (changed("set_of_row", 0, 1), "a set for each row"),
+        (changed("set_of_row", 1, 1, 0), "sets in order of first row"),
+        (changed("set_of_row", 0, 0, 0), "every set is used"),
+        (changed("set_starts", 0, 2, 4), "runs"),
+        (changed("set_starts", 0, 3, 3), "nothing is empty"),
+        (changed("last", 4, 9, 7), "nothing is empty"),
+        (changed("first", 5, 7, 7), "runs neither overlap nor touch"),
+        (RunsRelation.from_pairs([0, 1], [3, 4]), None),
+        (replace(RunsRelation.from_pairs([0, 1], [3, 4]), first=np.array([3, 3]), last=np.array([3, 3])), "sets differ"),
+        (BddRelation(NodeTable(np.array([0, 1]), np.array([1]), np.array([1]), 2), 0, 1), "elimination rule"),
+    ],
+)
+def test_a_structure_checks_itself(broken: LineageRelation, message: str | None) -> None:
+    if message is None:
+        broken.assert_consistent()
+    else:
+        with pytest.raises(AssertionError, match=f"^{message}"):
+            broken.assert_consistent()
