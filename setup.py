@@ -10,16 +10,20 @@ RUNTIME = [
     "sqlparse>=0.5",
     "pyarrow>=17",
     "numpy>=2.0",
-    "pyroaring>=1.0",
     "dd>=0.6",
     "click>=8.1",
     "rich>=13.7",
+]
+DRAWING = [
     "networkx>=3.2",
     "matplotlib>=3.9",
+    "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
 DEV = [
+    *DRAWING,
     *TPCH,
+    "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
@@ -50,6 +54,6 @@ setup(
         "walmart_demo": ["*.sql", "*.md"],
     },
     install_requires=RUNTIME,
-    extras_require={"tpch": TPCH, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -1,8 +1,44 @@
 """Spark SQL whose every result row says which base rows it was made of."""
 
+from forward_lineage.shadowing import refuse_strangers
+
+refuse_strangers()  # before anything is imported from the packages beside this one
+
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend import rewrite_sql, split_script
 from forward_lineage.session import ForwardLineage
-from udafs.errors import LineageError
+from udafs.errors import (
+    BadArgumentError,
+    ChangedError,
+    CorruptLineageError,
+    DamagedError,
+    FailedQueryError,
+    InternalError,
+    LineageError,
+    NameTakenError,
+    NotRegisteredError,
+    NotSavedError,
+    NotTracedError,
+    SetupError,
+    WrongSqlError,
+)
 
-__all__ = ["Catalog", "ForwardLineage", "LineageError", "rewrite_sql", "split_script"]
+__all__ = [
+    "BadArgumentError",
+    "Catalog",
+    "ChangedError",
+    "CorruptLineageError",
+    "DamagedError",
+    "FailedQueryError",
+    "ForwardLineage",
+    "InternalError",
+    "LineageError",
+    "NameTakenError",
+    "NotRegisteredError",
+    "NotSavedError",
+    "NotTracedError",
+    "SetupError",
+    "WrongSqlError",
+    "rewrite_sql",
+    "split_script",
+]

@@ -18,7 +18,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, SetupError
 
 INK, FAINT, PAPER = "#222222", "#767676", "#ffffff"
 BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
@@ -83,15 +83,18 @@ class Canvas:
         """Write the picture; equal pictures are equal files.
 
         Raises:
-            LineageError: the name does not end in .svg, .pdf or .png, or the file cannot be written.
+            BadArgumentError: the name does not end in .svg, .pdf or .png.
+            SetupError: the file cannot be written.
 
         """
         kind = file.suffix.lower()
         if kind not in FORMATS:
-            raise LineageError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
+            raise BadArgumentError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
         try:
             with mpl.rc_context({"svg.hashsalt": "forward_lineage"}):
                 self.figure.savefig(file, format=kind[1:], dpi=144, metadata=undated)
         except OSError as error:
-            raise LineageError(f"{file} cannot be written: {error.strerror}") from None
+            raise SetupError(
+                f"{file} cannot be written: {error.strerror}", instead="Name a file in a folder that you may write."
+            ) from None

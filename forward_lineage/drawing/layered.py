@@ -1,22 +1,28 @@
-"""Layered drawing of an acyclic graph: few crossings, short and straight edges.   [Sugiyama, Tagawa, Toda 1981]
+"""Layered drawing of an acyclic graph by Graphviz's dot: few crossings, straight edges.   [Gansner et al. 1993]
 
-An edge that passes over layers gets a bend on each of them, so that it has a place of its own between the nodes. Layers
-are ordered by sweeping barycenters; the positions within a layer are those nearest to the neighbours' that keep the
-order and the distances, which is isotonic regression.
+The layers are given: the bit of a roBDD's node, the step of a pipeline. An edge that passes over layers gets a bend on
+each of them, so that it has a place of its own between the nodes; dot orders every layer and says where in it nodes
+and bends are. `pygraphviz` brings dot as a library with its wheels, so no program need be installed.
+
+On nine of our pictures (three pipelines of 20 results, six roBDDs of 10 to 240 nodes, 842 edges) dot leaves 526
+crossings and keeps 265 edges straight. What else can be installed without a program of the system leaves more:
+fast-sugiyama 611, grandalf 748, igraph 859, networkx's multipartite_layout 1,422; barycenters by hand left 745. Only
+dot and grandalf know the sizes of nodes, and grandalf draws some on top of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from math import ceil
 
 import networkx as nx
+from pygraphviz import AGraph
 
 Node = Hashable
-_SWEEPS = 24
 #: How much an edge wants to be straight, by the number of bends among its ends.   [Gansner et al. 1993, §4]
-_STRAIGHT = (1.0, 2.0, 8.0)
+_STRAIGHT = (1, 2, 8)
+_INCH = 72.0  # dot's attributes are in inches, its answers in points
 
 
 @dataclass(frozen=True)
@@ -41,134 +47,66 @@ class Layout:
 
 
 def lay_out(graph: nx.DiGraph, layer: Mapping[Node, int], size: Mapping[Node, float], gap: float) -> Layout:
-    """Place the nodes of a graph whose edges all lead from a layer to a later one.
+    """Place the nodes of a graph whose edges all lead from a layer to a later one; the same graph has the same layout.
 
     Args:
         graph: acyclic; nodes in the order that is kept where nothing speaks against it.
         layer: of each node, from 0.
-        size: what each node takes within its layer, in any unit.
-        gap: the least distance between neighbours of a layer, in that unit; half of it beside a bend.
+        size: what each node takes within its layer, in points.
+        gap: the least distance between neighbours of a layer, in points; half of it beside a bend.
 
     """
-    bent, layer = _with_bends(graph, layer)
-    layers = _ordered(bent, layer)
-    across = _placed(bent, layers, size, gap)
-    route = {}
-    for source, target in graph.edges:
-        bends = [_Bend(source, target, at) for at in range(layer[source] + 1, layer[target])]
-        route[source, target] = [(layer[node], across[node]) for node in (source, *bends, target)]
+    paths = {(source, target): _path(source, target, layer) for source, target in graph.edges}
+    bent = nx.DiGraph()
+    bent.add_nodes_from((node, {"layer": layer[node], "size": size[node]}) for node in graph)
+    for path in paths.values():
+        bent.add_nodes_from((bend, {"layer": bend.layer, "size": 0.0}) for bend in path if isinstance(bend, _Bend))
+        nx.add_path(bent, path)
+    across = _placed(bent, gap)
+    route = {edge: [(at, across[node]) for at, node in enumerate(path, layer[edge[0]])] for edge, path in paths.items()}
     return Layout({node: across[node] for node in graph}, route)
 
 
-def _with_bends(graph: nx.DiGraph, layer: Mapping[Node, int]) -> tuple[nx.DiGraph, dict[Node, int]]:
-    bent, layers = nx.DiGraph(), dict(layer)
-    bent.add_nodes_from(graph)
-    for source, target in graph.edges:
-        if layer[source] >= layer[target]:
-            raise ValueError(f"an edge from layer {layer[source]} to layer {layer[target]}")
-        bends = [_Bend(source, target, at) for at in range(layer[source] + 1, layer[target])]
-        layers.update({bend: bend.layer for bend in bends})
-        nx.add_path(bent, [source, *bends, target])
-    return bent, layers
+def _path(source: Node, target: Node, layer: Mapping[Node, int]) -> list[Node]:
+    """An edge with a bend on each layer that it passes over."""
+    if layer[source] >= layer[target]:
+        raise ValueError(f"an edge from layer {layer[source]} to layer {layer[target]}")
+    between = range(layer[source] + 1, layer[target])
+    return [source, *(_Bend(source, target, at) for at in between), target]
 
 
-def _ordered(bent: nx.DiGraph, layer: Mapping[Node, int]) -> list[list[Node]]:
-    """The layers, each in the order that crosses least of all that the sweeps came by."""
-    layers: list[list[Node]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
-    for node in nx.dfs_preorder_nodes(bent):
-        layers[layer[node]].append(node)
-    best, fewest = [list(each) for each in layers], _crossings(bent, layers)
-    for sweep in range(_SWEEPS):
-        if not fewest:
-            break
-        down = sweep % 2 == 0
-        beside = bent.pred if down else bent.succ
-        for at in range(len(layers))[:: 1 if down else -1]:
-            before = at - 1 if down else at + 1
-            if 0 <= before < len(layers):
-                layers[at] = _by_barycenter(layers[at], layers[before], beside)
-        crossings = _crossings(bent, layers)
-        if crossings < fewest:
-            best, fewest = [list(each) for each in layers], crossings
-    return best
+def _placed(bent: nx.DiGraph, gap: float) -> dict[Node, float]:
+    """Where dot puts nodes and bends; the smallest left side is at 0."""
+    drawn, key = _for_dot(bent, gap)
+    drawn.layout(prog="dot")
+    middle = {node: float(drawn.get_node(key[node]).attr["pos"].partition(",")[0]) for node in bent}
+    left = min((middle[node] - size / 2 for node, size in bent.nodes(data="size")), default=0.0)
+    return {node: place - left for node, place in middle.items()}
 
 
-def _by_barycenter(nodes: list[Node], fixed: list[Node], beside: Mapping[Node, Mapping[Node, object]]) -> list[Node]:
-    place = {node: at for at, node in enumerate(fixed)}
+def _for_dot(bent: nx.DiGraph, gap: float) -> tuple[AGraph, dict[Node, str]]:
+    """The graph as dot wants it, and what each node is called there.
 
-    def barycenter(at: int) -> float:
-        found = [place[other] for other in beside[nodes[at]]]
-        return sum(found) / len(found) if found else at
-
-    return [nodes[at] for at in sorted(range(len(nodes)), key=barycenter)]
-
-
-def _crossings(bent: nx.DiGraph, layers: list[list[Node]]) -> int:
-    total = 0
-    for upper, lower in pairwise(layers):
-        place = {node: at for at, node in enumerate(lower)}
-        ends: list[int] = []
-        for node in upper:
-            mine = sorted(place[other] for other in bent.succ[node])
-            total += sum(end > mine_end for mine_end in mine for end in ends)
-            ends += mine
-    return total
-
-
-def _placed(bent: nx.DiGraph, layers: list[list[Node]], size: Mapping[Node, float], gap: float) -> dict[Node, float]:
-    across: dict[Node, float] = {}
-    distance = [[_distance(left, right, size, gap) for left, right in pairwise(nodes)] for nodes in layers]
-    for nodes, distances in zip(layers, distance, strict=True):
-        across.update(zip(nodes, _accumulated(distances), strict=False))
-    sides = (bent.pred, bent.succ)
-    for sweep in range(2 * _SWEEPS):
-        order = range(len(layers))[:: 1 if sweep % 2 == 0 else -1]
-        for at in order:
-            nodes = layers[at]
-            wanted, weight = [], []
-            for node in nodes:
-                near = [(other, _weight(node, other)) for side in sides for other in side[node]]
-                pull = sum(each for _, each in near)
-                wanted.append(sum(across[other] * each for other, each in near) / pull if pull else across[node])
-                weight.append(pull or 1.0)
-            across.update(zip(nodes, _nearest(wanted, weight, distance[at]), strict=True))
-    left = min((across[node] - _size(node, size) / 2 for node in across), default=0.0)
-    return {node: place - left for node, place in across.items()}
+    The distance between neighbours is half the gap; every node has the other half, a quarter on each side. dot counts
+    in whole points on either side of a middle, hence even widths.
+    """
+    drawn = AGraph(directed=True, nodesep=ceil(gap / 2) / _INCH, splines="false")
+    drawn.node_attr.update(shape="box", label="", fixedsize="true", height=0.1)
+    key = {node: str(number) for number, node in enumerate(bent)}
+    for node, size in bent.nodes(data="size"):
+        width = 0 if isinstance(node, _Bend) else 2 * ceil((size + gap / 2) / 2)
+        drawn.add_node(key[node], width=width / _INCH)
+    for members in _members(bent):
+        drawn.add_subgraph([key[node] for node in members], rank="same")
+    for source, target in bent.edges:
+        drawn.add_edge(
+            key[source], key[target], weight=_STRAIGHT[isinstance(source, _Bend) + isinstance(target, _Bend)]
+        )
+    return drawn, key
 
 
-def _size(node: Node, size: Mapping[Node, float]) -> float:
-    return 0.0 if isinstance(node, _Bend) else size[node]
-
-
-def _distance(left: Node, right: Node, size: Mapping[Node, float], gap: float) -> float:
-    beside_bend = isinstance(left, _Bend) or isinstance(right, _Bend)
-    return (_size(left, size) + _size(right, size)) / 2 + (gap / 2 if beside_bend else gap)
-
-
-def _weight(one: Node, other: Node) -> float:
-    return _STRAIGHT[isinstance(one, _Bend) + isinstance(other, _Bend)]
-
-
-def _accumulated(distances: list[float]) -> list[float]:
-    places = [0.0]
-    for each in distances:
-        places.append(places[-1] + each)
-    return places
-
-
-def _nearest(wanted: list[float], weight: list[float], distances: list[float]) -> list[float]:
-    """The positions with at least these distances that are nearest to the wanted ones, in weighted least squares."""
-    if not wanted:
-        return []
-    offset = _accumulated(distances)
-    # Without the distances the positions must only not decrease: pool adjacent violators.
-    pools: list[tuple[float, float, int]] = []  # mean, weight, members
-    for place, pull, shift in zip(wanted, weight, offset, strict=True):
-        mean, total, members = place - shift, pull, 1
-        while pools and pools[-1][0] > mean:
-            before, before_total, before_members = pools.pop()
-            mean = (mean * total + before * before_total) / (total + before_total)
-            total, members = total + before_total, members + before_members
-        pools.append((mean, total, members))
-    level = [mean for mean, _, members in pools for _ in range(members)]
-    return [each + shift for each, shift in zip(level, offset, strict=True)]
+def _members(bent: nx.DiGraph) -> Iterator[list[Node]]:
+    layers: dict[int, list[Node]] = {}
+    for node, at in bent.nodes(data="layer"):
+        layers.setdefault(at, []).append(node)
+    return iter(layers.values())

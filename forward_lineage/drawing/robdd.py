@@ -15,7 +15,7 @@ from matplotlib.patches import Circle, Rectangle
 from forward_lineage.drawing.canvas import BLUE, FAINT, INK, LARGE, NORMAL, PAPER, SMALL, Canvas, Point, text_width
 from forward_lineage.drawing.layered import lay_out
 from udafs import robdd_build
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 from udafs.robdd import NodeTable
 
@@ -25,6 +25,8 @@ MOST_NODES = 300
 _MOST_WITH_ZERO = 24
 
 _STEP, _RADIUS, _GAP, _MARGIN = 46.0, 11.0, 20.0, 24.0
+#: The line of an edge, by its bit.
+_STYLES = ((0, (4, 3)), "solid")
 _ROOT = "root"
 Root = tuple[str, int]
 Label = tuple[str, str]
@@ -38,23 +40,28 @@ def draw_robdd(sets: Mapping[int, LineageSet], title: str) -> Canvas:
         title: what stands above.
 
     Raises:
-        LineageError: the roBDD has more than `MOST_NODES` nodes.
+        BadArgumentError: the roBDD has more than `MOST_NODES` nodes.
 
     """
     table, roots = shared_robdd(sets)
     graph, level = _graph(table, roots)
-    nodes = sum(isinstance(node, int) and node > 1 for node in graph)
-    if nodes > MOST_NODES:
-        raise LineageError(
-            f"the roBDD has {nodes:,} nodes, a picture has at most {MOST_NODES}",
-            instead="Draw a row with less lineage, or fewer rows.",
-        )
+    nodes = _nodes(graph)
     with_zero = nodes <= _MOST_WITH_ZERO or set(roots.values()) == {0}
     if not with_zero and 0 in graph:
         graph.remove_node(0)
     counted = f"{nodes} node{'' if nodes == 1 else 's'}" + ("" if with_zero else "; edges to 0 are left out")
     labels = {(_ROOT, row): (f"row {row}", _ids(each.cardinality)) for row, each in sets.items()}
-    return _draw(graph, level, labels, (title, counted))
+    return _Sheet(graph, level, labels, title, counted).draw()
+
+
+def _nodes(graph: nx.DiGraph) -> int:
+    nodes = sum(isinstance(node, int) and node > 1 for node in graph)
+    if nodes > MOST_NODES:
+        raise BadArgumentError(
+            f"the roBDD has {nodes:,} nodes, a picture has at most {MOST_NODES}",
+            instead="Draw a row with less lineage, or fewer rows.",
+        )
+    return nodes
 
 
 def _ids(count: int) -> str:
@@ -98,58 +105,75 @@ def _layers(graph: nx.DiGraph, level: Mapping[int, int]) -> dict[object, int]:
     return {node: used.index(level[node]) + 1 if isinstance(node, int) else 0 for node in graph}
 
 
-def _draw(graph: nx.DiGraph, level: Mapping[int, int], labels: Mapping[Root, Label], header: Label) -> Canvas:
-    layer = _layers(graph, level)
-    size = dict.fromkeys(graph, 2 * _RADIUS)
-    size |= {root: max(text_width(line, SMALL, "bold") for line in label) for root, label in labels.items()}
-    places = lay_out(graph, layer, size, _GAP)
-    title, counted = header
-    legend = (("bit is 1", "solid"), ("bit is 0", "dashed"))
-    left = _MARGIN + text_width("bit 63", SMALL) + _GAP
-    across = max(places.across[node] + size[node] / 2 for node in graph)
-    texts = max(text_width(title, LARGE, "bold"), text_width(counted), 190.0)
-    width = max(left + across, _MARGIN + texts) + _MARGIN
-    left += (width - _MARGIN - left - across) / 2
-    height = 2 * _MARGIN + 60 + _STEP * max(layer.values()) + 40
-    canvas = Canvas(width, height)
-    canvas.text(_MARGIN, height - _MARGIN - 4, title, LARGE, weight="bold")
-    canvas.text(_MARGIN, height - _MARGIN - 22, counted, color=FAINT)
-    top = height - _MARGIN - 60
+class _Sheet:
+    """The picture: layers are rows, from top to bottom; on its left the bit of each."""
 
-    def at(step: int, place: float) -> Point:
-        return left + place, top - _STEP * step
+    def __init__(
+        self, graph: nx.DiGraph, level: Mapping[int, int], labels: Mapping[Root, Label], title: str, counted: str
+    ) -> None:
+        self.graph, self.level, self.labels, self.title, self.counted = graph, level, labels, title, counted
+        self.layer = _layers(graph, level)
+        size = dict.fromkeys(graph, 2 * _RADIUS)
+        size |= {root: max(text_width(line, SMALL, "bold") for line in label) for root, label in labels.items()}
+        self.places = lay_out(graph, self.layer, size, _GAP)
+        across = max(self.places.across[node] + size[node] / 2 for node in graph)
+        left = _MARGIN + text_width("bit 63", SMALL) + _GAP
+        texts = max(text_width(title, LARGE, "bold"), text_width(counted), 190.0)
+        width = max(left + across, _MARGIN + texts) + _MARGIN
+        self.canvas = Canvas(width, 2 * _MARGIN + 60 + _STEP * max(self.layer.values()) + 40)
+        self.left = left + (width - _MARGIN - left - across) / 2
+        self.top = self.canvas.height - _MARGIN - 60
 
-    for one, lower in {layer[node]: level[node] for node in graph if isinstance(node, int)}.items():
-        if lower >= 0:
-            canvas.text(_MARGIN, at(one, 0)[1], f"bit {lower}", SMALL, color=FAINT)
-    for source, target, edge in graph.edges(data=True):
-        points = [at(*point) for point in places.route[source, target]]
-        if "bit" in edge:
-            canvas.curve(points, linestyle="solid" if edge["bit"] else (0, (4, 3)), linewidth=1.3)
+    def at(self, step: int, place: float) -> Point:
+        """Where a place of a layer is on the sheet."""
+        return self.left + place, self.top - _STEP * step
+
+    def draw(self) -> Canvas:
+        self._titles()
+        for source, target, edge in self.graph.edges(data=True):
+            self._edge([self.at(*point) for point in self.places.route[source, target]], edge.get("bit"))
+        for node in self.graph:
+            self._node(node, self.at(self.layer[node], self.places.across[node]))
+        self._legend()
+        return self.canvas
+
+    def _titles(self) -> None:
+        top = self.canvas.height - _MARGIN
+        self.canvas.text(_MARGIN, top - 4, self.title, LARGE, weight="bold")
+        self.canvas.text(_MARGIN, top - 22, self.counted, color=FAINT)
+        bits = {self.layer[node]: self.level[node] for node in self.graph if isinstance(node, int)}
+        for step, bit in bits.items():
+            if bit >= 0:  # the sinks have none
+                self.canvas.text(_MARGIN, self.at(step, 0)[1], f"bit {bit}", SMALL, color=FAINT)
+
+    def _edge(self, points: list[Point], bit: int | None) -> None:
+        if bit is not None:
+            self.canvas.curve(points, linestyle=_STYLES[bit], linewidth=1.3)
+            return
+        x, y = points[0]  # below the two lines of a root
+        self.canvas.curve([(x, y - 8), *points[1:]], linewidth=1.0, edgecolor=FAINT)
+
+    def _node(self, node: int | Root, middle: Point) -> None:
+        if not isinstance(node, int):
+            self._root(node, middle)
+        elif node > 1:
+            self.canvas.add(Circle(middle, 0.6 * _RADIUS, facecolor=PAPER, edgecolor=INK, linewidth=1.3, zorder=3))
         else:
-            points[0] = points[0][0], points[0][1] - 8
-            canvas.curve(points, linewidth=1.0, edgecolor=FAINT)
-    for node in graph:
-        _draw_node(canvas, node, at(layer[node], places.across[node]), labels)
-    for number, (label, style) in enumerate(legend):
-        x, y = _MARGIN + 95 * number, _MARGIN
-        canvas.line([(x, y), (x + 26, y)], linestyle=style, linewidth=1.3)
-        canvas.text(x + 33, y, label, SMALL)
-    return canvas
+            self._sink(node, middle)
 
+    def _root(self, root: Root, middle: Point) -> None:
+        (x, y), (name, count) = middle, self.labels[root]
+        self.canvas.text(x, y + 12, name, SMALL, ha="center", weight="bold")
+        self.canvas.text(x, y, count, SMALL, ha="center", color=FAINT)
 
-def _draw_node(canvas: Canvas, node: int | Root, middle: Point, labels: Mapping[Root, Label]) -> None:
-    x, y = middle
-    if not isinstance(node, int):
-        name, count = labels[node]
-        canvas.text(x, y + 12, name, SMALL, ha="center", weight="bold")
-        canvas.text(x, y, count, SMALL, ha="center", color=FAINT)
-    elif node > 1:
-        canvas.add(Circle(middle, 0.6 * _RADIUS, facecolor=PAPER, edgecolor=INK, linewidth=1.3, zorder=3))
-    else:
-        corner = x - _RADIUS, y - _RADIUS
-        filled = BLUE if node else PAPER
-        canvas.add(
-            Rectangle(corner, 2 * _RADIUS, 2 * _RADIUS, facecolor=filled, edgecolor=INK, linewidth=1.3, zorder=3)
-        )
-        canvas.text(x, y, str(node), NORMAL, ha="center", color=PAPER if node else INK, weight="bold")
+    def _sink(self, value: int, middle: Point) -> None:
+        x, y = middle
+        corner, side, filled = (x - _RADIUS, y - _RADIUS), 2 * _RADIUS, BLUE if value else PAPER
+        self.canvas.add(Rectangle(corner, side, side, facecolor=filled, edgecolor=INK, linewidth=1.3, zorder=3))
+        self.canvas.text(x, y, str(value), NORMAL, ha="center", color=PAPER if value else INK, weight="bold")
+
+    def _legend(self) -> None:
+        for number, bit in enumerate((1, 0)):
+            x, y = _MARGIN + 95 * number, _MARGIN
+            self.canvas.line([(x, y), (x + 26, y)], linestyle=_STYLES[bit], linewidth=1.3)
+            self.canvas.text(x + 33, y, f"bit is {bit}", SMALL)

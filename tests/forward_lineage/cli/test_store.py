@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli.answers import FOUND
-from forward_lineage.cli.graph import pipeline_picture, row_picture
+from forward_lineage.cli.pictures import pipeline_picture, row_picture
 from forward_lineage.demo import register_store_example
 from tests.forward_lineage.cli.in_this_process import invoke
 

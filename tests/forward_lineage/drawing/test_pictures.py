@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from matplotlib.patches import Circle, Rectangle
 
+from forward_lineage.cli import main
+from forward_lineage.drawing import PACKAGES
 from forward_lineage.drawing.canvas import Canvas
 from forward_lineage.drawing.pipeline import Step, draw_pipeline
 from forward_lineage.drawing.robdd import MOST_NODES, draw_robdd, shared_robdd
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, SetupError
 from udafs.lineage_set import LineageSet
 
 FIGURE_2 = LineageSet([0, 1, 2, 3, 4, 9, 10, 11, 12])
@@ -89,7 +94,7 @@ def test_many_nodes_go_without_the_edges_to_0() -> None:
 
 
 def test_too_many_nodes_are_refused() -> None:
-    with pytest.raises(LineageError, match=rf"a picture has at most {MOST_NODES}.*Draw a row with less lineage"):
+    with pytest.raises(BadArgumentError, match=rf"a picture has at most {MOST_NODES}.*Draw a row with less lineage"):
         draw_robdd({1: LineageSet(np.random.default_rng(3).integers(0, 1 << 40, 40))}, "Lineage")
 
 
@@ -131,7 +136,23 @@ def test_equal_pictures_are_equal_files(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(LineageError, match=r"jpg is not the name of a picture\. End it in \.svg, \.pdf or \.png"):
+    with pytest.raises(BadArgumentError, match=r"jpg is not the name of a picture\. End it in \.svg, \.pdf or \.png"):
         draw_pipeline([], "").save(tmp_path / "a.jpg")
-    with pytest.raises(LineageError, match="cannot be written: No such file or directory"):
+    with pytest.raises(SetupError, match=r"cannot be written: No such file or directory\. Name a file in a folder"):
         draw_pipeline([], "").save(tmp_path / "nowhere" / "a.svg")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_without_the_extra(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, before Spark starts."""
+    monkeypatch.setitem(sys.modules, package, None)
+    done = CliRunner().invoke(main, ["graph", "-o", str(tmp_path / "a.svg")])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: drawing needs {package}: ") and done.stderr.count("\n") == 1
+    assert done.stderr.endswith(" Run: pip install 'forward_lineage[drawing]'\n")
+
+
+def test_the_command_line_starts_without_the_extra() -> None:
+    script = "import sys, forward_lineage.cli; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script, *PACKAGES], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

@@ -192,9 +192,7 @@ def test_restriction_is_composition_with_an_identity(form: str, pairs: Pairs, wa
 @mixed
 @few
 @given(a=pair_sets(), b=pair_sets(), wanted=number_sets)
-def test_restriction_of_union_and_composition(
-    first: str, second: str, a: Pairs, b: Pairs, wanted: LineageSet
-) -> None:
+def test_restriction_of_union_and_composition(first: str, second: str, a: Pairs, b: Pairs, wanted: LineageSet) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
     assert union([r, s]).restrict(rows=wanted) == union([r.restrict(rows=wanted), s.restrict(rows=wanted)])
     assert union([r, s]).restrict(ids=wanted) == union([r.restrict(ids=wanted), s.restrict(ids=wanted)])

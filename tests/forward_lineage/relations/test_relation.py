@@ -163,7 +163,10 @@ def changed(name: str, *values: int) -> LineageRelation:
         (changed("last", 4, 9, 7), "nothing is empty"),
         (changed("first", 5, 7, 7), "runs neither overlap nor touch"),
         (RunsRelation.from_pairs([0, 1], [3, 4]), None),
-        (replace(RunsRelation.from_pairs([0, 1], [3, 4]), first=np.array([3, 3]), last=np.array([3, 3])), "sets differ"),
+        (
+            replace(RunsRelation.from_pairs([0, 1], [3, 4]), first=np.array([3, 3]), last=np.array([3, 3])),
+            "sets differ",
+        ),
         (BddRelation(NodeTable(np.array([0, 1]), np.array([1]), np.array([1]), 2), 0, 1), "elimination rule"),
     ],
 )
