@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 
+from rewrites import outermost
 from rewrites.environment import Environment
 from rewrites.refusals import refuse
-from rewrites.scope import Scope
+from rewrites.scope import Columns, Scope
 from rewrites.spark_functions import AGGREGATES
-from rewrites.terms import Lineage, merge
+from rewrites.terms import Kind, Lineage, merge
 
 # Clauses that neither read other rows nor change what a row is made of.
-_NEUTRAL = ("hint", "kind", "limit", "offset", "order", "sort", "cluster", "distribute")
+_NEUTRAL = ("hint", "kind", *outermost.CLAUSES)
 _CALLED = {
     "connect": "CONNECT BY",
     "match": "MATCH_RECOGNIZE",
@@ -32,43 +33,50 @@ class Block:
 
     Attributes:
         select: the user's tree, edited in place.
-        env: what the block can see.
-        scope: its relations.
+        env: what the block can see; also the environment of queries inside it.
+        outermost: whether its columns are those of the result.
+        scope: what it reads.
         rows: lineage of a row of FROM … WHERE ….
         constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
-            query,
-            added once a result row instead of once an input row.
+            query, added once a result row instead of once an input row.
         groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a
             group, windows).
-        after_from: what a rule wants to add to FROM once all of the user's relations are known.
+        columns: the names of the user's columns, once the select list is complete.
+        hidden: base table → how its lineage is carried, once the select list is complete.
     """
 
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
-        self.env = env
+        self.env = env.nested()
+        self.outermost = env.outermost
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}
         self.groups: Lineage = {}
-        self.after_from: list[Callable[[], None]] = []
+        self.columns: Columns = None
+        self.hidden: dict[str, Kind] = {}
         self._claimed: set[str] = set(_NEUTRAL)
 
     def claim(self, *clauses: str) -> None:
         """Record that a rule answers for these clauses of the SELECT."""
         self._claimed.update(clauses)
 
+    def unclaimed(self) -> list[str]:
+        """Return the clauses of the SELECT that no rule has answered for."""
+        return [clause for clause, value in self.select.args.items() if value and clause not in self._claimed]
+
     def refuse_unclaimed(self) -> None:
         """Check that every clause has been answered for.
 
         Raises:
-            LineageError: there is a clause that no rule knows.
+            NotTracedError: there is a clause that no rule knows.
         """
-        for clause, value in self.select.args.items():
-            if value and clause not in self._claimed:
-                node = value[0] if isinstance(value, list) else value
-                called = _CALLED.get(clause, clause.rstrip("_").upper().replace("_", " "))
-                place = node if isinstance(node, exp.Expr) else self.select
-                refuse(place, f"{called} is not traced", "Rewrite the query without it, or run it without lineage.")
+        for clause in self.unclaimed():
+            value = self.select.args[clause]
+            node = value[0] if isinstance(value, list) else value
+            called = _CALLED.get(clause, clause.rstrip("_").upper().replace("_", " "))
+            place = node if isinstance(node, exp.Expr) else self.select
+            refuse(place, f"{called} is not traced", "Rewrite the query without it, or run it without lineage.")
 
     def own_nodes(self, *roots: exp.Expr | None) -> Iterator[exp.Expr]:
         """Yield the nodes of the block's own expressions, not descending into nested queries (which are yielded)."""

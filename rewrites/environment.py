@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.granules import Granules
 from rewrites.scope import Columns, Scope
-from rewrites.tables import BaseTable, Tables
+from rewrites.tables import BaseTable, Tables, View
 from rewrites.terms import Kind
 
 
@@ -29,7 +29,8 @@ class TracedQuery:
     """A rewritten query.
 
     Attributes:
-        tree: the query; after the user's columns it yields one hidden column per entry of `hidden`, in that order.
+        tree: the query; after the user's columns it yields one hidden column per entry of `hidden`, in that order,
+            in every SELECT that makes its rows.
         columns: names of the user's columns.
         hidden: base table → how its lineage is carried.
         correlated: whether it mentions columns of an enclosing query.
@@ -46,12 +47,17 @@ class Names:
     """Numbers for the aliases that rules invent, one counter a statement.
 
     Attributes:
-        taken: the names of the statement that look like ours, lower case.
+        taken: the names of the statement, and of the views in it, that look like ours, lower case.
         count: the last number given.
     """
 
-    taken: frozenset[str] = frozenset()
+    taken: set[str] = field(default_factory=set)
     count: int = 0
+
+    def avoid(self, used: str) -> None:
+        """Never give a name that somebody else uses."""
+        if used.startswith("__"):
+            self.taken.add(used.lower())
 
     def fresh(self, stem: str) -> str:
         """Return an alias that nothing else in the statement has, e.g. `__q1`."""
@@ -74,9 +80,11 @@ class Environment:
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         on: the join of that block in whose ON this query stands, if it does.
+        outermost: whether the query's columns are those of the result, beside `DL`.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
+        found: what names of tables meant so far.
     """
 
     tables: Tables
@@ -90,11 +98,23 @@ class Environment:
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     on: exp.Join | None = None
+    outermost: bool = False
     names: Names = field(default_factory=Names)
+    found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
+
+    def find(self, parts: tuple[str, ...]) -> BaseTable | View | None:
+        """Return the table or view of that name, None when there is none; asked once a statement."""
+        if parts not in self.found:
+            self.found[parts] = self.tables.find(parts)
+        return self.found[parts]
 
     def traces(self, table: BaseTable) -> bool:
         """Say whether rows of this table are to be followed here."""
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
+
+    def nested(self) -> Environment:
+        """Return the environment of a query whose columns are not those of the result."""
+        return replace(self, outermost=False) if self.outermost else self
 
     def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
         """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""

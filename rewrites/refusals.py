@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from udafs.errors import LineageError, Position
+from udafs.errors import LineageError, NotTracedError, Position
 
 
 def position_of(node: exp.Expr) -> Position | None:
@@ -21,20 +21,26 @@ def position_of(node: exp.Expr) -> Position | None:
     return Position(first["line"], first["col"] - (first["end"] - first["start"]))
 
 
-def refuse(node: exp.Expr, what: str, instead: str | None = None) -> NoReturn:
-    """Raise the LineageError that names `node`'s place.
+def refuse(node: exp.Expr, what: str, instead: str, kind: type[LineageError] = NotTracedError) -> NoReturn:
+    """Raise the error that names `node`'s place.
+
+    Args:
+        node: what is refused.
+        what: one clause, lower case first unless it begins with a name or a word of SQL.
+        instead: what to do about it, one sentence or more.
+        kind: NotTracedError where Spark would run the query; WrongSqlError where it would not either.
 
     Raises:
-        LineageError: always.
+        LineageError: always, of type `kind`.
     """
-    raise LineageError(what, at=position_of(node), instead=instead)
+    raise kind(what, at=position_of(node), instead=instead)
 
 
 def refuse_others(node: exp.Expr, handled: Collection[str], called: str) -> None:
     """Refuse a node that has a part nobody answers for.
 
     Raises:
-        LineageError: an argument of `node` is set that `handled` does not name.
+        NotTracedError: an argument of `node` is set that `handled` does not name.
     """
     for part, value in node.args.items():
         if value and part not in handled:
@@ -49,4 +55,4 @@ def nearest(name: str, known: list[str]) -> str:
     if close:
         return f"Did you mean {' or '.join(close)}?"
     shown = ", ".join(sorted(by_lower.values())[:8])
-    return f"Known here: {shown}." if shown else "Nothing is known here."
+    return f"Known here: {shown}." if shown else "Nothing is known here: read a table that has it."

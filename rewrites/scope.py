@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from sqlglot import exp
 
 from rewrites.refusals import nearest, refuse
 from rewrites.spark_functions import BARE_CONSTANTS, UNIT_FIRST
 from rewrites.terms import Kind, Lineage, Term, column, hidden_column
+from udafs.errors import WrongSqlError
 
 Columns = tuple[str | None, ...] | None
 """Names of the user's columns in order; None for a name only Spark knows, or for all when their number is unknown."""
@@ -22,7 +24,7 @@ class FromItem:
     Attributes:
         alias: the name columns are qualified with.
         columns: the user's columns.
-        hidden: base table → how its lineage is carried in the hidden column of this relation.
+        hidden: base table → how its lineage is carried in the hidden column of this item.
         only_on: the SEMI or ANTI JOIN whose right side this is: its ON alone sees the columns.
         traced: whether its hidden columns count as lineage of the block's rows.
         nullable: whether an outer join may replace its row by NULLs.
@@ -43,7 +45,7 @@ class FromItem:
         return self.only_on is None
 
     def has(self, column_name: str) -> bool | None:
-        """Say whether the relation has the column; None: not known."""
+        """Say whether it has the column; None: not known."""
         if self.columns is None:
             return None
         known = {known.lower() for known in self.columns if known is not None}
@@ -52,7 +54,7 @@ class FromItem:
         return None if None in self.columns else False
 
     def lineage(self) -> Lineage:
-        """Return the terms that the relation gives to a row of the block."""
+        """Return the terms that it gives to a row of the block."""
         if not self.traced:
             return {}
         return {
@@ -78,41 +80,50 @@ def moved_out(expression: exp.Expr) -> exp.Expr:
 
 
 class Scope:
-    """The relations of one block, and the block around it; `on`: the join there in whose ON this block stands."""
+    """What one block reads, and the block around it.
+
+    Attributes:
+        from_items: what stands in FROM, in the order in which the names come into sight.
+        outer: the block around this one.
+        on: the join there in whose ON this block stands.
+        aliases: the names that the SELECT gives, lower case.
+        correlated: whether the block mentions a column of a block around it.
+    """
 
     def __init__(self, outer: Scope | None = None, on: exp.Join | None = None) -> None:
-        self.relations: list[FromItem] = []
+        self.from_items: list[FromItem] = []
         self.outer = outer
         self.on = on
         self.aliases: set[str] = set()
         self.correlated = False
 
-    def relation(self, alias: str) -> FromItem | None:
-        """Return the relation of that name, of this block only."""
-        return next((relation for relation in self.relations if relation.alias.lower() == alias.lower()), None)
+    def from_item(self, alias: str) -> FromItem | None:
+        """Return what is called so in FROM, of this block only."""
+        return next((item for item in self.from_items if item.alias.lower() == alias.lower()), None)
 
     def seen_from(self, on: exp.Join | None) -> list[FromItem]:
-        """Return the relations that are seen from the ON of a join, or from any other clause."""
-        return [relation for relation in self.relations if relation.only_on is None or relation.only_on is on]
+        """Return what is seen from the ON of a join, or from any other clause."""
+        return [item for item in self.from_items if item.only_on is None or item.only_on is on]
 
     def visible_columns(self) -> list[str]:
         """Return all column names that are known here, for messages."""
-        return [known for relation in self.seen_from(None) for known in relation.columns or () if known is not None]
+        return [known for item in self.seen_from(None) for known in item.columns or () if known is not None]
 
     def resolve(self, node: exp.Column) -> None:
         """Find what a column reference means; mark every block that it reaches out of as correlated.
 
         Raises:
-            LineageError: no relation here or further out can have such a column.
+            WrongSqlError: nothing here or further out can have such a column.
+            NotTracedError: it names a field of a column through the name of a database.
         """
         crossed: list[Scope] = []
         scope: Scope | None = self
         around = node.find_ancestor(exp.Join, exp.Query)
         on = around if isinstance(around, exp.Join) else None
         while scope is not None:
-            relations = scope.seen_from(on)
-            if scope._sees(node, relations):
-                _shorten(node, relations)
+            seen = scope.seen_from(on)
+            if scope._sees(node, seen):
+                _shorten(node, seen)
                 for inner in crossed:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
@@ -124,42 +135,43 @@ class Scope:
             return
         self._refuse_unknown(node)
 
-    def _sees(self, node: exp.Column, relations: list[FromItem]) -> bool:
+    def _sees(self, node: exp.Column, seen: list[FromItem]) -> bool:
         parts = [part.name for part in node.parts]
-        if any(_through(relation, parts) for relation in relations):
+        if any(_through(item, parts) for item in seen):
             return True
         first = parts[0]  # alone, or a struct column whose field follows
-        return first.lower() in self.aliases or any(relation.has(first) is not False for relation in relations)
+        return first.lower() in self.aliases or any(item.has(first) is not False for item in seen)
 
-    def _refuse_unknown(self, node: exp.Column) -> None:
+    def _refuse_unknown(self, node: exp.Column) -> NoReturn:
         qualifier = node.table
-        relation = self.relation(qualifier) if qualifier else None
-        if relation is not None and relation.only_on is not None:
-            refuse(
-                node, f"{qualifier} is the right side of a {relation.only_on.kind} JOIN: only its ON sees {node.sql()}"
-            )
-        if relation is not None:
-            known = [known for known in relation.columns or () if known is not None]
-            refuse(node, f"{qualifier} has no column {node.name}", nearest(node.name, known))
+        item = self.from_item(qualifier) if qualifier else None
+        if item is not None and item.only_on is not None:
+            what = f"{qualifier} is the right side of a {item.only_on.kind} JOIN: only its ON sees {node.sql()}"
+            refuse(node, what, "Select columns of the left side, or use an inner join.", WrongSqlError)
+        if item is not None:
+            known = [known for known in item.columns or () if known is not None]
+            refuse(node, f"{qualifier} has no column {node.name}", nearest(node.name, known), WrongSqlError)
         if qualifier:
-            names = [relation.alias for relation in self.relations]
-            refuse(node, f"Unknown relation {qualifier} in {qualifier}.{node.name}", nearest(qualifier, names))
-        refuse(node, f"Unknown column {node.name}", nearest(node.name, self.visible_columns()))
+            aliases = [item.alias for item in self.from_items]
+            what = f"unknown relation {qualifier} in {qualifier}.{node.name}"
+            refuse(node, what, nearest(qualifier, aliases), WrongSqlError)
+        what = f"unknown column {node.name}"
+        refuse(node, what, nearest(node.name, self.visible_columns()), WrongSqlError)
 
 
-def _through(relation: FromItem, parts: list[str]) -> int:
-    """Return how many leading parts name the relation, if the next one can be a column of it; else 0."""
-    full = [part.lower() for part in relation.parts] or [relation.alias.lower()]
+def _through(item: FromItem, parts: list[str]) -> int:
+    """Return how many leading parts name the item, if the next one can be a column of it; else 0."""
+    full = [part.lower() for part in item.parts] or [item.alias.lower()]
     for count in range(1, min(len(parts), len(full) + 1)):
-        if [part.lower() for part in parts[:count]] == full[-count:] and relation.has(parts[count]) is not False:
+        if [part.lower() for part in parts[:count]] == full[-count:] and item.has(parts[count]) is not False:
             return count
     return 0
 
 
-def _shorten(node: exp.Column, relations: list[FromItem]) -> None:
+def _shorten(node: exp.Column, seen: list[FromItem]) -> None:
     """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
     parts = [part.name for part in node.parts]
-    depth = max((_through(relation, parts) for relation in relations), default=0)
+    depth = max((_through(item, parts) for item in seen), default=0)
     if depth > 1 and depth == len(parts) - 1:
         node.set("db", None)
         node.set("catalog", None)

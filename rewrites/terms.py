@@ -1,9 +1,8 @@
 """Lineage of a row as SQL expressions.
 
 Carrier: finite sets of base-row ids, one set per traced base table. While nothing forces a set, the lineage of a row
-in one table is a
-plain BIGINT (NULL: no row of that table); a set is a BINARY value.
-Operations: `dl_of` (id → set), `dl_union` (of one row's terms), `dlunion` (over rows).  [Zhang 2007, Definition 1]
+in one table is a plain BIGINT (NULL: no row of that table); a set is a BINARY value.  [Zhang 2007, Definition 1]
+Operations: `dl_of` (id → set), `dl_union` (of one row's terms), `dlunion` (over rows): `rewrites.lineage_functions`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ from enum import Enum
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+
+from rewrites.lineage_functions import dl_of, dl_union, dlunion
 
 LINEAGE_COLUMN = "DL"
 HIDDEN_PREFIX = "__dl_"
@@ -70,9 +71,14 @@ def hidden_column(table: str) -> str:
     return HIDDEN_PREFIX + table
 
 
-def column(relation: str, column_name: str) -> exp.Column:
+def column(alias: str, column_name: str) -> exp.Column:
     """Return a qualified column reference."""
-    return exp.Column(this=name(column_name), table=name(relation))
+    return exp.Column(this=name(column_name), table=name(alias))
+
+
+def derived_table(query: exp.Query, alias: str, columns: Iterable[exp.Identifier] = ()) -> exp.Subquery:
+    """Return `(query) AS alias`, or `(query) AS alias(columns …)`."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=name(alias), columns=list(columns) or None))
 
 
 def merge(*lineages: Mapping[str, Iterable[Term]]) -> Lineage:
@@ -88,24 +94,24 @@ def as_one(terms: list[Term]) -> Term:
     """Return one term with the union of `terms`, the term itself if it is alone; a set is never NULL."""
     if len(terms) == 1 and (terms[0].kind is Kind.ID or not terms[0].nullable):
         return terms[0].copy()
-    return Term(call("dl_union", *(term.value.copy() for term in terms)), Kind.SET)
+    return Term(dl_union(*(term.value.copy() for term in terms)), Kind.SET)
 
 
 def as_set(terms: list[Term]) -> exp.Expr:
     """Return the union of `terms` as a lineage value that is never NULL."""
     one = as_one(terms)
-    return call("dl_of", one.value) if one.kind is Kind.ID else one.value
+    return dl_of(one.value) if one.kind is Kind.ID else one.value
 
 
 def over_rows(terms: list[Term]) -> list[Term]:
     """Return the union over the rows of a group, one `dlunion` a term: no set is built for a single row."""
-    return [Term(call("dlunion", term.value.copy()), Kind.SET) for term in terms]
+    return [Term(dlunion(term.value.copy()), Kind.SET) for term in terms]
 
 
 def absent(kind: Kind) -> exp.Expr:
     """Return the constant that stands for 'no row of that table': a NULL id, the empty set."""
     null_id = exp.cast(exp.Null(), Kind.ID.value, dialect="spark")
-    return null_id if kind is Kind.ID else call("dl_of", null_id)
+    return null_id if kind is Kind.ID else dl_of(null_id)
 
 
 def lineage_struct(lineage: Mapping[str, list[Term]]) -> exp.Expr:

@@ -1,10 +1,12 @@
-"""Union the lineage of every row of a group.   [Zhang 2007, §3.3, aggregation]
+"""GROUP BY, HAVING, aggregate functions: unite the lineage of every row of a group.   [Zhang 2007, §3.3, aggregation]
 
 γ_{G; f}(V)  →  γ_{G; f, dlunion(__dl_t) for each t}(V')
 Holds for rollup, cube and grouping sets as well: there Spark repeats each row once a grouping set, with its hidden
 columns.
-Nulls:   a global group over no rows has the empty lineage, not NULL.
-Ensures: user columns unchanged; one lineage value per group and table.
+Requires: `block.rows` and `block.constants` are complete: the rows of FROM … WHERE … and what their subqueries read.
+Ensures:  user columns unchanged; `block.rows` is one set a group and table; a block that does not group stays as it is.
+Nulls:    a global group over no rows has the empty lineage, not NULL.
+Raises:   nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Give every row of a base table its id.   [Zhang 2007, §3.3, base tables]
+"""A registered table in FROM: give every row its id.   [Zhang 2007, §3.3, base tables; §4.3 for LINEAGE ON]
 
 R  →  (SELECT *, id(t) AS __dl_R FROM R) AS R
-Ensures:  every user column under its own name, one hidden BIGINT column.
 LINEAGE ON: the id is that of the row's granule.
 Untraced: only the place where the rows are read is put in (`lineitem` → parquet.`…/lineitem.parquet`).
+Requires: no CTE and no view has the name.
+Ensures:  every user column under its own name; one hidden BIGINT column of a traced table, none of another.
+Nulls:    an id is never NULL.
+Raises:   NotTracedError for a reading that the ids do not describe (time travel, an unrepeatable sample), and where a
+          CTE would be read in place of the table; BadArgumentError for a catalog whose text names no place to read.
 """
 
 from __future__ import annotations
@@ -12,42 +16,48 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from rewrites.aliases import listed, qualifier, table_name
 from rewrites.block import Block
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
 from rewrites.tables import BaseTable
 from rewrites.terms import Kind, hidden_column, name, named
+from udafs.errors import BadArgumentError
 
 _HANDLED = {"this", "db", "catalog", "alias", "sample"}
 
 
-def trace(node: exp.Table, table: BaseTable, block: Block) -> FromItem:
-    """Replace a table name in FROM by the table with its ids.
-
-    Raises:
-        LineageError: the table is read in a way that its ids do not describe (time travel, an unrepeatable sample).
-    """
+def apply(node: exp.Expr, block: Block) -> FromItem | None:
+    """Replace a table's name by the table with its ids."""
+    parts = table_name(node)
+    table = block.env.find(parts) if parts else None
+    if not isinstance(table, BaseTable) or not isinstance(node, exp.Table):
+        return None
     _refuse_other_readings(node)
-    alias = node.args.get("alias") or exp.TableAlias(this=name(node.parts[-1].name))
-    renamed = [identifier.name for identifier in alias.args.get("columns") or []]
-    columns = tuple(renamed) or table.columns
-    parts = () if node.alias else tuple(part.name for part in node.parts)
-    traced = block.env.traces(table)
+    alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
+    item = FromItem(alias.name, listed(node) or table.columns, parts=qualifier(node))
     source = read_from(table, block.env.parse)
-    if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
-        refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
-    if not traced and _same_name(source, node):
-        return FromItem(alias.name, columns, parts=parts)
+    _refuse_hidden_by_cte(source, node, block)
+    if block.env.traces(table):
+        item.hidden = {table.name: Kind.ID}
+        _trace(node, table, source, alias, block)
+    elif not _same_name(source, parts):
+        _take_sample(node, source)
+        source.set("alias", alias)
+        node.replace(source)
+    return item
+
+
+def _trace(node: exp.Table, table: BaseTable, source: exp.Table, alias: exp.TableAlias, block: Block) -> None:
+    _take_sample(node, source)
+    if listed(node):
+        alias.append("columns", name(hidden_column(table.name)))
+    node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
+
+
+def _take_sample(node: exp.Table, source: exp.Table) -> None:
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
-    if traced:
-        if renamed:
-            alias.append("columns", name(hidden_column(table.name)))
-        node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
-        return FromItem(alias.name, columns, {table.name: Kind.ID}, parts=parts)
-    source.set("alias", alias)
-    node.replace(source)
-    return FromItem(alias.name, columns, parts=parts)
 
 
 def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
@@ -60,22 +70,34 @@ def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
     identified = block.env.parse(f"SELECT 1 FROM {table.identified}").args["from_"].this.pop()
     if source.args.get("sample"):
         if not isinstance(identified, exp.Table):
-            refuse(source, f"A sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
-        identified.set("sample", source.args["sample"].pop())
+            refuse(source, f"a sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
+        _take_sample(source, identified)
     return exp.select(*[exp.column(name(known), copy=False) for known in table.columns], row_id).from_(identified)
 
 
 def read_from(table: BaseTable, parse: Callable[[str], exp.Expr]) -> exp.Table:
-    """Return the tree of the place where a base table's rows are read."""
+    """Return the tree of the place where a base table's rows are read.
+
+    Raises:
+        BadArgumentError: the catalog's text for it is no table.
+    """
     source = parse(f"SELECT 1 FROM {table.relation}").find(exp.Table)
     if source is None:
-        raise ValueError(f"the catalog's relation for {table.name} is no table: {table.relation}")
+        raise BadArgumentError(
+            f"the catalog's relation for {table.name} is no table: {table.relation}",
+            instead="Give it a name, or a path such as parquet.`/data/sales`.",
+        )
     source.pop()
     return source
 
 
-def _same_name(source: exp.Table, node: exp.Table) -> bool:
-    return [part.name.lower() for part in source.parts] == [part.name.lower() for part in node.parts]
+def _same_name(source: exp.Table, parts: tuple[str, ...]) -> bool:
+    return [part.name.lower() for part in source.parts] == [part.lower() for part in parts]
+
+
+def _refuse_hidden_by_cte(source: exp.Table, node: exp.Table, block: Block) -> None:
+    if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
+        refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
 
 
 def _refuse_other_readings(node: exp.Table) -> None:
@@ -93,7 +115,7 @@ def refuse_unrepeatable(node: exp.Table) -> None:
     """Refuse a sample that is drawn anew at every run.
 
     Raises:
-        LineageError: a TABLESAMPLE by chance without a seed.
+        NotTracedError: a TABLESAMPLE by chance without a seed.
     """
     sample = node.args.get("sample")
     if sample is None:
@@ -102,6 +124,6 @@ def refuse_unrepeatable(node: exp.Table) -> None:
     if by_chance and not sample.args.get("seed"):
         refuse(
             node,
-            "This TABLESAMPLE takes other rows at every run, and lineage must describe the rows that were returned",
+            "this TABLESAMPLE takes other rows at every run, and lineage must describe the rows that were returned",
             "Add REPEATABLE (seed).",
         )

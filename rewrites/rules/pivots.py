@@ -1,10 +1,13 @@
-"""PIVOT: a row is made of its whole group. UNPIVOT: of the row it was cut from.
+"""PIVOT: a row is made of its whole group. UNPIVOT: of the row it was cut from.   [Zhang 2007, §3.3, aggregation]
 
 V PIVOT (f(x) FOR y IN (…))  →  (SELECT *, dlunion(__dl_t) OVER (PARTITION BY G) AS __dl_t FROM V') PIVOT (…)
     G: the columns that PIVOT groups by without saying so, i.e. all that it does not mention. The union is the same
-        for all rows of
-    a group, so that it may be one more grouping column.
+    for all rows of a group, so that it may be one more grouping column.
 V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
+Requires: –
+Ensures:  the columns of the result, which only Spark knows, are its own; one hidden column a table.
+Nulls:    NULL is a group of its own, in PARTITION BY as in PIVOT.
+Raises:   NotTracedError for several PIVOTs, or where the columns that PIVOT groups by are not known.
 """
 
 from __future__ import annotations
@@ -13,21 +16,21 @@ from sqlglot import exp
 
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
+from rewrites.lineage_functions import dlunion
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
-from rewrites.terms import Kind, call, name
+from rewrites.terms import Kind, name
 
 
-def apply(node: exp.Expr, block: Block) -> FromItem:
-    """Rewrite a source of FROM that has a PIVOT or UNPIVOT."""
-    pivot = node.args["pivots"][0]
-    if len(node.args["pivots"]) > 1:
-        refuse(pivot, "Several PIVOTs of one relation are not traced", "Put the first into a subquery.")
-    node.set("pivots", None)
-    joins = node.args.get("joins")
-    node.set("joins", None)
-    inner = exp.select(exp.Star()).from_(node.copy())
-    traced = block.env.rewrite(inner, block.env)
+def apply(node: exp.Expr, block: Block) -> FromItem | None:
+    """Rewrite what a PIVOT or UNPIVOT reads, as a query of its own."""
+    pivots = node.args.get("pivots")
+    if not pivots:
+        return None
+    pivot = pivots[0]
+    if len(pivots) > 1:
+        refuse(pivot, "several PIVOTs of one relation are not traced", "Put the first into a subquery.")
+    traced, joins = _source(node, block)
     hidden = dict(traced.hidden)
     if not pivot.args.get("unpivot"):
         _lineage_of_group(traced, pivot)
@@ -38,16 +41,23 @@ def apply(node: exp.Expr, block: Block) -> FromItem:
     return FromItem(pivot.alias, None, hidden)
 
 
+def _source(node: exp.Expr, block: Block) -> tuple[TracedQuery, list[exp.Expr] | None]:
+    node.set("pivots", None)
+    joins = node.args.get("joins")
+    node.set("joins", None)
+    inner = exp.select(exp.Star()).from_(node.copy())
+    return block.env.rewrite(inner, block.env), joins
+
+
 def _lineage_of_group(traced: TracedQuery, pivot: exp.Pivot) -> None:
     if traced.columns is None or None in traced.columns:
-        refuse(
-            pivot, "The columns that this PIVOT groups by are not known", "Name the columns in a subquery before PIVOT."
-        )
+        what = "the columns that this PIVOT groups by are not known"
+        refuse(pivot, what, "Name the columns in a subquery before PIVOT.")
     mentioned = {column.name.lower() for column in pivot.find_all(exp.Column)}
     group = [column for column in traced.columns if column is not None and column.lower() not in mentioned]
     for projection in traced.tree.expressions[-len(traced.hidden) :] if traced.hidden else []:
         union = exp.Window(
-            this=call("dlunion", projection.this.copy()),
+            this=dlunion(projection.this.copy()),
             partition_by=[exp.Column(this=name(column)) for column in group],
         )
         projection.this.replace(union)

@@ -1,29 +1,40 @@
-"""Append the lineage to the select list.   [Zhang 2007, §3.3, selection and projection]
+"""SELECT: append the lineage to the select list.   [Zhang 2007, §3.3, selection and projection]
 
-SELECT a …  →  SELECT a, <terms of t> AS __dl_t, … in a nested query
-            →  SELECT a, named_struct('t', <set>, …) AS DL in the outermost one
-Ensures: user columns first and untouched; one lineage column per traced table.
+SELECT a, …  →  SELECT a, …, <union of the terms of t> AS __dl_t, …
+Requires: all lineage is collected; DISTINCT is answered for.
+Ensures:  user columns first and untouched; one hidden column for each traced table, an id where nothing forced a set;
+          `block.columns` and `block.hidden` say what the block yields. Without lineage the list stays as it is.
+Nulls:    an id may be NULL, for no row; a set never is.
+Raises:   nothing.
 """
 
 from __future__ import annotations
 
 from rewrites.block import Block
-from rewrites.terms import Kind, Lineage, as_one, hidden_column, lineage_struct, named
+from rewrites.rules import stars
+from rewrites.scope import Columns
+from rewrites.terms import as_one, hidden_column, named
 
 
-def hidden_columns(block: Block, lineage: Lineage) -> dict[str, Kind]:
-    """Append one hidden column per table and say how each is carried."""
-    block.claim("expressions", "distinct")
-    carried: dict[str, Kind] = {}
-    for table, terms in lineage.items():
+def apply(block: Block) -> None:
+    """Append one hidden column per table, and note what the block yields."""
+    block.claim("expressions")
+    block.columns = _columns(block)
+    for table, terms in block.lineage().items():
         one = as_one(terms)
         block.select.append("expressions", named(one.value, hidden_column(table)))
-        carried[table] = one.kind
-    return carried
+        block.hidden[table] = one.kind
 
 
-def lineage_column(block: Block, lineage: Lineage) -> None:
-    """Append the `DL` column, if any table is traced."""
-    block.claim("expressions", "distinct")
-    if lineage:
-        block.select.append("expressions", lineage_struct(lineage))
+def _columns(block: Block) -> Columns:
+    """Return the names of the user's columns, stars opened where the columns of their sources are known."""
+    found: list[str | None] = []
+    for item in block.select.expressions:
+        if stars.star_of(item) is None:
+            found.append(item.output_name or None)
+            continue
+        opened = stars.columns_of(item, block)
+        if opened is None:
+            return None
+        found += opened
+    return tuple(found)

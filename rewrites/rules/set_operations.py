@@ -8,6 +8,12 @@ EXCEPT [ALL]     equal rows of the left side; control: + all rows of the right s
 INTERSECT and EXCEPT are one grouping of both sides that counts where the rows came from:
     γ_{all columns; dlunion(…), count_if(left) n, count_if(right) m}(V1' ∪ V2'), n > 0 and m > 0 | n > 0 and m = 0,
 and under ALL as many copies of a group as the operator leaves: least(n, m) | n − m.
+Requires: WITH is bound.
+Ensures:  the columns are the left side's; ORDER BY, SORT BY, LIMIT … stay outermost; sides without lineage stay as
+          they are.
+Nulls:    NULL equals NULL; a side that does not read a table has NULL, or the empty set, for it.
+Raises:   NotTracedError for BY NAME, under control semantics for EXCEPT in a correlated subquery, for an EXCEPT whose
+          right side may have other rows when it is read again, and for subqueries in ORDER BY.
 """
 
 from __future__ import annotations
@@ -16,9 +22,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from rewrites import hoisting, outermost
 from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.equal_rows import group_equal_rows
+from rewrites.lineage_functions import dl_of
 from rewrites.refusals import refuse
-from rewrites.rules import distinct, hoisting
 from rewrites.scope import Columns
 from rewrites.terms import (
     HIDDEN_PREFIX,
@@ -35,42 +43,42 @@ from rewrites.terms import (
     named,
 )
 
-_OUTSIDE = ("order", "limit", "offset", "sort", "cluster", "distribute")
 # Reserved names that no table's hidden column can have.
 _LEFT = HIDDEN_PREFIX + ".left"
 _COPIES = HIDDEN_PREFIX + ".copies"
 
 
-def rewrite(operation: exp.SetOperation, env: Environment) -> TracedQuery:
-    """Rewrite a set operation whose WITH clause is bound already."""
-    if operation.args.get("by_name") or operation.args.get("side") or operation.args.get("kind"):
-        refuse(operation, "Set operations BY NAME are not traced", "List the columns of both sides in the same order.")
-    left = env.rewrite(operation.this, env)
-    right = env.rewrite(operation.expression, env)
-    operation.set("this", left.tree)
-    operation.set("expression", right.tree)
+def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
+    """Rewrite both sides, and let the hidden columns of the result follow from theirs."""
+    if not isinstance(query, exp.SetOperation):
+        return None
+    if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
+        refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
+    outermost.refuse_subqueries(query, "the set operation", env)
+    left = env.rewrite(query.this, env)
+    right = env.rewrite(query.expression, env.nested())
+    query.set("this", left.tree)
+    query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
     if not left.hidden and not right.hidden:
-        return TracedQuery(operation, left.columns, {}, correlated)
-    if isinstance(operation, exp.Union):
-        result, hidden = _union(operation, left, right, env)
-    else:
-        result, hidden = _by_counting(operation, left, right, env)
+        return TracedQuery(query, left.columns, {}, correlated)
+    combine = _union if isinstance(query, exp.Union) else _by_counting
+    result, hidden = combine(query, left, right, env)
     return TracedQuery(result, left.columns, hidden, correlated)
 
 
 def _union(
-    operation: exp.Union, left: TracedQuery, right: TracedQuery, env: Environment
+    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
 ) -> tuple[exp.Query, dict[str, Kind]]:
     hidden = _common(left.hidden, right.hidden)
     align(left.tree, left.hidden, hidden)
     align(right.tree, right.hidden, hidden)
     if not operation.args.get("distinct"):
         return operation, hidden
-    outside = _take_outside(operation)
+    outside = outermost.take(operation)
     operation.set("distinct", False)
-    result = distinct.group_equal_rows(operation, hidden, env.names.fresh("u"))
-    _put_outside(result, outside)
+    result = group_equal_rows(operation, hidden, env.names.fresh("u"))
+    outermost.put(result, outside)
     return result, dict.fromkeys(hidden, Kind.SET)
 
 
@@ -101,7 +109,7 @@ def _as_wanted(present: exp.Expr | None, has: Kind | None, table: str, wanted: K
         return named(absent(wanted), hidden_column(table))
     if has is wanted:
         return present
-    return named(call("dl_of", present.unalias()), hidden_column(table))
+    return named(dl_of(present.unalias()), hidden_column(table))
 
 
 def _by_counting(
@@ -116,12 +124,12 @@ def _by_counting(
     else:  # the right side decides, but no row of it is in the result
         align(right.tree, right.hidden, {})
         align(right.tree, {}, hidden)
-    outside = _take_outside(operation)
+    outside = outermost.take(operation)
     alias = env.names.fresh("x")
     first = _marked(left.tree, env, mark=True)
     second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, len(hidden), env))
     sides = exp.Union(this=first, expression=second, distinct=False)
-    result = distinct.group_equal_rows(sides, hidden, alias, extra=(_LEFT,))
+    result = group_equal_rows(sides, hidden, alias, extra=(_LEFT,))
     if operation.args.get("distinct"):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
     else:
@@ -129,7 +137,7 @@ def _by_counting(
     sets = dict.fromkeys(hidden, Kind.SET)
     if all_right:
         sets = _add(result, sets, all_right)
-    _put_outside(result, outside)
+    outermost.put(result, outside)
     return result, sets
 
 
@@ -211,16 +219,3 @@ def _add(result: exp.Select, hidden: dict[str, Kind], added: Lineage) -> dict[st
     projections = [named(as_one(terms).value, hidden_column(table)) for table, terms in lineage.items()]
     result.set("expressions", [*result.expressions[:split], *projections])
     return dict.fromkeys(lineage, Kind.SET)
-
-
-def _take_outside(operation: exp.SetOperation) -> dict[str, exp.Expr]:
-    """Remove ORDER BY, LIMIT … from the operation: they go to the query that takes its place."""
-    outside = {clause: operation.args[clause] for clause in _OUTSIDE if operation.args.get(clause)}
-    for clause in outside:
-        operation.set(clause, None)
-    return outside
-
-
-def _put_outside(query: exp.Query, outside: Mapping[str, exp.Expr]) -> None:
-    for clause, value in outside.items():
-        query.set(clause, value)

@@ -1,8 +1,11 @@
 """Keep hidden columns out of every star: `*`, `t.*`, `struct(*)`, `count(DISTINCT t.*)`.
 
 SELECT *  →  SELECT * EXCEPT (a.__dl_t, b.__dl_u)
-Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean. `count(*)`
-counts rows and stays.
+Requires: all sources of FROM are known, those that other rules have joined included.
+Ensures:  Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean;
+          `count(*)` counts rows and stays, as does a star over sources without lineage.
+Nulls:    `count(DISTINCT *)` skips rows with a NULL in the user's columns, whatever the hidden ones are.
+Raises:   nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +13,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.block import Block
+from rewrites.scope import FromItem
 from rewrites.terms import column, hidden_column, name
+
+_COUNTS = ("count", "try_count")
 
 
 def apply(block: Block) -> None:
@@ -22,25 +28,48 @@ def apply(block: Block) -> None:
                 node.set("except_", [*(node.args.get("except_") or []), *hidden])
 
 
+def star_of(item: exp.Expr) -> exp.Star | None:
+    """Return the star of an item of a select list that is one, `*` or `t.*`."""
+    star = item.this if isinstance(item, exp.Column) else item
+    return star if isinstance(star, exp.Star) else None
+
+
+def columns_of(item: exp.Expr, block: Block) -> list[str | None] | None:
+    """Return the names that a star of the select list stands for; None where only Spark knows them."""
+    star = star_of(item)
+    sources = _sources_of(item, block)
+    if star is None or star.args.get("replace") or not sources or any(source.columns is None for source in sources):
+        return None
+    excepted = {column.name.lower() for column in star.args.get("except_") or []}
+    seen = [known for source in sources for known in source.columns or ()]
+    opened = [known for known in seen if known is None or known.lower() not in excepted]
+    return _merged_by_using(opened, block) if isinstance(item, exp.Star) else opened
+
+
+def _sources_of(item: exp.Expr, block: Block) -> list[FromItem]:
+    if isinstance(item, exp.Column):
+        one = block.scope.from_item(item.table)
+        return [one] if one is not None else []
+    return [source for source in block.scope.from_items if source.in_star]
+
+
+def _merged_by_using(opened: list[str | None], block: Block) -> list[str | None]:
+    """USING makes one column of two, and puts it first."""
+    joins = block.select.args.get("joins") or []
+    using = [identifier.name for join in joins for identifier in join.args.get("using") or []]
+    merged = {key.lower() for key in using}
+    return [*using, *(known for known in opened if known is None or known.lower() not in merged)]
+
+
 def _counts_rows(star: exp.Star) -> bool:
     parent = star.parent
-    return (
-        isinstance(parent, exp.Anonymous)
-        and parent.name.lower() in ("count", "try_count")
-        and len(parent.expressions) == 1
-    )
+    return isinstance(parent, exp.Anonymous) and parent.name.lower() in _COUNTS and len(parent.expressions) == 1
 
 
 def _hidden_below(star: exp.Star, block: Block) -> list[exp.Expr]:
     qualified = star.parent if isinstance(star.parent, exp.Column) else None
     if qualified is None:
-        return [
-            column(relation.alias, hidden_column(table))
-            for relation in block.scope.relations
-            if relation.in_star
-            for table in relation.hidden
-        ]
-    relation = block.scope.relation(qualified.table)
-    if relation is None:
-        return []  # the fields of a struct column
-    return [exp.Column(this=name(hidden_column(table))) for table in relation.hidden]
+        sources = [source for source in block.scope.from_items if source.in_star]
+        return [column(source.alias, hidden_column(table)) for source in sources for table in source.hidden]
+    source = block.scope.from_item(qualified.table)  # none: the fields of a struct column
+    return [exp.Column(this=name(hidden_column(table))) for table in source.hidden] if source is not None else []

@@ -4,8 +4,13 @@
 scalar subquery in the select list    the rows of the subquery   the rows of the subquery
 any other subquery                    nothing                    the rows of the subquery, as evaluated for this row
 
-Requires: names resolved (correlation is known after rewriting the subquery in this block's scope).
-Ensures:  the subquery itself runs as the user wrote it; NULL semantics of NOT IN are Spark's own.
+[Q8 → Q9]: an uncorrelated subquery is evaluated once more, for its lineage; a correlated one for each row.
+Requires: names are resolved (correlation is known after rewriting the subquery in this block's scope).
+Ensures:  the subquery itself runs as the user wrote it, without hidden columns; `block.rows`, `.constants` and
+          `.groups` have what subqueries add. A block without subqueries stays as it is.
+Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
+Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
+          subquery in ON of an outer or semi join, or one that mentions an alias or an aggregate of the block around it.
 """
 
 from __future__ import annotations
@@ -15,10 +20,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewrites import hoisting
 from rewrites.block import Block, is_aggregate
 from rewrites.environment import Semantics
 from rewrites.refusals import refuse
-from rewrites.rules import hoisting
 from rewrites.scope import blocks_out
 from rewrites.terms import merge
 
@@ -147,7 +152,7 @@ def _refuse_in_on(use: _Use) -> None:
     join = use.clause_node
     kind = "a semi" if join.args.get("kind") == "SEMI" else "an outer" if join.args.get("side") in _OUTER else None
     if kind:
-        what = f"A correlated subquery in ON of {kind} join is not traced under control semantics"
+        what = f"a correlated subquery in ON of {kind} join is not traced under control semantics"
         refuse(use.query, what, "Move it to WHERE.")
 
 
@@ -156,8 +161,8 @@ def _refuse_outer_aliases(query: exp.Query, block: Block) -> None:
     for node in query.walk(bfs=False, prune=lambda inner: isinstance(inner, exp.Query) and inner is not query):
         if blocks_out(node) != 1 or node.text("table") or node.name.lower() not in block.scope.aliases:
             continue
-        if all(relation.has(node.name) is False for relation in block.scope.seen_from(None)):
-            what = f"A correlated subquery that mentions {node.name}, an alias of SELECT, is not traced"
+        if all(item.has(node.name) is False for item in block.scope.seen_from(None)):
+            what = f"a correlated subquery that mentions {node.name}, an alias of SELECT, is not traced"
             refuse(node, what, "Write out what the alias stands for, or compute it in a subquery in FROM.")
 
 

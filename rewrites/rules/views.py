@@ -1,9 +1,12 @@
-"""A view is its query.   [Zhang 2007, §3.3: V1 … Vm are base tables or intermediate views]
+"""A view in FROM is its query.   [Zhang 2007, §3.3: V1 … Vm are base tables or intermediate views]
 
 v  →  (Q') AS v (columns of v …), Q the text of the view
-Scope: the text sees neither the CTEs nor the columns of the query that uses the view.
-Raises: LineageError when the text of a view cannot be rewritten, or reads a table that is called like a CTE around the
-        use of the view: written out there, it would read the CTE. The place is that of the view's name.
+Requires: no CTE has the name.
+Ensures:  the text sees neither the CTEs nor the columns of the query that uses the view; its columns have the view's
+          names.
+Nulls:    those of Q'.
+Raises:   whatever the text is refused for, in the type of that refusal; NotTracedError when the view has lineage
+          already, or is sampled. The place is that of the view's name.
 """
 
 from __future__ import annotations
@@ -12,33 +15,45 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from rewrites.aliases import listed, qualifier, table_name
 from rewrites.block import Block
+from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
 from rewrites.tables import View
 from rewrites.terms import LINEAGE_COLUMN, hidden_column, name
 from udafs.errors import LineageError
 
+_SAY_WHAT = "Query it with spark.sql, or trace the query that it was made from."
 
-def expand(node: exp.Table, view: View, block: Block) -> FromItem:
+
+def apply(node: exp.Expr, block: Block) -> FromItem | None:
     """Replace the name of a view by its rewritten query."""
+    parts = table_name(node)
+    view = block.env.find(parts) if parts else None
+    if not isinstance(view, View) or not isinstance(node, exp.Table):
+        return None
+    traced = _text(node, view, block)
+    alias = node.args.get("alias") or exp.TableAlias(this=name(view.name.split(".")[-1]))
+    columns = listed(node) or view.columns
+    alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
+    if node.args.get("sample"):
+        refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
+    item = FromItem(alias.name, columns, traced.hidden, parts=qualifier(node))
+    node.replace(exp.Subquery(this=traced.tree, alias=alias))
+    return item
+
+
+def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
+    """Rewrite the text of a view where neither CTEs nor enclosing blocks are seen."""
     env = replace(block.env, ctes={}, outer=None, captured=block.env.captured.union(block.env.ctes))
     try:
         query = env.parse(view.sql)
         if not isinstance(query, exp.Query):
-            refuse(node, f"The text of view {view.name} is no query")
-        traced = env.rewrite(query, env)
+            refuse(node, f"the text of view {view.name} is no query", "Make it anew, with CREATE VIEW … AS SELECT ….")
+        return env.rewrite(query, env)
     except LineageError as error:
         if LINEAGE_COLUMN in view.columns:
-            made = "Query it with spark.sql, or trace the query that it was made from."
-            refuse(node, f"View {view.name} has lineage already, in its column {LINEAGE_COLUMN}", made)
-        refuse(node, f"View {view.name}: {error.what}", error.instead)
-    alias = node.args.get("alias") or exp.TableAlias(this=name(view.name.split(".")[-1]))
-    listed = [identifier.name for identifier in alias.args.get("columns") or []]
-    columns = tuple(listed) or view.columns
-    alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
-    parts = () if node.alias else tuple(part.name for part in node.parts)
-    if node.args.get("sample"):
-        refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
-    node.replace(exp.Subquery(this=traced.tree, alias=alias))
-    return FromItem(alias.name, columns, traced.hidden, parts=parts)
+            refuse(node, f"view {view.name} has lineage already, in its column {LINEAGE_COLUMN}", _SAY_WHAT)
+        remedy = error.instead or "Trace the query that the view was made from."
+        refuse(node, f"view {view.name}: {error.what}", remedy, type(error))

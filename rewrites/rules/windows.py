@@ -1,10 +1,13 @@
-"""Window functions read other rows of the result.
+"""Window functions read other rows of the result.   [not in Zhang 2007; aggregation of §3.3, over a frame]
 
 aggregates, first_value …   the row's own + the rows of its frame:    dlunion(__dl_t) OVER (the same window)
 lag, lead                   the row's own + the row that is looked at: lag(dl_of(__dl_t), n) OVER (the same window)
 row_number, rank, ntile …   data: the row's own; control: + the rows of its partition
 Windows in ORDER BY and QUALIFY only decide: they add their rows under control semantics alone.
-Requires: grouping done; a window over groups reads the groups' lineage.
+Requires: grouping is done; a window over groups reads the groups' lineage.
+Ensures:  user columns and clauses unchanged; `block.groups` has what windows add. Without windows nothing is done.
+Nulls:    past the end of a partition lag gives NULL, no row; IGNORE NULLS passes over rows whose value is NULL.
+Raises:   NotTracedError for a window function of another kind; WrongSqlError for a window that nobody defines.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from sqlglot import exp
 
 from rewrites.block import Block
 from rewrites.environment import Semantics
+from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.refusals import refuse
 from rewrites.spark_functions import WINDOW_ONLY
-from rewrites.terms import Kind, Lineage, Term, as_one, call, merge
+from rewrites.terms import Kind, Lineage, Term, as_one, merge
+from udafs.errors import WrongSqlError
 
 _RANKING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 _NEIGHBOURS = ("lag", "lead")
@@ -66,7 +71,7 @@ def _over(rows: Lineage, window: exp.Window) -> Lineage:
     for table, terms in rows.items():
         for term in terms:
             over = window.copy()
-            over.set("this", call("dlunion", term.value.copy()))
+            over.set("this", dlunion(term.value.copy()))
             found.setdefault(table, []).append(Term(over, Kind.SET))
     return found
 
@@ -77,7 +82,7 @@ def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Li
     offset = [argument.copy() for argument in function.expressions[1:2]]
     for table, terms in rows.items():
         one = as_one(terms)
-        value = one.value if one.kind is Kind.SET else call("dl_of", one.value)
+        value = one.value if one.kind is Kind.SET else dl_of(one.value)
         looked_at = window.copy()
         inner = _function(looked_at)
         if isinstance(inner.parent, exp.IgnoreNulls):  # rows whose value is NULL are passed over
@@ -99,4 +104,4 @@ def _definition(window: exp.Window, block: Block) -> exp.Expr:
     wanted = window.args["alias"].name.lower()
     definitions: list[exp.Expr] = block.select.args.get("windows") or []
     found = next((each for each in definitions if each.this.name.lower() == wanted), None)
-    return found or refuse(window, f"There is no window {wanted}", "Define it in the WINDOW clause.")
+    return found or refuse(window, f"there is no window {wanted}", "Define it in the WINDOW clause.", WrongSqlError)

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.block import Block
+from rewrites.lineage_functions import dl_union, is_dlunion
 from rewrites.scope import FromItem, blocks_out, moved_out
-from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, hidden_column, name, named
+from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, named
 
 _ROWS = "rows"
 #: What a condition must not have in it: not to be moved, or with names of its own.
@@ -93,7 +94,7 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _can_join(block: Block) -> bool:
-    """Say whether a join behind FROM sees all relations: it does not see lateral views."""
+    """Say whether a join behind FROM sees all sources: it does not see lateral views."""
     return bool(block.select.args.get("from_")) and not block.select.args.get("laterals")
 
 
@@ -117,11 +118,7 @@ def _sides(conjunct: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
 
 
 def _is_union(projection: exp.Expr) -> bool:
-    return (
-        isinstance(projection, exp.Anonymous)
-        and projection.name == "dlunion"
-        and not any(isinstance(node, exp.Query) for node in projection.walk())
-    )
+    return is_dlunion(projection) and not any(isinstance(node, exp.Query) for node in projection.walk())
 
 
 def _of_variable(condition: exp.Expr, variable: str, fields: dict[str, exp.Expr]) -> exp.Expr:
@@ -158,14 +155,14 @@ def _join(candidates: exp.Select, alias: str, conditions: _Conditions, block: Bl
         exp.EQ(this=column(alias, hidden_column(_key(place))), expression=moved_out(outer))
         for place, (_, outer) in enumerate(conditions.equalities)
     ]
-    derived = exp.Subquery(this=candidates, alias=exp.TableAlias(this=name(alias)))
-    block.select.append("joins", exp.Join(this=derived, side="LEFT", on=exp.and_(*same, copy=False)))
+    joined = exp.Join(this=derived_table(candidates, alias), side="LEFT", on=exp.and_(*same, copy=False))
+    block.select.append("joins", joined)
     hidden = dict.fromkeys([*(_key(place) for place in range(len(same))), _ROWS], Kind.SET)
-    block.scope.relations.append(FromItem(alias, (), hidden, traced=False))
+    block.scope.from_items.append(FromItem(alias, (), hidden, traced=False))
 
 
 def _united(matching: exp.Expr, variable: str, field: str) -> exp.Expr:
-    return call("dl_union", call("transform", matching, _function(variable, column(variable, field))))
+    return dl_union(call("transform", matching, _function(variable, column(variable, field))))
 
 
 def _function(variable: str, body: exp.Expr) -> exp.Lambda:

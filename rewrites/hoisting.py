@@ -4,21 +4,24 @@ Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evalua
 value joins the lineage of a result row, not of every input row.
 Correlated: (SELECT array(dlunion(…), …) … the subquery …) as a scalar subquery, the same for all its tables: one value
 for every row of the block. Conditions beyond equalities: see `decorrelation`.
+No rule by itself: `rules.subqueries`, `rules.semi_joins` and `rules.set_operations` say which rows count.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites import decorrelation, outermost
 from rewrites.block import Block
 from rewrites.environment import Names, TracedQuery
+from rewrites.lineage_functions import dlunion, is_dlunion
 from rewrites.refusals import refuse
-from rewrites.rules import decorrelation
 from rewrites.scope import FromItem
 from rewrites.spark_functions import NONDETERMINISTIC
-from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, hidden_column, name, named
+from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, name, named
 
-_MAKES_OTHER_ROWS = ("having", "limit", "offset", "qualify", "distinct")
+_MAKES_OTHER_ROWS = ("having", "qualify", "distinct", *outermost.CUTTING)
+_MEANS_NOTHING_TO_A_UNION = ("group", "hint", *outermost.SPREADING)
 
 
 def all_rows(query: TracedQuery, alias: str) -> exp.Select:
@@ -26,12 +29,9 @@ def all_rows(query: TracedQuery, alias: str) -> exp.Select:
     flat = _flattened(query)
     if flat is not None:
         return flat
-    unions = [
-        named(call("dlunion", exp.Column(this=name(hidden_column(table)), table=name(alias))), hidden_column(table))
-        for table in query.hidden
-    ]
-    derived = exp.Subquery(this=query.tree.copy(), alias=exp.TableAlias(this=name(alias)))
-    return exp.Select(expressions=unions).from_(derived)
+    hidden = [hidden_column(table) for table in query.hidden]
+    unions = [named(dlunion(column(alias, each)), each) for each in hidden]
+    return exp.Select(expressions=unions).from_(derived_table(query.tree.copy(), alias))
 
 
 def _flattened(query: TracedQuery) -> exp.Select | None:
@@ -46,7 +46,7 @@ def _flattened(query: TracedQuery) -> exp.Select | None:
     if group is not None and group.args.get("all"):
         return None
     flat = tree.copy()
-    for clause in ("group", "order", "sort", "cluster", "distribute", "hint"):
+    for clause in _MEANS_NOTHING_TO_A_UNION:
         flat.set(clause, None)
     flat.set("expressions", [_over_all(projection.copy()) for projection in hidden])
     return flat
@@ -54,10 +54,10 @@ def _flattened(query: TracedQuery) -> exp.Select | None:
 
 def _over_all(projection: exp.Expr) -> exp.Expr:
     """The union over all rows: of a group's own union nothing is left to do but to forget the groups."""
-    if any(isinstance(node, exp.Anonymous) and node.name == "dlunion" for node in projection.walk()):
+    if any(is_dlunion(node) for node in projection.walk()):
         return projection
     value = projection.this
-    value.replace(call("dlunion", value.copy()))
+    value.replace(dlunion(value.copy()))
     return projection
 
 
@@ -65,7 +65,7 @@ def refuse_unrepeatable(query: exp.Query) -> None:
     """Refuse a subquery that may give other rows when it is evaluated once more, for its lineage.
 
     Raises:
-        LineageError: it calls a nondeterministic function, or takes the first rows of no order.
+        NotTracedError: it calls a nondeterministic function, or takes the first rows of no order.
     """
     for node in query.walk():
         if isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC:
@@ -146,5 +146,5 @@ def _lateral(one_row: exp.Select, block: Block) -> Lineage:
         block.select.append("joins", exp.Join(this=joined, kind="CROSS"))
     hidden = {_table_of(projection): Kind.SET for projection in one_row.expressions}
     relation = FromItem(alias, (), hidden, nullable=True)  # NULL where the outer row finds nothing
-    block.scope.relations.append(relation)
+    block.scope.from_items.append(relation)
     return relation.lineage()

@@ -1,0 +1,52 @@
+"""The SQL functions of lineage values: their names are spelled here and nowhere else in `rewrites`.
+
+What each does is `udafs/scala/Registry.scala`'s to say, which registers them; how rules use them, `rewrites.terms`'.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+DLUNION: Final = "dlunion"
+"""(id or set, over rows) → set: the aggregate; NULL is no row, over no rows the empty set.  [Zhang 2007, §3.3]"""
+DL_UNION: Final = "dl_union"
+"""(ids and sets of one row …, or an array of them) → set; NULL is the empty set."""
+DL_OF: Final = "dl_of"
+"""(id) → set of one; NULL → the empty set."""
+DL_SIZE: Final = "dl_size"
+"""(set) → how many ids."""
+DL_IDS: Final = "dl_ids"
+"""(set) → its ids as an array, ascending."""
+DL_CONTAINS: Final = "dl_contains"
+"""(set, id) → whether it is in it."""
+DL_INTERSECTS: Final = "dl_intersects"
+"""(set, set) → whether they have an id in common."""
+DL_ROW_ID: Final = "dl_row_id"
+"""(path of a manifest, `_metadata`) → id of a Parquet row, by its position in the registered files."""
+DL_ENCODING: Final = "dl_encoding"
+"""(set) → the name of its encoding."""
+
+NAMES = (DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_ROW_ID, DL_ENCODING)
+"""All of them, in the order in which they are registered."""
+
+
+def dlunion(value: exp.Expr) -> exp.Anonymous:
+    """Return the union over rows of an id or a set."""
+    return exp.Anonymous(this=DLUNION, expressions=[value])
+
+
+def dl_union(*values: exp.Expr) -> exp.Anonymous:
+    """Return the union of the ids and sets of one row."""
+    return exp.Anonymous(this=DL_UNION, expressions=list(values))
+
+
+def dl_of(row_id: exp.Expr) -> exp.Anonymous:
+    """Return the set of one id."""
+    return exp.Anonymous(this=DL_OF, expressions=[row_id])
+
+
+def is_dlunion(node: exp.Expr) -> bool:
+    """Say whether a node is a union over rows."""
+    return isinstance(node, exp.Anonymous) and node.name == DLUNION

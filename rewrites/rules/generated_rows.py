@@ -1,0 +1,48 @@
+"""VALUES and table functions in FROM: rows that come from no table.
+
+VALUES (…), …   →  unchanged
+range(10)       →  unchanged
+Requires: –
+Ensures:  the tree is as it was; the columns are known where Spark's names for them are.
+Nulls:    –
+Raises:   NotTracedError for a table as argument of a function.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites.aliases import listed
+from rewrites.block import Block
+from rewrites.refusals import refuse, refuse_others
+from rewrites.scope import FromItem
+
+_COLUMNS = {"range": ("id",), "explode": ("col",), "explode_outer": ("col",)}
+
+
+def apply(node: exp.Expr, block: Block) -> FromItem | None:
+    """Note the columns of VALUES or of a table function; they have no lineage."""
+    if isinstance(node, exp.Values):
+        return FromItem(node.alias, listed(node) or _numbered(node))
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Anonymous):
+        return None
+    refuse_others(node, ("this", "alias"), "a table function")
+    refuse_tables_inside(node.this)
+    columns = listed(node) or _COLUMNS.get(node.this.name.lower())
+    return FromItem(node.alias or block.env.names.fresh("f"), columns)
+
+
+def _numbered(values: exp.Values) -> tuple[str, ...]:
+    first = values.expressions[0]
+    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    return tuple(f"col{i + 1}" for i in range(width))
+
+
+def refuse_tables_inside(function: exp.Expr) -> None:
+    """Refuse a table, or a subquery, as argument of a function in FROM.
+
+    Raises:
+        NotTracedError: there is one.
+    """
+    if any(isinstance(part, exp.Query | exp.Table) for part in function.walk() if part is not function):
+        refuse(function, f"a table as argument of {function.name.lower()} is not traced", "Join the table instead.")
