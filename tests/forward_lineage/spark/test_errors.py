@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import rewritten_errors, spark_errors
-from udafs.errors import FailedQueryError, InternalError, Position, SparkRefusalError, WrongSqlError
+from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 
-def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkRefusalError:
-    with pytest.raises(SparkRefusalError) as caught, spark_errors(of):
+def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkError:
+    with pytest.raises(SparkError) as caught, spark_errors(of):
         spark.sql(sql).collect()
     assert "\n" not in str(caught.value)
     return caught.value
