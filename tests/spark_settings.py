@@ -9,10 +9,11 @@ one run of each TPC-H query with lineage. Programs that tests start have Spark's
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
+
+from forward_lineage.spark.settings import configured as configured  # noqa: PLC0414 - handed on
 
 # Without code for single expressions either, which Spark's own catalog does not survive (`listTables`).
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
@@ -34,18 +35,3 @@ CLUSTER = {
 def configure(session: SparkSession, settings: Mapping[str, str]) -> None:
     for key, value in settings.items():
         session.conf.set(key, value)
-
-
-@contextmanager
-def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have these settings for a while, and those of before again."""
-    before = {key: session.conf.get(key, None) for key in settings}
-    configure(session, settings)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, value)

@@ -65,7 +65,7 @@ class CorruptLineageError(DamagedError):
     remedy = "Compute the value again: it was cut short or altered after dlunion wrote it."
 
 
-class SparkRefusalError(LineageError):
+class SparkError(LineageError):
     """What Spark itself said.
 
     Args:
@@ -80,13 +80,13 @@ class SparkRefusalError(LineageError):
         self.condition = condition
 
 
-class WrongSqlError(SparkRefusalError):
+class WrongSqlError(SparkError):
     """SQL that is malformed, or that Spark itself refuses before anything runs."""
 
     remedy = "Correct the SQL: it fails without lineage, too."
 
 
-class FailedQueryError(SparkRefusalError):
+class FailedQueryError(SparkError):
     """SQL that Spark began to run and could not finish: a division by zero, a file that is gone, no memory left."""
 
     remedy = (

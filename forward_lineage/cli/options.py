@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take, and the types of their values."""
+"""Arguments and options that several commands take, and types of values."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_copied_files(manifest)
         return
     _check_name(spark, manifest)
-    if manifest.view is not None and _left_alone(manifest):
+    if manifest.view is not None and "path" in manifest.source and _left_alone(manifest):
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
     frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
@@ -57,8 +57,11 @@ def _check_copied_files(manifest: Manifest) -> None:
 
 
 def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
-    if manifest.columns != columns_of(frame):
-        raise _other_table(manifest, _column_change(manifest.columns, columns_of(frame)))
+    columns = columns_of(frame)
+    if manifest.view is not None and "relation" in manifest.source:  # the view has the columns that a catalog names
+        columns = tuple(column for column in manifest.columns if column in columns)
+    if manifest.columns != columns:
+        raise _other_table(manifest, _column_change(manifest.columns, columns))
     if manifest.source.get("fingerprint") != fingerprint(frame):
         raise _other_table(manifest, "it is defined in another way now")
 
@@ -75,8 +78,7 @@ def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
 
 def _left_alone(manifest: Manifest) -> bool:
     """Tell by a listing that registered files are what they were; opening them again costs Spark a job."""
-    place = Path(manifest.source["path"])
-    return bool(manifest.files) and place.exists() and _first_change(manifest.files, list_files(place)) is None
+    return _first_change(manifest.files, current_files(manifest)) is None
 
 
 def _source_now(manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
@@ -93,10 +95,10 @@ def source_files(manifest: Manifest) -> list[DataFile]:
 
 
 def current_files(manifest: Manifest) -> list[DataFile]:
-    """List the files that a query of a table registered by position, or its dictionary, would read now.
+    """List the files, or those of the copy or dictionary, that a table was registered from.
 
     Raises:
-        ChangedError: the folder is gone.
+        ChangedError: they are gone.
 
     """
     path = Path(manifest.source["data"] if "data" in manifest.source else manifest.source["path"])

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.logger import PySparkLogger
 
-from udafs.errors import FailedQueryError, InternalError, Position, SparkRefusalError, WrongSqlError
+from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 _PLACE = re.compile(r"[(;,]?\s*line (\d+),? pos(?:ition)? (\d+)\)?")
 _CONDITION = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
@@ -82,7 +82,7 @@ def rewritten_errors() -> Iterator[None]:
 
 def from_spark(
     error: Py4JJavaError | PySparkException, sql: str | None = None, instead: str | None = None
-) -> SparkRefusalError:
+) -> SparkError:
     """Say what Spark said, in one line, with the name of its error, and with line and column where Spark knows them.
 
     Args:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
-from udafs.errors import NotTracedError, SparkRefusalError
+from udafs.errors import NotTracedError, SparkError
 
 PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
 
@@ -38,7 +38,7 @@ def check_fidelity(plan_text: PlanText, user_sql: str, reprinted: str) -> None:
         return
     try:
         found = plan_text(reprinted)
-    except SparkRefusalError as error:
+    except SparkError as error:
         raise _unfaithful(f"Spark does not read it back: {error.what}", reprinted) from None
     if canonical(wanted) != canonical(found):
         _compare_in_detail(plan_text, user_sql, wanted, found, reprinted)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage, LineageError
 from tests.forward_lineage.conftest import drop_views, rows_with_lineage
 from tests.forward_lineage.row_ids.conftest import ids, write
+from udafs.errors import ChangedError
 
 
 @pytest.fixture
@@ -47,6 +48,12 @@ class TestIntegerKey:
         write(folder / "e.parquet", [40])
         with pytest.raises(LineageError, match=r"^key v of t is not unique: 1 row repeat a value, e.g. 40"):
             lineage.refresh("t")
+
+    def test_of_files_that_are_gone(self, lineage: ForwardLineage, folder: Path) -> None:
+        lineage.register("t", path=folder / "a.parquet", key="v")
+        (folder / "a.parquet").unlink()
+        with pytest.raises(ChangedError, match=r"a.parquet, which table t was registered from, is missing. Put"):
+            lineage.sql("SELECT v FROM t")
 
     def test_registering_reads_the_table_once(self, lineage: ForwardLineage, spark: SparkSession) -> None:
         seen = spark.sparkContext.accumulator(0)

@@ -15,7 +15,7 @@ from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import full_name
 from tests.forward_lineage.row_ids.conftest import write
 
-ODD = ["`we``ird.t`", '`It\'s "A" t`', "`Select`", "MixedCase", "größe"]
+ODD = ["`we``ird.t`", '`It\'s "A" t`', "`Select`", "MixedCase", "`größe`"]
 DATABASE = "odd.`o``dd db`"
 
 

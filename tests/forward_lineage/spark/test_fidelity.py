@@ -63,9 +63,7 @@ def test_what_spark_does_not_read_back(planner: Planner) -> None:
 
 
 def test_the_users_own_mistake_is_sparks_to_name(planner: Planner) -> None:
-    with pytest.raises(
-        LineageError, match=r"^A column.* `nope` cannot be resolved.*\(line 1, column 8\)\. Correct the SQL"
-    ):
+    with pytest.raises(LineageError, match=r"^A column.* `nope` cannot be .*\(line 1, column 8\)\. Correct the SQL"):
         check_fidelity(planner.plan, "SELECT nope FROM store", "SELECT nope FROM store")
 
 
