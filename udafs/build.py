@@ -32,7 +32,7 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
 
     Args:
         output: where to put a copy of the jar; by default the jar stays in the cache.
-        sources: folder of the Scala files.
+        sources: folder of the Scala files, which may lie in folders of their own.
 
     Returns:
         Path of the jar: ``output`` when given, else its place in the cache (``$FORWARD_LINEAGE_CACHE``, else
@@ -87,12 +87,13 @@ def _spark_version(jars: Path) -> str:
 def _hash(sources: Path) -> str:
     digest = hashlib.sha256()
     for source in _scala_files(sources):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        place = source.relative_to(sources).as_posix()
+        digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def _scala_files(sources: Path) -> list[Path]:
-    files = sorted(sources.glob("*.scala"))
+    files = sorted(sources.rglob("*.scala"))
     if not files:
         raise LineageError(f"no Scala sources in {sources}", instead="Install forward_lineage again.")
     return files

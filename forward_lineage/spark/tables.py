@@ -18,7 +18,7 @@ from forward_lineage.spark.names import quoted_name, split_name
 from udafs.attach import kernel_object
 from udafs.errors import LineageError
 
-STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # of the kernel, see udafs/scala/StoredView.scala
+STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # see udafs/scala/session/StoredView.scala
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
