@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_pairs
-from udafs.lineage_set import LineageSet, sorted_distinct
+from udafs.lineage_set import LineageSet
+from udafs.sorted_ids import sorted_distinct
 
 #: A product is computed through this many (row, id) pairs of the first relation at most, beyond it as BDDs.
 MOST_JOINED = 1 << 26
