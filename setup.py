@@ -47,7 +47,7 @@ setup(
         ]
     ),
     package_data={
-        "udafs": ["scala/*.scala", "FORMAT.md", "py.typed"],
+        "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
         "forward_lineage": ["py.typed", "spark/log4j2.properties"],
         "tpch_queries": ["*.sql", "*.md"],

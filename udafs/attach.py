@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from udafs.build import build_kernel
-from udafs.errors import LineageError
+from udafs.errors import SetupError
 
 _ENTRY = "forwardlineage.Kernel"
 _OBJECTS: WeakKeyDictionary[SparkSession, dict[str, Any]] = WeakKeyDictionary()  # to make one takes eight calls
@@ -22,25 +22,28 @@ def attach(spark: SparkSession) -> None:
     all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
     Raises:
-        LineageError: the session is a Spark Connect client, which has no JVM here, or the kernel does not build.
+        SetupError: the session is a Spark Connect client, which has no JVM here, or the kernel does not build.
 
     """
     session = getattr(spark, "_jsparkSession", None)
     if session is None:
-        raise LineageError(
+        raise SetupError(
             "this is a Spark Connect session, and the kernel needs the driver's JVM",
             instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
         )
-    gateway: Any = spark.sparkContext._gateway
-    loader = session.sharedState().jarClassLoader()
     try:
-        loader.loadClass(_ENTRY)
+        session.sharedState().jarClassLoader().loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet
-        jar = str(build_kernel())
-        session.sessionState().resourceLoader().addJar(jar)  # what ADD JAR does
-        # To its class loader Spark gives a path with a space twice encoded; this one is right.
-        loader.addURL(gateway.jvm.java.io.File(jar).toURI().toURL())
+        _add_jar(spark, str(build_kernel()))
     kernel_object(spark, _ENTRY).attach(session)
+
+
+def _add_jar(spark: SparkSession, jar: str) -> None:
+    session: Any = spark._jsparkSession
+    gateway: Any = spark.sparkContext._gateway
+    session.sessionState().resourceLoader().addJar(jar)  # what ADD JAR does
+    # To its class loader Spark gives a path with a space twice encoded; this one is right.
+    session.sharedState().jarClassLoader().addURL(gateway.jvm.java.io.File(jar).toURI().toURL())
 
 
 def kernel_object(spark: SparkSession, class_name: str) -> Any:

@@ -2,18 +2,25 @@
 
 `dd` ships CUDD for CPython on x86-64 Linux only. Elsewhere, or where `FORWARD_LINEAGE_BDD=autoref` says so, its
 pure-Python manager gives the same answers, more slowly. The functions of a manager are `dd`'s, with `&`, `|`, `~`.
+
+Nothing here may call `find_or_add` of `dd.cudd`. CUDD keeps the `high` edge of a node free of the complement bit: a
+caller moves the bit to the node itself. dd 0.6 does not, and hands a complemented `high` on as it is. CUDD then counts
+a reference at an address that is one off: 256 instead of 1. The node equals no other, though its function may be there
+already; and when it dies CUDD follows that edge, bit included, reads a variable's number that is none, and the process
+ends in a segmentation fault, or does not, as the bytes of the next node happen to be.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 
-from udafs.errors import LineageError
+from udafs.errors import InternalError, SetupError
 from udafs.robdd import NodeTable
 
 Backend = Literal["cudd", "autoref"]
@@ -42,7 +49,7 @@ class BddManager:
 
     Attributes:
         backend: `cudd` or `autoref`.
-        memory: bytes CUDD may take.
+        memory: bytes CUDD may take; never all that the machine has.
         variables: all variables, by level: the lowest first, as in a `NodeTable`.
     """
 
@@ -55,22 +62,13 @@ class BddManager:
             memory: bytes CUDD may take; the pure-Python manager takes what it needs.
 
         Raises:
-            LineageError: the backend is not available here.
+            SetupError: the backend is not available here.
 
         """
         self.backend = _choose(backend)
-        self.memory = memory
+        self.memory = min(memory, _memory_of_machine() - 1)
         self.variables = tuple(variables)
-        if self.backend == "cudd":
-            import dd.cudd  # noqa: PLC0415
-
-            self._bdd: Any = dd.cudd.BDD(memory_estimate=memory)
-            self._bdd.configure(reordering=False, max_memory=memory)
-        else:
-            import dd.autoref  # noqa: PLC0415
-
-            self._bdd = dd.autoref.BDD()
-            self._bdd.configure(reordering=False)
+        self._bdd: Any = _cudd(self.memory) if self.backend == "cudd" else _autoref()
         for variable in reversed(self.variables):
             self._bdd.add_var(variable)
 
@@ -93,19 +91,18 @@ class BddManager:
             variables: the variable of each of its levels, the lowest first, in the manager's order.
 
         Raises:
-            LineageError: CUDD's memory is used up.
+            SetupError: CUDD's memory is used up.
 
         """
-        ite = self._bdd.ite
         refs = [self.false, self.true]
         lo, hi = table.lo.tolist(), table.hi.tolist()
         starts = table.starts.tolist()
-        # Not find_or_add: dd hands complemented `high` edges on to CUDD, which must never see one. `ite` on a variable
-        # above both children is a unique-table lookup too.
-        with self._memory_watched():
-            for level in range(table.nbits):
-                variable = self._bdd.var(variables[level])
-                part = slice(starts[level], starts[level + 1])
+        # Not find_or_add, see above. `ite` on a variable above both children is a unique-table lookup too.
+        ite = self._bdd.ite
+        for level in range(table.nbits):
+            variable = self._bdd.var(variables[level])
+            part = slice(starts[level], starts[level + 1])
+            with self.memory_watched():
                 refs.extend([ite(variable, refs[h], refs[low]) for low, h in zip(lo[part], hi[part], strict=True)])
         return refs[table.root]
 
@@ -133,35 +130,60 @@ class BddManager:
 
     def exist(self, variables: Iterable[str], function: Function) -> Function:
         """∃ variables: function."""
-        with self._memory_watched():
-            return self._bdd.exist(set(variables), function)
+        wanted = self._declared(variables)
+        with self.memory_watched(function):
+            return self._bdd.exist(wanted, function)
 
     def and_exists(self, first: Function, second: Function, variables: Iterable[str]) -> Function:
         """∃ variables: first ∧ second, the relational product."""
+        wanted = self._declared(variables)
         if self.backend == "autoref":
-            return self._bdd.exist(set(variables), first & second)
+            return self._bdd.exist(wanted, first & second)
         import dd.cudd  # noqa: PLC0415
 
-        with self._memory_watched():
-            return dd.cudd.and_exists(first, second, set(variables))
+        with self.memory_watched(first, second):
+            return dd.cudd.and_exists(first, second, wanted)
 
     def rename(self, function: Function, names: dict[str, str]) -> Function:
         """The function with other variables."""
-        return self._bdd.let(names, function)
+        self._declared([*names, *names.values()])
+        with self.memory_watched(function):
+            return self._bdd.let(names, function)
 
     def cube(self, values: dict[str, bool]) -> Function:
         """The conjunction that fixes variables to values."""
-        return self._bdd.cube(values)
+        self._declared(values)
+        with self.memory_watched():
+            return self._bdd.cube(values)
+
+    def _declared(self, variables: Iterable[str]) -> set[str]:
+        wanted = set(variables)
+        if unknown := wanted.difference(self.variables):
+            raise InternalError(f"the BDD manager has no variable {min(unknown)}")
+        return wanted
 
     @contextmanager
-    def _memory_watched(self) -> Iterator[None]:
-        """Turn the way in which dd says that CUDD has no memory left into an error that people understand."""
+    def memory_watched(self, *functions: Function) -> Iterator[None]:
+        """Turn the way in which dd says that CUDD has no memory left into an error that people understand.
+
+        dd has no type for it: it raises ValueError or RuntimeError, as it does for functions of another manager and for
+        unknown variables. So those are looked for first. Needed around `&` and `|`, too.
+
+        Args:
+            functions: what dd is about to be given.
+
+        Raises:
+            SetupError: CUDD's memory is used up.
+
+        """
+        if any(function.bdd != self._bdd for function in functions):
+            raise InternalError("a function of one BDD manager was given to another")
         try:
             yield
-        except ValueError as error:
-            if "NULL" not in str(error):
+        except (ValueError, RuntimeError) as error:
+            if self.backend == "autoref":
                 raise
-            raise LineageError(
+            raise SetupError(
                 f"the BDD manager has used up its {self.memory >> 20} MB",
                 instead="Ask about fewer rows at once, or give the manager more memory.",
             ) from error
@@ -177,9 +199,32 @@ def _choose(backend: Backend | None) -> Backend:
     for each in available:
         if each == wanted:
             return each
-    raise LineageError(
-        f"the BDD backend {wanted!r} is not available here", instead=f"Use one of: {', '.join(available)}"
+    raise SetupError(
+        f"the BDD backend {wanted!r} is not available here", instead=f"Use one of: {', '.join(available)}."
     )
+
+
+def _cudd(memory: int) -> Any:
+    import dd.cudd  # noqa: PLC0415
+
+    bdd = dd.cudd.BDD(memory_estimate=memory)
+    bdd.configure(reordering=False, max_memory=memory)
+    return bdd
+
+
+def _autoref() -> Any:
+    import dd.autoref  # noqa: PLC0415
+
+    bdd = dd.autoref.BDD()
+    bdd.configure(reordering=False)
+    return bdd
+
+
+def _memory_of_machine() -> int:
+    """Bytes; asked for so many, dd's manager is not made."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return sys.maxsize
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _reachable(function: Function, level_of: dict[str, int], seen: set[int]) -> list[list[tuple[int, int, int]]]:
@@ -192,12 +237,14 @@ def _reachable(function: Function, level_of: dict[str, int], seen: set[int]) -> 
         if key in seen:
             continue
         seen.add(key)
-        level = level_of.get(node.var)
-        if level is None:
+        if node.var not in level_of:
             raise ValueError(f"the function depends on {node.var}")
-        low, high = node.low, node.high
-        if node.negated:  # dd's children are those of the node, not of its complement
-            low, high = ~low, ~high
-        nodes[level].append((int(low), int(high), key))
+        low, high = _children(node)
+        nodes[level_of[node.var]].append((int(low), int(high), key))
         stack += low, high
     return nodes
+
+
+def _children(node: Function) -> tuple[Function, Function]:
+    # dd's children are those of the node, not of its complement.
+    return (~node.low, ~node.high) if node.negated else (node.low, node.high)

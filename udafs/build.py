@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyspark
 
-from udafs.errors import LineageError
+from udafs.errors import SetupError
 
 SOURCES = Path(__file__).with_name("scala")
 CACHE_VARIABLE = "FORWARD_LINEAGE_CACHE"
@@ -32,30 +32,34 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
 
     Args:
         output: where to put a copy of the jar; by default the jar stays in the cache.
-        sources: folder of the Scala files.
+        sources: folder of the Scala files, which may lie in folders of their own.
 
     Returns:
         Path of the jar: ``output`` when given, else its place in the cache (``$FORWARD_LINEAGE_CACHE``, else
         ``forward_lineage`` in the user's cache folder).
 
     Raises:
-        LineageError: no Java, no Spark, or a source that does not compile (with what the compiler said).
+        SetupError: no Java, no Spark, or a source that does not compile (with what the compiler said).
 
     """
     jars = spark_jars()
     cached = _cache_folder() / f"kernel-{_spark_version(jars)}-{_hash(sources)}.jar"
     if not cached.exists():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cached.parent, prefix="building-") as folder:
-            classes = Path(folder) / "classes"
-            classes.mkdir()
-            compile_scala(_scala_files(sources), classes)
-            _publish(_pack(classes, Path(folder) / "kernel.jar"), cached)
+        _build(_scala_files(sources), cached)
     if output is None:
         return cached
     output.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(cached, output)
     return output
+
+
+def _build(files: Sequence[Path], cached: Path) -> None:
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cached.parent, prefix="building-") as folder:
+        classes = Path(folder) / "classes"
+        classes.mkdir()
+        compile_scala(files, classes)
+        _publish(_pack(classes, Path(folder) / "kernel.jar"), cached)
 
 
 def _publish(jar: Path, cached: Path) -> None:
@@ -81,20 +85,21 @@ def _spark_version(jars: Path) -> str:
     for jar in sorted(jars.glob("spark-catalyst_*.jar")):
         if match := _CATALYST.fullmatch(jar.name):
             return match["spark"]
-    raise LineageError(f"no Spark in {jars}", instead="Install pyspark, or point SPARK_HOME at a Spark distribution.")
+    raise SetupError(f"no Spark in {jars}", instead="Install pyspark, or point SPARK_HOME at a Spark distribution.")
 
 
 def _hash(sources: Path) -> str:
     digest = hashlib.sha256()
     for source in _scala_files(sources):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        place = source.relative_to(sources).as_posix()
+        digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def _scala_files(sources: Path) -> list[Path]:
-    files = sorted(sources.glob("*.scala"))
+    files = sorted(sources.rglob("*.scala"))
     if not files:
-        raise LineageError(f"no Scala sources in {sources}", instead="Install forward_lineage again.")
+        raise SetupError(f"no Scala sources in {sources}", instead="Install forward_lineage again.")
     return files
 
 
@@ -102,7 +107,7 @@ def compile_scala(files: Sequence[Path], classes: Path, libraries: Sequence[Path
     """Compile Scala files against Spark's jars and ``libraries`` into the folder ``classes``.
 
     Raises:
-        LineageError: no Java, or the files do not compile; holds what the compiler said.
+        SetupError: no Java, or the files do not compile; holds what the compiler said.
 
     """
     jars = spark_jars()
@@ -112,8 +117,9 @@ def compile_scala(files: Sequence[Path], classes: Path, libraries: Sequence[Path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip()
-        raise LineageError(
-            f"the Scala sources do not compile against the Spark in {jars}; the compiler says:\n{said}\n"
+        raise SetupError(
+            f"the Scala sources do not compile against the Spark in {jars}",
+            instead=f"Install the pyspark that forward_lineage requires. The compiler says:\n{said}\n",
         )
 
 
@@ -127,7 +133,7 @@ def java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     if java is None:
-        raise LineageError("there is no java to compile the kernel with", instead="Install Java 17 or set JAVA_HOME.")
+        raise SetupError("there is no java to compile the kernel with", instead="Install Java 17 or set JAVA_HOME.")
     return java
 
 

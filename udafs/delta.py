@@ -36,17 +36,22 @@ def decode(body: varint.Bytes) -> Ids:
         CorruptLineageError: with a keyword of FORMAT.md.
 
     """
-    count, start = varint.decode_first(body)
-    if count > body.size - start:
-        raise varint.corrupt("truncated", f"{count} ids announced, {body.size - start} bytes follow")
-    numbers = varint.decode(body[start:])
-    if numbers.size < count:
-        raise varint.corrupt("truncated", f"{count} ids announced, {numbers.size} follow")
-    if numbers.size > count:
-        raise varint.corrupt("trailing", f"{count} ids announced, {numbers.size} follow")
+    numbers = _announced(body)
     numbers[1:] += np.uint64(1)
     ids = np.cumsum(numbers, dtype=np.uint64)
     # A step is at most 2^63, so the first id beyond the range is seen before the sum can wrap around 2^64.
     if np.any(ids > np.uint64(MAX_ID)):
         raise varint.corrupt("range", f"an id above {MAX_ID}")
     return ids.view(np.int64)
+
+
+def _announced(body: varint.Bytes) -> varint.UInt64s:
+    """The numbers of a body, which are as many as it says."""
+    count, start = varint.decode_first(body)
+    if count > body.size - start:
+        raise varint.corrupt("truncated", f"{count} ids announced, {body.size - start} bytes follow")
+    numbers = varint.decode(body[start:])
+    if numbers.size != count:
+        keyword = "truncated" if numbers.size < count else "trailing"
+        raise varint.corrupt(keyword, f"{count} ids announced, {numbers.size} follow")
+    return numbers

@@ -13,10 +13,10 @@ from typing import Literal, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from udafs import delta, roaring, robdd_build, robdd_bytes, robdd_enumerate, varint
+from udafs import delta, roaring_reader, roaring_writer, robdd_build, robdd_bytes, robdd_enumerate, sorted_ids, varint
 from udafs.bdd_manager import BddManager, Function, bit_variables
 from udafs.delta import MAX_ID, Ids
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError
 from udafs.robdd import NodeTable
 
 Encoding = Literal["auto", "set", "bdd", "roaring"]
@@ -45,7 +45,7 @@ class LineageSet:
 
     def __init__(self, ids: Iterable[int] | npt.NDArray[np.integer] = ()) -> None:
         """See `from_ids`."""
-        self._ids = _sorted_ids(ids)
+        self._ids = sorted_ids.from_any(ids)
         self._ids.setflags(write=False)
         self._table = None
         self._counted = self._ids.size
@@ -57,7 +57,7 @@ class LineageSet:
         """The set of some ids, in any order, repeated or not.
 
         Raises:
-            LineageError: an id is negative, above 2^63 − 1, or not an integer.
+            BadArgumentError: an id is negative, above 2^63 − 1, or not an integer.
 
         """
         return cls(ids)
@@ -79,7 +79,7 @@ class LineageSet:
         if tag == TAGS["bdd"]:
             return cls.from_table(robdd_bytes.decode(body))
         if tag == TAGS["roaring"]:
-            return cls._of_contents(roaring.decode(body), value.size)
+            return cls._of_contents(roaring_reader.decode(body), value.size)
         raise varint.corrupt("tag", f"{tag:#04x} is none of {', '.join(f'{n:#04x} ({t})' for t, n in TAGS.items())}")
 
     @classmethod
@@ -124,7 +124,7 @@ class LineageSet:
         return made
 
     @classmethod
-    def _of_contents(cls, contents: roaring.Contents, size: int) -> Self:
+    def _of_contents(cls, contents: roaring_reader.Contents, size: int) -> Self:
         # Sixteen bytes of runs can name 65,536 ids: beyond what the bytes themselves vouch for, do not list them.
         if contents.cardinality <= 64 * size:
             return cls._of(contents.listed())
@@ -143,13 +143,13 @@ class LineageSet:
         """The ids, ascending: int64, shape (len,), read-only.
 
         Raises:
-            LineageError: more than 2^30 ids.
+            BadArgumentError: more than 2^30 ids.
 
         """
         if self._ids is None:
             # Counting costs a pass over the nodes, and up to 30 bits there is nothing to fear.
             if self.table().nbits > 30 and self.cardinality > MOST_LISTED:
-                raise LineageError(
+                raise BadArgumentError(
                     f"a set of {self.cardinality} row ids is too large to list",
                     instead="Use `len`, `in`, the set operators, or iterate over it.",
                 )
@@ -162,22 +162,25 @@ class LineageSet:
         """The canonical roBDD: as many variables as the largest id has bits."""
         if self._table is None:
             ids = self.ids()
-            self._table = robdd_build.from_codes(ids.view(np.uint64), _bit_length(ids))
+            self._table = robdd_build.from_codes(ids.view(np.uint64), sorted_ids.bit_length(ids))
         return self._table
 
     def to_bdd(self, manager: BddManager, variables: Sequence[str] | None = None) -> Function:
         """The set as a function of `manager`; bit k of the id is `variables[k]` (by default the manager's variables).
 
         Raises:
-            LineageError: an id has more bits than there are variables.
+            BadArgumentError: an id has more bits than there are variables.
+            SetupError: the manager's memory is used up.
 
         """
         variables = manager.variables if variables is None else variables
-        try:
-            table = self.table().with_bits(len(variables))
-        except ValueError as error:
-            raise LineageError(str(error), instead="Use a manager with more variables.") from error
-        return manager.load(table, variables)
+        table = self.table()
+        if table.nbits > len(variables):
+            raise BadArgumentError(
+                f"a code of {table.nbits} bits does not fit into {len(variables)}",
+                instead="Use a manager with more variables.",
+            )
+        return manager.load(table.with_bits(len(variables)), variables)
 
     # ------------------------------------------------------------ bytes
 
@@ -186,13 +189,13 @@ class LineageSet:
         if encoding == "auto":
             encoding = self._shortest()
         if encoding not in TAGS:
-            raise LineageError(f"unknown encoding {encoding!r}", instead="Use one of: auto, bdd, set.")
+            raise BadArgumentError(f"unknown encoding {encoding!r}", instead="Use one of: auto, bdd, set.")
         tag = bytes([TAGS[encoding]])
         if encoding == "set":
             return tag + delta.encode(self.ids())
         if encoding == "bdd":
             return tag + robdd_bytes.encode(self.table())
-        return tag + roaring.encode(self.ids())
+        return tag + roaring_writer.encode(self.ids())
 
     def _shortest(self) -> Encoding:
         if self._table is not None:
@@ -201,8 +204,8 @@ class LineageSet:
             if size < self.cardinality and size < 8 + 10 * (self.cardinality >> 16):
                 return "bdd"
         ids = self.ids()
-        sizes: dict[Encoding, int] = {"set": delta.size(ids), "roaring": roaring.size(ids)}
-        nbits = _bit_length(ids)
+        sizes: dict[Encoding, int] = {"set": delta.size(ids), "roaring": roaring_writer.size(ids)}
+        nbits = sorted_ids.bit_length(ids)
         spare = min(sizes.values()) - robdd_bytes.least_size(nbits, 0)
         if self._table is None and spare >= 0:
             with contextlib.suppress(robdd_build.TooManyNodesError):
@@ -223,20 +226,26 @@ class LineageSet:
             return cast(LineageSet, NotImplemented)
         if self.cardinality <= LISTABLE and other.cardinality <= LISTABLE:
             return LineageSet._of(arrays(self.ids(), other.ids()))
+        return self._combine_functions(other, functions)
+
+    def _combine_functions(self, other: LineageSet, functions: Callable[[Function, Function], Function]) -> LineageSet:
         manager = BddManager(bit_variables("id", max(self.table().nbits, other.table().nbits)))
-        return LineageSet.from_bdd(functions(self.to_bdd(manager), other.to_bdd(manager)), manager)
+        left, right = self.to_bdd(manager), other.to_bdd(manager)
+        with manager.memory_watched(left, right):
+            both = functions(left, right)
+        return LineageSet.from_bdd(both, manager)
 
     def __or__(self, other: object) -> LineageSet:
-        return self._combine(other, _union, lambda a, b: a | b)
+        return self._combine(other, sorted_ids.union, lambda a, b: a | b)
 
     def __and__(self, other: object) -> LineageSet:
-        return self._combine(other, _intersection, lambda a, b: a & b)
+        return self._combine(other, sorted_ids.intersection, lambda a, b: a & b)
 
     def __sub__(self, other: object) -> LineageSet:
-        return self._combine(other, _difference, lambda a, b: a & ~b)
+        return self._combine(other, sorted_ids.difference, lambda a, b: a & ~b)
 
     def __xor__(self, other: object) -> LineageSet:
-        return self._combine(other, lambda a, b: np.setxor1d(a, b, assume_unique=True), lambda a, b: (a | b) & ~(a & b))
+        return self._combine(other, sorted_ids.symmetric_difference, lambda a, b: (a | b) & ~(a & b))
 
     def isdisjoint(self, other: LineageSet) -> bool:
         """Whether no id is in both."""
@@ -315,65 +324,3 @@ class LineageSet:
 
     def __reduce__(self) -> tuple[Callable[[bytes], LineageSet], tuple[bytes]]:
         return LineageSet.from_bytes, (self.to_bytes(),)
-
-
-def _bit_length(ids: Ids) -> int:
-    return int(ids[-1]).bit_length() if ids.size else 0
-
-
-def _sorted_ids(ids: Iterable[int] | npt.NDArray[np.integer]) -> Ids:
-    """Checked, sorted, each once, as an array of its own."""
-    try:
-        array = np.asarray(ids if isinstance(ids, np.ndarray | list | tuple) else list(ids))
-    except OverflowError as error:
-        raise LineageError(f"a row id beyond {MAX_ID}") from error
-    if not array.size:
-        return np.empty(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        _refuse(array)
-    if array.dtype.kind == "u" and int(array.max()) > MAX_ID:
-        raise LineageError(f"a row id beyond {MAX_ID}: {int(array.max())}")
-    unique = sorted_distinct(array.astype(np.int64))
-    if unique[0] < 0:
-        raise LineageError(f"a negative row id: {int(unique[0])}")
-    return unique
-
-
-def _refuse(array: npt.NDArray[np.generic]) -> None:
-    if array.dtype.kind in "fO" and array.ndim == 1:
-        # Python integers beyond 64 bits make numpy choose float64 or object.
-        raise LineageError(f"row ids are integers from 0 to {MAX_ID}, found {array.tolist()[0]!r} …")
-    raise LineageError(f"row ids are one-dimensional integers, found {array.dtype} of {array.ndim} dimensions")
-
-
-def sorted_distinct(numbers: Ids) -> Ids:
-    """Numbers in ascending order, each once: what `np.unique` does by hashing, many times as slow."""
-    if np.all(numbers[1:] > numbers[:-1]):
-        return numbers
-    return _distinct(np.sort(numbers))
-
-
-def _distinct(ids: Ids) -> Ids:
-    """Of ascending ids, each once."""
-    keep = np.ones(ids.size, bool)
-    np.not_equal(ids[1:], ids[:-1], out=keep[1:])
-    return ids[keep]
-
-
-def _union(first: Ids, second: Ids) -> Ids:
-    # The stable sort finds the two ascending runs and merges them.
-    return _distinct(np.sort(np.concatenate([first, second]), kind="stable"))
-
-
-def _intersection(first: Ids, second: Ids) -> Ids:
-    both: Ids = np.intersect1d(first, second, assume_unique=True)
-    return both
-
-
-def _difference(first: Ids, second: Ids) -> Ids:
-    if not second.size:
-        return first
-    at = np.searchsorted(second, first)
-    at[at == second.size] = 0
-    alone: Ids = first[second[at] != first]
-    return alone

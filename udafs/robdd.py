@@ -154,13 +154,18 @@ class NodeTable:
         highest = self.highest()
         if highest is not None and highest.bit_length() > nbits:
             raise ValueError(f"a code of {highest.bit_length()} bits does not fit into {nbits}")
-        if nbits <= self.nbits:
-            # Every leading variable, whose bit is 0 in all codes, has one node (next, 0) on top of the others.
-            lo, hi, root = self.lo, self.hi, self.root
-            while root >= 2 and self.level(root) >= nbits:
-                root = int(lo[root - 2])
-            kept = int(self.starts[nbits])
-            return NodeTable(self.starts[: nbits + 1], lo[:kept], hi[:kept], root)
+        return self._narrowed(nbits) if nbits <= self.nbits else self._widened(nbits)
+
+    # Every leading variable, whose bit is 0 in all codes, has one node (next, 0) on top of the others.
+
+    def _narrowed(self, nbits: int) -> NodeTable:
+        root = self.root
+        while root >= 2 and self.level(root) >= nbits:
+            root = int(self.lo[root - 2])
+        kept = int(self.starts[nbits])
+        return NodeTable(self.starts[: nbits + 1], self.lo[:kept], self.hi[:kept], root)
+
+    def _widened(self, nbits: int) -> NodeTable:
         extra = nbits - self.nbits if self.root else 0
         chain = self.root, *range(2 + self.nodes, 2 + self.nodes + extra)
         starts = np.concatenate([self.starts, self.nodes + np.arange(1, nbits - self.nbits + 1)])

@@ -57,14 +57,24 @@ def _unique_pairs(lo: Refs, hi: Refs, base: int) -> tuple[Refs, Refs, Refs]:
     if not lo.size:
         return lo, hi, lo
     key = lo * base + hi
-    if base * base <= 4 * key.size + 1024:
-        number = np.zeros(base * base, np.int64)
-        number[key] = 1
-        distinct = np.flatnonzero(number)
-        number[distinct] = np.arange(distinct.size)
-        return distinct // base, distinct % base, number[key]
+    few = base * base <= 4 * key.size + 1024
+    distinct, number = _unique_by_table(key, base * base) if few else _unique_by_sorting(key, 2 * base.bit_length())
+    return distinct // base, distinct % base, number
+
+
+def _unique_by_table(key: Refs, end: int) -> tuple[Refs, Refs]:
+    """The distinct keys, all below `end`, and the number of each key among them."""
+    number = np.zeros(end, np.int64)
+    number[key] = 1
+    distinct = np.flatnonzero(number)
+    number[distinct] = np.arange(distinct.size)
+    return distinct, number[key]
+
+
+def _unique_by_sorting(key: Refs, key_bits: int) -> tuple[Refs, Refs]:
+    """The same for keys of any size."""
     position_bits = key.size.bit_length()
-    if 2 * base.bit_length() + position_bits <= 63:
+    if key_bits + position_bits <= 63:
         # The position rides in the low bits: sorting plain integers is several times faster than argsort.
         packed = np.sort(key << position_bits | np.arange(key.size))
         order = packed & (1 << position_bits) - 1
@@ -77,8 +87,7 @@ def _unique_pairs(lo: Refs, hi: Refs, base: int) -> tuple[Refs, Refs, Refs]:
     np.not_equal(key[1:], key[:-1], out=new[1:])
     number = np.empty_like(order)
     number[order] = np.cumsum(new) - 1
-    distinct = key[new]
-    return distinct // base, distinct % base, number
+    return key[new], number
 
 
 def _pair_siblings(prefix: Codes, ref: Refs, group: Refs | None) -> tuple[Codes, Refs, Refs, Refs | None]:
@@ -201,17 +210,8 @@ def from_intervals(first: Codes, last: Codes, nbits: int) -> NodeTable:
         return NodeTable.constant(bool(first.size), nbits)
     levels = _Levels(None)
     prefix, ref = np.empty(0, np.uint64), np.empty(0, np.int64)
-    one = np.uint64(1)
     for _ in range(nbits):
-        # What does not fill a pair of siblings enters here as a single code; the rest is intervals of pairs.
-        alone = (first & one).astype(bool)
-        entering = [first[alone]]
-        left = ~alone | (first < last)
-        first, last = (first + alone)[left], last[left]
-        alone = ~(last & one).astype(bool)
-        entering.append(last[alone])
-        left = ~alone | (first < last)
-        first, last = first[left], (last - alone)[left]
+        first, last, *entering = _without_odd_ends(first, last)
         prefix = np.concatenate([prefix, *entering])
         ref = np.concatenate([ref, np.ones(prefix.size - ref.size, np.int64)])
         order = np.argsort(prefix)
@@ -220,7 +220,20 @@ def from_intervals(first: Codes, last: Codes, nbits: int) -> NodeTable:
         else:
             lo = hi = ref
         ref = levels.add(lo, hi)
-        first, last = first >> one, last >> one
+        first, last = first >> np.uint64(1), last >> np.uint64(1)
     if first.size:
         return NodeTable.constant(True, nbits)
     return levels.table(int(ref[0]))
+
+
+def _without_odd_ends(first: Codes, last: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+    """Intervals of whole pairs of siblings, and the codes that fill none, as they stand in front of and behind them."""
+    one = np.uint64(1)
+    alone = (first & one).astype(bool)
+    in_front = first[alone]
+    left = ~alone | (first < last)
+    first, last = (first + alone)[left], last[left]
+    alone = ~(last & one).astype(bool)
+    behind = last[alone]
+    left = ~alone | (first < last)
+    return first[left], (last - alone)[left], in_front, behind

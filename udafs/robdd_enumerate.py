@@ -88,10 +88,15 @@ def blocks(table: NodeTable, refs: Refs, top: int) -> Iterator[tuple[Refs, Codes
     if bottom < WORD_BITS:
         words &= np.uint64((1 << (1 << bottom)) - 1)
     upper = prefix << np.uint64(bottom)
+    for part, word, low in _unpacked(words):
+        yield owner[part].take(word), upper[part].take(word) | low
+
+
+def _unpacked(words: npt.NDArray[np.uint64]) -> Iterator[tuple[slice, Refs, npt.NDArray[np.uint8]]]:
+    """Parts of the words, each with what `_set_bits` gives of it."""
     for start in range(0, words.size, _BLOCKS):
         part = slice(start, start + _BLOCKS)
-        word, low = _set_bits(words[part])
-        yield owner[part].take(word), upper[part].take(word) | low
+        yield part, *_set_bits(words[part])
 
 
 def codes(table: NodeTable) -> Codes:
@@ -118,10 +123,8 @@ def _codes_of_large(table: NodeTable) -> Codes:
             found.append((_longer(prefix, single) << level | ~both.take(single)).view(np.uint64))
         alive = np.flatnonzero(both > 0)
         refs, prefix = both.take(alive), _longer(prefix, alive)
-    words, upper = _words(table)[refs], (prefix << WORD_BITS).view(np.uint64)
-    for start in range(0, words.size, _BLOCKS):
-        word, low = _set_bits(words[start : start + _BLOCKS])
-        found.append(upper[start : start + _BLOCKS].take(word) | low)
+    upper = (prefix << WORD_BITS).view(np.uint64)
+    found.extend(upper[part].take(word) | low for part, word, low in _unpacked(_words(table)[refs]))
     all_codes = _gathered(found)
     all_codes.sort(kind="stable")  # which merges what is ascending already: the codes found at each level
     return all_codes

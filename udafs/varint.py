@@ -75,17 +75,21 @@ def decode(data: Bytes) -> UInt64s:
     # A part at a time, so that what is computed on the way stays in the processor's cache.
     while at < data.size:
         ends = np.flatnonzero(data[at : at + _PART] < 128)
-        starts = np.zeros_like(ends)
-        np.add(ends[:-1], 1, out=starts[1:])
-        more = ends - starts
-        if not ends.size or more.max() >= MAX_BYTES:
-            raise corrupt("varint", f"a number takes more than {MAX_BYTES} bytes")
-        part = padded[at : at + int(ends[-1]) + 1 + _WINDOW]
-        decode_part = _decode_short if more.max() <= _WINDOW else _decode_long
-        values[done : done + ends.size] = decode_part(part, starts, more)
+        values[done : done + ends.size] = _decode_part(padded[at:], ends)
         at += int(ends[-1]) + 1
         done += ends.size
     return values
+
+
+def _decode_part(data: Bytes, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32] | UInt64s:
+    """The numbers whose last bytes stand at `ends`, in data that have `_WINDOW` bytes more."""
+    starts = np.zeros_like(ends)
+    np.add(ends[:-1], 1, out=starts[1:])
+    more = ends - starts
+    if not ends.size or more.max() >= MAX_BYTES:
+        raise corrupt("varint", f"a number takes more than {MAX_BYTES} bytes")
+    decode_numbers = _decode_short if more.max() <= _WINDOW else _decode_long
+    return decode_numbers(data[: int(ends[-1]) + 1 + _WINDOW], starts, more)
 
 
 def _decode_short(data: Bytes, starts: npt.NDArray[np.int64], more: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:

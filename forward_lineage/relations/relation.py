@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from udafs.errors import BadArgumentError
-from udafs.lineage_set import LineageSet, sorted_distinct
+from udafs.lineage_set import LineageSet
+from udafs.sorted_ids import sorted_distinct
 
 Numbers = npt.NDArray[np.int64]
 

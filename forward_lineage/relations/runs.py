@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_pairs
-from udafs.lineage_set import LISTABLE, LineageSet, sorted_distinct
+from udafs.lineage_set import LISTABLE, LineageSet
+from udafs.sorted_ids import sorted_distinct
 
 #: Up to this many sets a forward question looks its ids up in each of them instead of passing over all runs.
 _FEW_SETS = 256

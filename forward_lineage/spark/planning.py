@@ -13,7 +13,7 @@ from udafs.attach import kernel_object
 
 Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
 
-_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # of the kernel, see udafs/scala/PlanText.scala
+_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # see udafs/scala/session/PlanText.scala
 
 
 class Planner:

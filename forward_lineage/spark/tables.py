@@ -16,7 +16,7 @@ from forward_lineage.spark.paths import local_path
 from udafs.attach import kernel_object
 from udafs.errors import WrongSqlError
 
-STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # of the kernel, see udafs/scala/StoredView.scala
+STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # see udafs/scala/session/StoredView.scala
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"  # what Spark calls it
 
 

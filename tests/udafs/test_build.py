@@ -52,6 +52,16 @@ def test_built_once_and_again_when_a_source_changes(sources: Path, cache: Path, 
 
 
 @pytest.mark.slow
+def test_sources_in_folders(sources: Path, cache: Path) -> None:
+    (sources / "deep" / "er").mkdir(parents=True)
+    (sources / "deep" / "er" / "Two.scala").write_text("package one\n\nclass Two\n")
+    jar = build_kernel(sources=sources)
+    assert {"one/One.class", "one/Two.class"} <= set(zipfile.ZipFile(jar).namelist())
+    (sources / "deep" / "er" / "Two.scala").rename(sources / "deep" / "Two.scala")
+    assert build_kernel(sources=sources) != jar
+
+
+@pytest.mark.slow
 def test_what_does_not_compile_shows_the_compilers_message(sources: Path, cache: Path) -> None:
     (sources / "Bad.scala").write_text('class Bad { val n: Int = "x" }\n')
     with pytest.raises(LineageError, match=r"(?s)does not|do not compile.*Bad\.scala:1: error: type mismatch"):

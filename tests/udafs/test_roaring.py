@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.udafs import reference_format
-from udafs import roaring
+from udafs import roaring_reader
 from udafs.errors import CorruptLineageError
 from udafs.lineage_set import LineageSet
 
@@ -61,7 +61,7 @@ def test_an_empty_bitmap_between_others() -> None:
 
 def test_intervals_of_all_kinds() -> None:
     ids = np.array(ids_of(("run", "array", "run", "bitmap", "run", "array", "short array"), 0))
-    first, last = roaring.decode(
+    first, last = roaring_reader.decode(
         np.frombuffer(reference_format.encode(ids.tolist(), "roaring")[1:], np.uint8)
     ).intervals()
     assert np.array_equal(np.concatenate([np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]), ids)

@@ -3,13 +3,13 @@ package org.apache.spark.sql.forwardlineage
 import org.apache.spark.sql.{AnalysisException, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.SparkStrategy
-import org.apache.spark.sql.types.{BinaryType, LongType}
+import org.apache.spark.sql.types._
 
 /** One SQL function: how many arguments, how it is built, and what DESCRIBE FUNCTION says. */
 private final case class SqlFunction(
@@ -48,7 +48,7 @@ object Registry {
     SqlFunction(
       "dlunion",
       Some(1),
-      arguments => DlUnion(Arguments.widen(arguments.head, LongType), Encoding.current),
+      arguments => DlUnion(widened(arguments.head, LongType), Encoding.current),
       classOf[DlUnion],
       "agg_funcs",
       "_FUNC_(expr) - Returns the union of the row ids (BIGINT) or lineage values (BINARY) of a group, as a lineage value. " +
@@ -59,7 +59,7 @@ object Registry {
     SqlFunction(
       "dl_union",
       None,
-      arguments => DlUnionAll(arguments.map(Arguments.widen(_, LongType)), Encoding.current),
+      arguments => DlUnionAll(arguments.map(widened(_, LongType)), Encoding.current),
       classOf[DlUnionAll],
       "misc_funcs",
       "_FUNC_(expr, ...) - Returns the union of row ids (BIGINT), lineage values (BINARY) and arrays of either as a lineage " +
@@ -70,7 +70,7 @@ object Registry {
     SqlFunction(
       "dl_of",
       Some(1),
-      arguments => DlOf(Arguments.widen(arguments.head, LongType), Encoding.current),
+      arguments => DlOf(widened(arguments.head, LongType), Encoding.current),
       classOf[DlOf],
       "misc_funcs",
       "_FUNC_(id) - Returns the lineage value {id}; the empty one for NULL.",
@@ -80,7 +80,7 @@ object Registry {
     SqlFunction(
       "dl_size",
       Some(1),
-      arguments => DlSize(Arguments.widen(arguments.head, BinaryType)),
+      arguments => DlSize(widened(arguments.head, BinaryType)),
       classOf[DlSize],
       "misc_funcs",
       "_FUNC_(dl) - Returns the number of row ids in the lineage value `dl`.",
@@ -90,7 +90,7 @@ object Registry {
     SqlFunction(
       "dl_ids",
       Some(1),
-      arguments => DlIds(Arguments.widen(arguments.head, BinaryType)),
+      arguments => DlIds(widened(arguments.head, BinaryType)),
       classOf[DlIds],
       "misc_funcs",
       "_FUNC_(dl) - Returns the row ids of the lineage value `dl` as an array, ascending.",
@@ -100,7 +100,7 @@ object Registry {
     SqlFunction(
       "dl_contains",
       Some(2),
-      arguments => DlContains(Arguments.widen(arguments.head, BinaryType), Arguments.widen(arguments(1), LongType)),
+      arguments => DlContains(widened(arguments.head, BinaryType), widened(arguments(1), LongType)),
       classOf[DlContains],
       "misc_funcs",
       "_FUNC_(dl, id) - Returns whether the row id is in the lineage value `dl`.",
@@ -110,7 +110,7 @@ object Registry {
     SqlFunction(
       "dl_intersects",
       Some(2),
-      arguments => DlIntersects(Arguments.widen(arguments.head, BinaryType), Arguments.widen(arguments(1), BinaryType)),
+      arguments => DlIntersects(widened(arguments.head, BinaryType), widened(arguments(1), BinaryType)),
       classOf[DlIntersects],
       "misc_funcs",
       "_FUNC_(a, b) - Returns whether two lineage values share a row id.",
@@ -130,13 +130,20 @@ object Registry {
     SqlFunction(
       "dl_encoding",
       Some(1),
-      arguments => DlEncoding(Arguments.widen(arguments.head, BinaryType)),
+      arguments => DlEncoding(widened(arguments.head, BinaryType)),
       classOf[DlEncoding],
       "misc_funcs",
       "_FUNC_(dl) - Returns the encoding of the lineage value `dl`: set, bdd or roaring.",
       """      > SELECT _FUNC_(dl_of(7));
         |       set
         |""".stripMargin))
+
+  /** TINYINT, SMALLINT, INT become BIGINT, an untyped NULL becomes `nullType`; the rest stays and is checked later. */
+  private def widened(argument: Expression, nullType: DataType): Expression = argument.dataType match {
+    case ByteType | ShortType | IntegerType => Cast(argument, LongType)
+    case NullType => Cast(argument, nullType)
+    case _ => argument
+  }
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans)

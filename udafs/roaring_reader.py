@@ -1,139 +1,19 @@
-"""Tag 02: Roaring64 in the portable format of the RoaringFormatSpec, checked while it is read.
+"""Tag 02, read: the ids of a Roaring64 value, every length checked before anything is taken for it.
 
-Written and read here instead of by pyroaring: its choice between containers depends on how a bitmap came about, which
-is not canonical, and its reader trusts the bytes.
+Read here instead of by pyroaring, whose reader trusts the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from udafs.delta import MAX_ID, Ids
+from udafs.roaring_format import ARRAY_LIMIT, BITMAP_BYTES, COOKIE, COOKIE_WITH_RUNS, OFFSETS_FROM
 from udafs.varint import Bytes, corrupt
-
-Ids = npt.NDArray[np.int64]
-
-ARRAY, RUN, BITMAP = range(3)
-_COOKIE, _COOKIE_WITH_RUNS = 12346, 12347
-_ARRAY_LIMIT = 4096  # ids in an array container at most
-_BITMAP_BYTES = 8192
-_OFFSETS_FROM = 4  # containers from which a bitmap with runs has an offset header
-
-
-# ---------------------------------------------------------------- writing
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How sorted ids fall into containers; every array but `ids` and `run_starts` has one entry a container.
-
-    Attributes:
-        ids: all of them.
-        starts: index in `ids` of the container's first id.
-        cardinality: number of its ids.
-        run_starts: index in `ids` of the first id of each run; no run crosses a container.
-        runs: number of the container's runs.
-        kind: ARRAY, RUN or BITMAP, the smallest, on a tie in this order.
-        body: bytes of the container.
-
-    """
-
-    ids: Ids
-    starts: Ids
-    cardinality: Ids
-    run_starts: Ids
-    runs: Ids
-    kind: Ids
-    body: Ids
-
-    @classmethod
-    def of(cls, ids: Ids) -> _Layout:
-        new_container = np.ones(ids.size, bool)
-        np.not_equal(ids[1:] >> 16, ids[:-1] >> 16, out=new_container[1:])
-        new_run = new_container.copy()
-        new_run[1:] |= np.diff(ids) != 1
-        starts, run_starts = np.flatnonzero(new_container), np.flatnonzero(new_run)
-        cardinality = np.diff(starts, append=ids.size)
-        runs = np.diff(np.searchsorted(run_starts, starts), append=run_starts.size)
-        sizes = np.stack([2 * cardinality, 2 + 4 * runs, np.full_like(runs, _BITMAP_BYTES)])
-        return cls(ids, starts, cardinality, run_starts, runs, sizes.argmin(axis=0), sizes.min(axis=0))
-
-    def bitmaps(self) -> Ids:
-        """Index of the first container of each 32-bit bitmap."""
-        high = self.ids[self.starts] >> 32
-        return np.flatnonzero(np.diff(high, prepend=-1))
-
-
-def _header_sizes(containers: Ids, with_runs: npt.NDArray[np.bool_]) -> Ids:
-    offsets = np.where(with_runs & (containers < _OFFSETS_FROM), 0, 4 * containers)
-    return np.where(with_runs, 4 + (containers + 7) // 8, 8) + 4 * containers + offsets
-
-
-def size(ids: Ids) -> int:
-    """Bytes of the body that `encode` would write, without writing it."""
-    if not ids.size:
-        return 8
-    layout = _Layout.of(ids)
-    first = layout.bitmaps()
-    with_runs = np.logical_or.reduceat(layout.kind == RUN, first)
-    headers = _header_sizes(np.diff(first, append=layout.starts.size), with_runs)
-    return 8 + 4 * first.size + int(headers.sum()) + int(layout.body.sum())
-
-
-def encode(ids: Ids) -> bytes:
-    """The body of tag 02. `ids` are strictly ascending and not negative."""
-    if not ids.size:
-        return bytes(8)
-    layout = _Layout.of(ids)
-    first = layout.bitmaps().tolist()
-    out = [len(first).to_bytes(8, "little")]
-    for begin, end in zip(first, [*first[1:], layout.starts.size], strict=True):
-        out.append(int(ids[layout.starts[begin]] >> 32).to_bytes(4, "little"))
-        out.extend(_encode_bitmap(layout, begin, end))
-    return b"".join(out)
-
-
-def _encode_bitmap(layout: _Layout, begin: int, end: int) -> Iterator[bytes]:
-    containers = slice(begin, end)
-    count = end - begin
-    is_run = layout.kind[containers] == RUN
-    with_runs = bool(is_run.any())
-    if with_runs:
-        yield (_COOKIE_WITH_RUNS | (count - 1) << 16).to_bytes(4, "little")
-        yield np.packbits(is_run, bitorder="little").tobytes()
-    else:
-        yield _COOKIE.to_bytes(4, "little") + count.to_bytes(4, "little")
-    keys = layout.ids[layout.starts[containers]] >> 16 & 0xFFFF
-    yield np.stack([keys, layout.cardinality[containers] - 1], axis=1).astype("<u2").tobytes()
-    if not with_runs or count >= _OFFSETS_FROM:
-        header = int(_header_sizes(np.array([count]), np.array([with_runs]))[0])
-        yield (header + np.cumsum(layout.body[containers]) - layout.body[containers]).astype("<u4").tobytes()
-    low = (layout.ids & 0xFFFF).astype("<u2") if count == layout.starts.size else None
-    for container in range(begin, end):
-        yield _encode_container(layout, container, low)
-
-
-def _encode_container(layout: _Layout, container: int, low: npt.NDArray[np.uint16] | None) -> bytes:
-    start = int(layout.starts[container])
-    part = slice(start, start + int(layout.cardinality[container]))
-    values = low[part] if low is not None else (layout.ids[part] & 0xFFFF).astype("<u2")
-    if layout.kind[container] == ARRAY:
-        return values.tobytes()
-    if layout.kind[container] == BITMAP:
-        bits = np.zeros(1 << 16, bool)
-        bits[values] = True
-        return np.packbits(bits, bitorder="little").tobytes()
-    at = np.searchsorted(layout.run_starts, start)
-    first = layout.run_starts[at : at + layout.runs[container]] - start
-    length = np.diff(first, append=values.size)
-    return first.size.to_bytes(2, "little") + np.stack([values[first], length - 1], axis=1).astype("<u2").tobytes()
-
-
-# ---------------------------------------------------------------- reading
 
 
 @dataclass(frozen=True)
@@ -262,7 +142,7 @@ def decode(body: Bytes) -> Contents:
         return Contents(none, none, none)
     is_run = np.concatenate([each.is_run for each in bitmaps])
     containers = _containers(body, bitmaps, is_run)
-    is_bits = ~is_run & (containers.cardinality > _ARRAY_LIMIT)
+    is_bits = ~is_run & (containers.cardinality > ARRAY_LIMIT)
     is_array = ~(is_run | is_bits)
     ids = _array_ids(containers.only(is_array)) if is_array.any() else none
     if is_bits.any():
@@ -276,35 +156,28 @@ def _bitmaps(body: Bytes) -> list[_Bitmap]:
     bitmaps: list[_Bitmap] = []
     last = -1
     for _ in range(reader.number(8, "the number of bitmaps")):
-        high = reader.number(4, "a bitmap's high half")
-        if high >= 1 << 31:
-            raise corrupt("range", f"ids above {2**63 - 1}")
-        if high <= last:
-            raise corrupt("roaring", f"the high half {high} after {last}")
-        last = high
-        bitmaps.append(_take_bitmap(reader, high))
+        last = _take_high_half(reader, last)
+        bitmaps.append(_take_bitmap(reader, last))
     if reader.at < body.size:
         raise corrupt("trailing", f"{body.size - reader.at} bytes after the last bitmap")
     return bitmaps
 
 
+def _take_high_half(reader: _Reader, last: int) -> int:
+    """The high half of a bitmap's ids, `last` being that of the bitmap before."""
+    high = reader.number(4, "a bitmap's high half")
+    if high >= 1 << 31:
+        raise corrupt("range", f"ids above {MAX_ID}")
+    if high <= last:
+        raise corrupt("roaring", f"the high half {high} after {last}")
+    return high
+
+
 def _take_bitmap(reader: _Reader, high: int) -> _Bitmap:
     start = reader.at
-    cookie = reader.number(4, "a bitmap's cookie")
-    if cookie & 0xFFFF == _COOKIE_WITH_RUNS:
-        count = (cookie >> 16) + 1
-        flags = reader.take((count + 7) // 8, "the run flags")
-        is_run = np.unpackbits(flags, count=count, bitorder="little").view(bool)
-    elif cookie == _COOKIE:
-        count = reader.number(4, "the number of containers")
-        if count > 1 << 16:
-            raise corrupt("roaring", f"{count} containers in a bitmap, {1 << 16} are the most")
-        is_run = np.zeros(count, bool)
-    else:
-        raise corrupt("roaring", f"unknown cookie {cookie}")
-    heads = reader.take(4 * count, "the keys").view("<u2").reshape(-1, 2)
-    with_offsets = cookie == _COOKIE or count >= _OFFSETS_FROM
-    offsets = reader.take(4 * count * with_offsets, "the offsets").view("<u4")
+    is_run, with_offsets = _take_cookie(reader)
+    heads = reader.take(4 * is_run.size, "the keys").view("<u2").reshape(-1, 2)
+    offsets = reader.take(4 * is_run.size * with_offsets, "the offsets").view("<u4")
     first = reader.at
     size = _take_containers(reader, heads[:, 1], is_run)
     end = first + size.cumsum()
@@ -315,9 +188,24 @@ def _take_bitmap(reader: _Reader, high: int) -> _Bitmap:
     return _Bitmap(high, heads, is_run, begin, end)
 
 
+def _take_cookie(reader: _Reader) -> tuple[npt.NDArray[np.bool_], bool]:
+    """Which containers of a bitmap are run containers, and whether it has offsets."""
+    cookie = reader.number(4, "a bitmap's cookie")
+    if cookie & 0xFFFF == COOKIE_WITH_RUNS:
+        count = (cookie >> 16) + 1
+        flags = reader.take((count + 7) // 8, "the run flags")
+        return np.unpackbits(flags, count=count, bitorder="little").view(bool), count >= OFFSETS_FROM
+    if cookie != COOKIE:
+        raise corrupt("roaring", f"unknown cookie {cookie}")
+    count = reader.number(4, "the number of containers")
+    if count > 1 << 16:
+        raise corrupt("roaring", f"{count} containers in a bitmap, {1 << 16} are the most")
+    return np.zeros(count, bool), True
+
+
 def _take_containers(reader: _Reader, ids_less_1: npt.NDArray[np.uint16], is_run: npt.NDArray[np.bool_]) -> Ids:
     """Read past the containers of a bitmap: the bytes of each."""
-    size = np.where(ids_less_1 < _ARRAY_LIMIT, 2 + 2 * ids_less_1.astype(np.int64), _BITMAP_BYTES)
+    size = np.where(ids_less_1 < ARRAY_LIMIT, 2 + 2 * ids_less_1.astype(np.int64), BITMAP_BYTES)
     size[is_run] = 0
     ends = np.cumsum(size)
     passed = 0
@@ -353,7 +241,7 @@ def _array_ids(containers: _Containers) -> Ids:
 
 
 def _bitmap_ids(containers: _Containers) -> Ids:
-    bitmaps = containers.data().reshape(-1, _BITMAP_BYTES)
+    bitmaps = containers.data().reshape(-1, BITMAP_BYTES)
     _check_cardinality(containers, np.bitwise_count(bitmaps.view("<u8")).sum(axis=1, dtype=np.int64))
     ids = np.empty(containers.cardinality.sum(), np.int64)
     at = 0

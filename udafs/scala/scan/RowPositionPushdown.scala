@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
  * Computes ids by position at the scan where IN, EXISTS and their negations came between:
@@ -67,29 +66,4 @@ object RowPositionPushdown extends Rule[LogicalPlan] {
     list.filterNot(_.semanticEquals(column))
 
   private def uses(expressions: Seq[Expression], column: Attribute): Boolean = expressions.exists(_.references.contains(column))
-}
-
-/**
- * Takes `_metadata` out of scans that nobody asks for it: where a query reads a traced relation without its lineage, Spark would
- * build the struct of every row all the same, once the name is resolved.
- */
-object UnusedMetadata extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case Project(list, scan) if Scans.isScan(scan) =>
-      val used = AttributeSet(list.flatMap(_.references) ++ scan.collect { case Filter(condition, _) => condition.references }.flatten)
-      Project(list, scan.transformUp { case relation: LogicalRelation =>
-        val idle = relation.output.filter(each => FileSourceMetadataAttribute.isValid(each.metadata) && !used.contains(each))
-        if (idle.isEmpty) relation else relation.copy(output = relation.output.diff(idle))
-      })
-  }
-}
-
-private object Scans {
-
-  /** What Spark plans as one scan. */
-  def isScan(plan: LogicalPlan): Boolean = plan match {
-    case Filter(condition, child) => !SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) && isScan(child)
-    case _: LogicalRelation => true
-    case _ => false
-  }
 }

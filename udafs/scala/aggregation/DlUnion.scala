@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpectsInputTypes, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{ImperativeAggregate, TypedImperativeAggregate}
 import org.apache.spark.sql.catalyst.trees.UnaryLike
-import org.apache.spark.sql.types.{AbstractDataType, BinaryType, DataType, LongType}
+import org.apache.spark.sql.types.{AbstractDataType, BinaryType, DataType, LongType, TypeCollection}
 
 /**
  * DLUNION, the union of the lineage of every row of a group.   [Zhang 2007, §3.3, aggregation]
@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{AbstractDataType, BinaryType, DataType, LongT
  * Nulls: ignored; a group without rows, or with NULLs only, has the empty lineage.
  * Errors: a negative id; bytes that are not a lineage value.
  *
- * @param setting how the result is encoded (`Encoding`); partial results have a form of their own (`Partial`)
+ * @param setting how the result is encoded (`Encoding`); partial results have a form of their own (`UnionState`)
  */
 case class DlUnion(
     child: Expression,
@@ -25,7 +25,7 @@ case class DlUnion(
     with UnaryLike[Expression] {
 
   override def prettyName: String = "dlunion"
-  override def inputTypes: Seq[AbstractDataType] = Arguments.IdOrLineage :: Nil
+  override def inputTypes: Seq[AbstractDataType] = TypeCollection(LongType, BinaryType) :: Nil
   override def dataType: DataType = BinaryType
   override def nullable: Boolean = false
   // Where Spark takes an aggregation over no rows apart (correlated subqueries, several DISTINCT), it would say NULL.
@@ -69,52 +69,4 @@ case class DlUnion(
   override def withNewMutableAggBufferOffset(offset: Int): ImperativeAggregate = copy(mutableAggBufferOffset = offset)
   override def withNewInputAggBufferOffset(offset: Int): ImperativeAggregate = copy(inputAggBufferOffset = offset)
   override protected def withNewChildInternal(newChild: Expression): DlUnion = copy(child = newChild)
-}
-
-/**
- * One group while it is united.
- *
- * Partial results travel as lineage values: sorted ids, or Roaring once there are bitmaps. A group that meets one
- * partial result only, which is usual, is never decoded when the bytes already are what the setting asks for.
- */
-final class UnionState(private var partial: Array[Byte]) {
-  def this() = this(null)
-  private var buffer: IdBuffer = _
-
-  def addId(id: Long): Unit = {
-    if (id < 0) LineageErrors.negativeId(id)
-    ids.add(id)
-  }
-
-  def addValue(bytes: Array[Byte]): Unit = LineageValues.decode(bytes, ids)
-
-  def addAll(other: UnionState): Unit =
-    if (other.buffer != null) ids.addAll(other.ids)
-    else if (other.partial != null) {
-      if (buffer == null && partial == null) partial = other.partial
-      else LineageValues.decode(other.partial, ids)
-    }
-
-  private def ids: IdBuffer = {
-    if (buffer == null) buffer = new IdBuffer
-    if (partial != null) {
-      LineageValues.decode(partial, buffer)
-      partial = null
-    }
-    buffer
-  }
-
-  def toPartial: Array[Byte] =
-    if (buffer == null && partial != null) partial
-    else {
-      ids.settle()
-      if (ids.hasBitmaps) RoaringCodec.encode(ids, RoaringCodec.plan(ids)) else Encoding.encode(ids, Encoding.Set)
-    }
-
-  def result(setting: Int): Array[Byte] =
-    if (buffer == null && partial != null && Encoding.isFinal(partial, setting)) partial
-    else {
-      ids.settle()
-      Encoding.encode(ids, setting)
-    }
 }

@@ -1,0 +1,105 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.nio.file.{Files, NoSuchFileException, Paths}
+import java.util.zip.CRC32
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import org.apache.spark.paths.SparkPath
+
+/**
+ * What the kernel reads of a manifest, the JSON that `forward_lineage.row_ids` writes for each version of a registered table:
+ *
+ *     {"format": 2, "name": …, "files": [{"path": …, "size": …, "modified": …, "offset": …}, …], "checksum": …}
+ *
+ * `modified` is in nanoseconds; other fields are Python's own. Format 1 has no checksum. That of format 2 is the CRC-32 of all
+ * bytes before the comma in front of it, and ends the file, on a line of its own.
+ *
+ * An id from a wrong offset would be another row's. So a manifest is whole and of a format known here, or it is refused.
+ */
+object ManifestFile {
+  private val Newest = 2
+  private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
+  private val LongestChecksum = 40 // bytes
+
+  private val mapper = new ObjectMapper()
+    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+    .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+
+  /** The files of the table, checked. */
+  def read(manifest: String): PlacedFiles = new ManifestFile(manifest, bytes(manifest)).files
+
+  private def bytes(manifest: String): Array[Byte] =
+    try Files.readAllBytes(Paths.get(manifest))
+    catch {
+      case _: NoSuchFileException => LineageErrors.refuse(s"The manifest $manifest is missing, so register the table again.")
+      case e: IOException =>
+        LineageErrors.refuse(s"The manifest $manifest cannot be read ($e), so make it readable or register the table again.")
+    }
+}
+
+private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
+  import ManifestFile._
+
+  private val json: JsonNode =
+    try mapper.readTree(bytes)
+    catch { case _: JsonProcessingException => damaged("it is no JSON") }
+
+  def files: PlacedFiles = {
+    checkFormat()
+    val name = text(json, "name", "it")
+    val files = json.path("files")
+    if (!files.isArray) damaged("it has no list of files")
+    val placed = files.elements.asScala.zipWithIndex.map { case (file, i) => placedFile(file, s"file $i") }.toSeq
+    for (twice <- placed.diff(placed.distinctBy(_._1)).headOption) damaged(s"it lists ${twice._1} twice")
+    PlacedFiles(name, placed)
+  }
+
+  private def checkFormat(): Unit = number(json, "format", "it", least = 1) match {
+    case 1 => if (json.has("checksum")) damaged("format 1 has no checksum")
+    case Newest => checkBytes()
+    case later =>
+      LineageErrors.refuse(
+        s"The manifest $manifest has format $later and this release reads up to $Newest, " +
+          "so use the release that wrote it or register the table again.")
+  }
+
+  private def checkBytes(): Unit = {
+    val start = math.max(0, bytes.length - LongestChecksum)
+    new String(bytes, start, bytes.length - start, ISO_8859_1) match {
+      case Checksum(ending, said) =>
+        val found = new CRC32
+        found.update(bytes, 0, bytes.length - ending.length)
+        if (found.getValue != said.toLong) damaged(s"its checksum is $said and that of its bytes ${found.getValue}")
+      case _ => damaged("it does not end with its checksum")
+    }
+  }
+
+  private def placedFile(file: JsonNode, what: String): (String, PlacedFile) = {
+    val path = SparkPath.fromPathString("file:" + text(file, "path", what)).urlEncoded
+    val size = number(file, "size", what)
+    val modified = number(file, "modified", what, least = Long.MinValue) // a file may be older than 1970
+    path -> PlacedFile(size, modified / 1000000L, number(file, "offset", what))
+  }
+
+  private def text(node: JsonNode, field: String, what: String): String = {
+    val value = node.path(field)
+    if (!value.isTextual || value.textValue.isEmpty) damaged(s"$what has no $field")
+    value.textValue
+  }
+
+  private def number(node: JsonNode, field: String, what: String, least: Long = 0): Long = {
+    val value = node.path(field)
+    if (value.isMissingNode) damaged(s"$what has no $field")
+    if (!value.isIntegralNumber || !value.canConvertToLong || value.longValue < least)
+      damaged(s"the $field of $what is $value")
+    value.longValue
+  }
+
+  private def damaged(what: String): Nothing =
+    LineageErrors.refuse(s"The manifest $manifest is damaged ($what), so delete it and register the table again.")
+}
