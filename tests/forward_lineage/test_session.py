@@ -85,6 +85,8 @@ def test_views_and_tables_made_from_queries(store: ForwardLineage) -> None:
     try:
         assert spark.table("made").columns == ["s_id", "s_name", "DL"]
         assert spark.table("made").count() == 2
+        assert store.sql("INSERT INTO made VALUES (5, 'Aldi', NULL)").columns == []
+        assert spark.table("made").count() == 3
     finally:
         spark.sql("DROP TABLE made")
 
