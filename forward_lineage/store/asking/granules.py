@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.store.asking.rows import Rows
+from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, TracedTable
-from forward_lineage.store.saving.tasks import row_file
 from udafs.lineage_set import LineageSet
 
 

@@ -23,8 +23,8 @@ from forward_lineage.spark.names import quoted
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
 from forward_lineage.store.asking.granules import save_dictionary
-from forward_lineage.store.asking.rows import check_row_files
 from forward_lineage.store.library.library import Library, check_name
+from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.store.saving.execution import Written, user_schema, write_result
 from udafs.errors import LineageError
@@ -102,7 +102,7 @@ class Saver:
             check_row_files(saved)
             return TracedTable(name, saved.version, Provider.RESULT, granules=granules)
         check_unchanged(self.lineage.spark, manifest)
-        noted = json.loads(manifest.to_json())
+        noted = manifest.to_data()
         return TracedTable(name, version, manifest.provider, granules=granules, manifest=noted)
 
     def _registration(self, name: str, version: int) -> Manifest:
