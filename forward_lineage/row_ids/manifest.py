@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any
 
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.spark.names import string_literal
+from forward_lineage.storage.sealed import FORMAT
 from rewrites.tables import BaseTable
-from udafs.errors import LineageError
 
-FORMAT = 1  # of the file; a reader refuses a later one
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -101,37 +99,27 @@ class Manifest:
         """Tell whether the two differ in nothing but the version."""
         return vars(self) | {"version": 0} == vars(other) | {"version": 0}
 
-    def to_json(self) -> str:
-        """Write the manifest as JSON, one file of the table a line."""
-        head = {key: value for key, value in vars(self).items() if key != "files"}
-        text = json.dumps({"format": FORMAT, **head}, indent=1, ensure_ascii=False)
-        files = ",\n".join("  " + json.dumps(file.to_json(), ensure_ascii=False) for file in self.files)
-        return text.removesuffix("\n}") + ',\n "files": [' + (f"\n{files}\n " if files else "") + "]\n}\n"
+    def to_data(self) -> dict[str, Any]:
+        """Return the manifest as JSON-able data, in lists rather than tuples, as it is read back; files come last."""
+        head = {key: _in_lists(value) for key, value in vars(self).items() if key != "files"}
+        return {"format": FORMAT, **head, "files": [file.to_json() for file in self.files]}
 
     @classmethod
-    def from_json(cls, text: str, where: object) -> Manifest:
-        """Read a manifest.
-
-        Args:
-            text: what `to_json` wrote.
-            where: the file it came from, for messages.
+    def from_data(cls, data: dict[str, Any]) -> Manifest:
+        """Read what `to_data` gave, in this release or an earlier one.
 
         Raises:
-            LineageError: it is damaged, or a later release wrote it.
+            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError.
 
         """
-        try:
-            data = json.loads(text)
-            version = data.pop("format")
-            if version > FORMAT:
-                raise LineageError(f"{where} has manifest format {version}, this release reads up to {FORMAT}")
-            data["provider"] = Provider(data["provider"])
-            data["files"] = tuple(DataFile(**file) for file in data["files"])
-            data["columns"] = tuple((name, kind) for name, kind in data["columns"])
-            data["retired"] = tuple((first, end) for first, end in data["retired"])
-            data["key"], data["order_by"] = tuple(data["key"]), tuple(data["order_by"])
-            return cls(**data)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise LineageError(
-                f"{where} is damaged", instead="Delete that file: the version before it counts then, or register again."
-            ) from None
+        fields = {key: value for key, value in data.items() if key != "format"}
+        fields["provider"] = Provider(data["provider"])
+        fields["files"] = tuple(DataFile(**file) for file in data["files"])
+        fields["columns"] = tuple((name, kind) for name, kind in data["columns"])
+        fields["retired"] = tuple((first, end) for first, end in data["retired"])
+        fields["key"], fields["order_by"] = tuple(data["key"]), tuple(data["order_by"])
+        return cls(**fields)
+
+
+def _in_lists(value: Any) -> Any:
+    return [_in_lists(each) for each in value] if isinstance(value, tuple) else value

@@ -3,19 +3,17 @@
     HOME/tables/<table>/<version>.json    immutable; the highest version counts
     HOME/tables/<table>/data-<random>/    Parquet files of a materialised copy or dictionary
 
-A version is written to a temporary file and then linked under its number, which fails if the number is taken. So a
-crash leaves no half manifest, and of two sessions that register at once each gets a version of its own: nothing is
-overwritten.
+Versions are kept as `forward_lineage.storage.versions` keeps them: a crash leaves no half manifest, and of two sessions
+that register at once each gets a version of its own. The kernel reads them too, by their path.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -23,8 +21,11 @@ from urllib.parse import quote, unquote
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.spark.names import split_name
+from forward_lineage.storage.interface import MissingError, TakenError
+from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
+from forward_lineage.storage.versions import Kind, Versions
 from rewrites.tables import BaseTable
-from udafs.errors import LineageError
+from udafs.errors import DamagedError, LineageError, NotRegisteredError
 
 
 def home_folder(home: str | Path | None = None) -> Path:
@@ -42,12 +43,12 @@ class Registrations:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self._read: dict[Path, Manifest] = {}  # versions are immutable: each is read once
+        self._place = LocalFolder(home / "tables")
+        self._versions = Versions(self._place, _REGISTRATION)
 
     def folder(self, name: str) -> Path:
         """Return the folder of a table; it may not exist yet."""
-        parts = (quote(part, safe="").replace(".", "%2E") for part in split_name(name))
-        return self.home / "tables" / ".".join(parts)
+        return self._place.path(_folder_name(name))
 
     def path(self, manifest: Manifest) -> Path:
         """Return the file of a manifest."""
@@ -57,19 +58,26 @@ class Registrations:
         """Return the newest version of a table's manifest, or None when it was never registered or was dropped.
 
         Raises:
-            LineageError: the file is damaged.
+            DamagedError: the file is damaged.
+            SetupError: the file may not be read, or a later release wrote it.
 
         """
-        return self._latest(self.folder(name))
+        return self._versions.latest(_folder_name(name))
 
     def version(self, name: str, version: int) -> Manifest:
         """Return one version.
 
         Raises:
-            LineageError: there is no such version, or the file is damaged.
+            NotRegisteredError: there is no such version.
+            LineageError: as for `latest`.
 
         """
-        return self._load(self.folder(name) / f"{version}.json")
+        try:
+            return self._versions.get(_folder_name(name), version)
+        except MissingError as error:
+            raise NotRegisteredError(
+                error.what, instead=f"Register {name} again, and make DataFrames and results of it anew."
+            ) from None
 
     def write(self, draft: Callable[[Manifest | None], Manifest], name: str) -> Manifest:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
@@ -80,30 +88,29 @@ class Registrations:
             name: the table.
 
         Raises:
-            LineageError: the home cannot be written.
+            SetupError: the home cannot be written.
+            DamagedError: the last version is damaged, so it is not known which ids were given.
 
         """
+        folder = _folder_name(name)
         while True:
-            folder = self.folder(name)
-            newest = max(_versions(folder), default=0)
-            last = self._load(folder / f"{newest}.json") if newest else None
+            newest = self._versions.newest(folder)
+            last = self._versions.get(folder, newest) if newest else None
             manifest = replace(draft(last), version=newest + 1)
             if last is not None and manifest.says_the_same(last):
                 return last
-            try:
-                self._write(manifest)
-            except FileExistsError:
-                continue
-            return manifest
+            with suppress(TakenError):
+                self._versions.put(folder, manifest.version, manifest)
+                return manifest
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none."""
-        return max(_versions(self.folder(name)), default=0)
+        return self._versions.newest(_folder_name(name))
 
     def next_id(self, name: str) -> int:
         """Return the first id that no version of a table has ever given to a row."""
-        folder = self.folder(name)
-        return max((self._load(folder / f"{version}.json").next_id for version in _versions(folder)), default=0)
+        folder = _folder_name(name)
+        return max((self._versions.get(folder, each).next_id for each in self._versions.numbers(folder)), default=0)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return what the rules need to know about a registered table."""
@@ -117,8 +124,8 @@ class Registrations:
     def new_data_folder(self, name: str) -> Iterator[Path]:
         """Yield a new folder for materialised rows; it is removed again if the block fails."""
         folder = self.folder(name) / f"data-{uuid.uuid4().hex[:12]}"
-        with _writable(folder.parent):
-            folder.parent.mkdir(parents=True, exist_ok=True)
+        with writable(folder.parent):
+            make_folder(folder.parent)
         try:
             yield folder
         except BaseException:
@@ -127,69 +134,29 @@ class Registrations:
 
     def readable(self) -> tuple[list[Manifest], dict[str, LineageError]]:
         """Return the registered tables, and by name what is wrong with those whose manifest is damaged."""
-        manifests, damaged = [], {}
-        for folder in self._folders():
-            try:
-                manifest = self._latest(folder)
-            except LineageError as error:
-                damaged[unquote(folder.name)] = error
-            else:
-                manifests += [manifest] if manifest is not None else []
-        return manifests, damaged
+        manifests, damaged = self._versions.all_latest()
+        return manifests, {unquote(folder): error for folder, error in damaged.items()}
 
     def __iter__(self) -> Iterator[Manifest]:
-        for folder in self._folders():
-            manifest = self._latest(folder)
-            if manifest is not None:
-                yield manifest
-
-    def _folders(self) -> list[Path]:
-        tables = self.home / "tables"
-        return sorted(tables.iterdir()) if tables.is_dir() else []
-
-    def _latest(self, folder: Path) -> Manifest | None:
-        newest = max(_versions(folder), default=0)
-        manifest = self._load(folder / f"{newest}.json") if newest else None
-        return None if manifest is None or manifest.provider is Provider.DROPPED else manifest
-
-    def _load(self, path: Path) -> Manifest:
-        if path not in self._read:
-            try:
-                text = path.read_text(encoding="utf-8")
-            except OSError as error:
-                raise LineageError(f"{path} cannot be read: {error.strerror}") from None
-            self._read[path] = Manifest.from_json(text, path)
-        return self._read[path]
-
-    def _write(self, manifest: Manifest) -> None:
-        path = self.path(manifest)
-        with _writable(path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False, encoding="utf-8") as file:
-                file.write(manifest.to_json())
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                os.link(file.name, path)  # unlike a rename, fails when the version is taken
-            finally:
-                Path(file.name).unlink()
-        self._read[path] = manifest
+        manifests, damaged = self._versions.all_latest()
+        for error in damaged.values():
+            raise error
+        yield from manifests
 
 
-@contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise LineageError(
-            f"{folder} cannot be written: {error.strerror}",
-            instead="Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME.",
-        ) from None
+def _folder_name(name: str) -> str:
+    return ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
 
 
-def _versions(folder: Path) -> list[int]:
-    if not folder.is_dir():
-        return []
-    return [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
+def _damaged(where: str) -> DamagedError:
+    return DamagedError(
+        f"{where} is damaged", instead="Delete that file: the version before it counts then, or register again."
+    )
+
+
+_REGISTRATION = Kind(
+    write=Manifest.to_data,
+    read=lambda data, _: Manifest.from_data(data),
+    dropped=lambda manifest: manifest.provider is Provider.DROPPED,
+    damaged=_damaged,
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +14,8 @@ from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted
 from forward_lineage.spark.tables import open_relation
-from forward_lineage.store.library.saved_result import SAVE_AGAIN, RowFile, SavedResult, TracedTable
-from forward_lineage.store.saving.tasks import checksum_of
+from forward_lineage.store.library.row_files import check_files, check_row_files
+from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
@@ -69,7 +68,7 @@ class IdentifiedRows:
         folder = saved.folder / str(table.dictionary)
         if not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
-        _check_files(saved, table.dictionary_files)
+        check_files(saved, table.dictionary_files)
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
@@ -107,40 +106,6 @@ class IdentifiedRows:
         while name in taken:
             name = f"_{name}"
         return frame.withColumnRenamed(_HIDDEN, name)
-
-
-def check_row_files(saved: SavedResult) -> None:
-    """Check that the files of a result's rows are those that were written.
-
-    Sizes are always compared. A file that was touched after the manifest was written is read through and its checksum
-    compared.
-
-    Raises:
-        CorruptSegmentError: a file is missing or another one; the message names it.
-
-    """
-    _check_files(saved, saved.row_files)
-
-
-def _check_files(saved: SavedResult, files: Iterable[RowFile]) -> None:
-    written = saved.manifest_path.stat().st_mtime_ns if saved.manifest_path.exists() else 0
-    for file in files:
-        path = saved.folder / file.path
-        fault = _fault(path, file, written)
-        if fault:
-            raise CorruptSegmentError(f"{path} {fault}", instead=SAVE_AGAIN)
-
-
-def _fault(path: Path, file: RowFile, written: int) -> str | None:
-    try:
-        found = path.stat()
-    except OSError as error:
-        return f"cannot be read ({error.strerror})"
-    if found.st_size != file.size:
-        return f"is damaged: it has {found.st_size} bytes, not {file.size}"
-    if found.st_mtime_ns > written and checksum_of(path) != (file.size, file.checksum):
-        return "is damaged: its checksum is wrong"
-    return None
 
 
 def missing(ids: LineageSet, present: Iterable[tuple[int, int]]) -> LineageSet:

@@ -1,34 +1,32 @@
-"""The saved results under a home folder: versions, what is still needed of them, and saving at once from many sessions.
+"""The saved results under a home folder: reading them, and saving at once from many sessions.
 
-Data is written to a folder of its own first, and counts from the moment its manifest is linked under the next version
-number. A process that dies before leaves a folder that no manifest names; it held a lock on that folder, which died
-with it, so the next save knows what to clear away. One short lock of the home orders publishing, dropping and clearing.
+Data is written to a folder of its own first, and counts from the moment its manifest is there under the next version
+number. One short lock of the home orders publishing, dropping and clearing; what is cleared is said in `clearing`.
 """
 
 from __future__ import annotations
 
 import difflib
-import fcntl
-import json
-import os
 import re
-import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
-from forward_lineage.store.library.saved_result import FORMAT, SavedResult, TracedTable
-from udafs.errors import LineageError
+from forward_lineage.storage.interface import MissingError
+from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folders, writable
+from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.versions import Kind, Versions
+from forward_lineage.store.library.clearing import BusyMark, Clearing
+from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
 
 _NAME = re.compile(r"[^\W\d]\w{0,99}")
-_DROPPED = "dropped"
-_BUSY = ".saving"  # locked by the process that writes the folder, for as long as it lives
+_DROPPED = {"dropped": True}
 
 
 class Library:
@@ -42,47 +40,48 @@ class Library:
     def __init__(self, home: Path) -> None:
         self.folder = home / "results"
         self.cache = SegmentCache()
-        self._read: dict[Path, SavedResult | None] = {}  # manifests are immutable: each is read once
+        self._place = LocalFolder(self.folder)
+        self._versions = Versions(
+            self._place,
+            Kind(write=_fields, read=self._saved, dropped=lambda saved: saved is None, damaged=_damaged),
+        )
+        self._clearing = Clearing(self._place, self._versions)
         self._relations: dict[tuple[Path, str], StoredRelation] = {}
 
     # ------------------------------------------------------------ reading
 
     def names(self) -> list[str]:
         """Return the names of all results that were ever saved, dropped ones included."""
-        return sorted(each.name for each in self.folder.iterdir() if each.is_dir()) if self.folder.is_dir() else []
+        return self._versions.names()
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none; a drop counts as a version."""
-        return max(_versions(self._home(name)), default=0)
+        return self._versions.newest(name.lower())
 
     def latest(self, name: str) -> SavedResult | None:
         """Return the newest version; None when there is no such result, or it was dropped.
 
         Raises:
-            LineageError: the manifest is damaged.
+            DamagedError: the manifest is damaged.
+            SetupError: the manifest may not be read, or a later release wrote it.
 
         """
-        while newest := self.newest(name):
-            with suppress(FileNotFoundError):  # another session saved it again this very moment
-                return self._load(self._home(name) / f"{newest}.json")
-        return None
+        return self._versions.latest(name.lower())
 
     def get(self, name: str, version: int | None = None) -> SavedResult:
         """Return a version of a result, the newest unless told otherwise.
 
         Raises:
-            LineageError: there is no such result or version, or its manifest is damaged.
+            NotSavedError: there is no such result or version.
+            LineageError: as for `latest`.
 
         """
-        found = self.latest(name) if version is None else None
-        if version is not None:
-            with suppress(FileNotFoundError):
-                found = self._load(self._home(name) / f"{version}.json")
+        found = self.latest(name) if version is None else self._version(name, version)
         if found is not None:
             return found
         if version is not None and self.latest(name) is not None:
-            there = ", ".join(str(each) for each in sorted(_versions(self._home(name))))
-            raise LineageError(
+            there = ", ".join(str(each) for each in self._versions.numbers(name.lower()))
+            raise NotSavedError(
                 f"result {name} has no version {version}",
                 instead=f"There are {there}; older ones stay with keep_versions=True.",
             )
@@ -92,15 +91,12 @@ class Library:
         """Return all versions of a result that are there, oldest first; none of a dropped one."""
         if self.latest(name) is None:
             return []
-        found = []
-        for version in sorted(_versions(self._home(name))):
-            with suppress(FileNotFoundError):
-                found += [each for each in [self._load(self._home(name) / f"{version}.json")] if each]
-        return found
+        found = (self._version(name, version) for version in self._versions.numbers(name.lower()))
+        return [saved for saved in found if saved is not None]
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every result, by name; damaged ones are left out, see `damaged`."""
-        return [found for found in self._each()[0] if found]
+        return self._each()[0]
 
     def damaged(self) -> dict[str, LineageError]:
         """Return what is wrong with results whose manifest cannot be read, by name."""
@@ -126,32 +122,25 @@ class Library:
         return self._relations[key]
 
     def _each(self) -> tuple[list[SavedResult], dict[str, LineageError]]:
-        found, damaged = [], {}
-        for name in self.names():
-            try:
-                saved = self.latest(name)
-            except LineageError as error:
-                damaged[name] = error
-            else:
-                found += [saved] if saved is not None else []
-        return found, damaged
+        found, damaged = self._versions.all_latest()
+        return [saved for saved in found if saved is not None], damaged
 
-    def _unknown(self, name: str) -> LineageError:
+    def _version(self, name: str, version: int) -> SavedResult | None:
+        with suppress(MissingError):
+            return self._versions.get(name.lower(), version)
+        return None
+
+    def _unknown(self, name: str) -> NotSavedError:
         names = [each.name for each in self.results()]
         close = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=3) or names[:8]
         known = f"Saved: {', '.join(close)}." if names else "Nothing is saved yet."
-        return LineageError(f"there is no saved result {name}", instead=f"{known} lineage.save(…) saves one.")
+        return NotSavedError(f"there is no saved result {name}", instead=f"{known} lineage.save(…) saves one.")
 
     def _home(self, name: str) -> Path:
-        return self.folder / name.lower()
+        return self._place.path(name.lower())
 
-    def _load(self, path: Path) -> SavedResult | None:
-        if path in self._read and not path.exists():  # cleared away since
-            del self._read[path]
-        if path not in self._read:
-            text = path.read_bytes().decode("utf-8", errors="replace")
-            self._read[path] = None if _is_drop(text) else SavedResult.from_json(text, path)
-        return self._read[path]
+    def _saved(self, data: dict[str, Any], name: str) -> SavedResult | None:
+        return None if data.get("dropped") else SavedResult.from_data(data, self._home(name))
 
     # ------------------------------------------------------------ writing
 
@@ -160,22 +149,21 @@ class Library:
         """Yield a new data folder for a result. It is removed unless it was published when the block ends.
 
         Raises:
-            LineageError: the home cannot be written.
+            SetupError: the home cannot be written.
 
         """
         folder = self._home(name) / f"data-{uuid.uuid4().hex[:12]}"
         with self._locked():
-            self._clear_leavings()
-            folder.mkdir(parents=True)
-            busy = _lock(folder / _BUSY)
+            self._clearing.clear_leavings()
+            with writable(folder):
+                folder.mkdir(parents=True)
+                busy = BusyMark(folder)
         try:
             yield folder
         finally:
             with self._locked():
-                (folder / _BUSY).unlink(missing_ok=True)
-                busy.close()
-                if folder.name not in self._named_by(folder.parent):
-                    shutil.rmtree(folder, ignore_errors=True)
+                busy.remove()
+                self._clearing.clear_folders(name.lower())
 
     def publish(self, draft: Callable[[int], SavedResult]) -> SavedResult:
         """Make a result count, and clear away versions that nobody needs any more.
@@ -184,7 +172,8 @@ class Library:
             draft: makes the manifest, given the number of the newest version so far; may refuse to.
 
         Raises:
-            LineageError: a result that this one was made of has gone meanwhile.
+            ChangedError: a result that this one was made of has gone meanwhile.
+            SetupError: the home cannot be written.
 
         """
         with self._locked():
@@ -193,161 +182,65 @@ class Library:
             saved = replace(draft(newest), version=newest + 1, home=self._home(name))
             if saved.keeps_numbers_of == 0:
                 saved = replace(saved, keeps_numbers_of=saved.version)
-            for table in saved.tables:
-                if table.is_result and not (self._home(table.name) / f"{table.version}.json").exists():
-                    raise LineageError(
-                        f"{table.name}, which {name} is made of, was saved again while {name} was being saved",
-                        instead=f"Save {name} again, so that it is made of what {table.name} is now.",
-                    )
-            _write(saved.manifest_path, saved.to_json())
-            self._clear_unneeded()
+            self._check_parents(saved)
+            with writable(saved.folder):
+                sync_folders(saved.folder)  # before the manifest names them
+            self._versions.put(name.lower(), saved.version, saved)
+            self._clearing.clear_unneeded()
         return saved
 
     def drop(self, name: str) -> None:
         """Forget a result. Versions that other results were made of stay on disk until these are gone too.
 
         Raises:
-            LineageError: there is no such result.
+            NotSavedError: there is no such result.
+            SetupError: the home cannot be written.
 
         """
         with self._locked():
             newest = self.newest(name)
-            with suppress(CorruptSegmentError):  # a damaged result can be dropped
+            with suppress(DamagedError):  # a damaged result can be dropped
                 if not newest or self.latest(name) is None:
                     raise self._unknown(name)
-            _write(self._home(name) / f"{newest + 1}.json", json.dumps({"format": FORMAT, _DROPPED: True}) + "\n")
-            self._clear_unneeded()
-            self._clear_leavings()
+            self._versions.put(name.lower(), newest + 1, None)
+            self._clearing.clear_unneeded()
+            self._clearing.clear_leavings()
+
+    def _check_parents(self, saved: SavedResult) -> None:
+        for table in saved.tables:
+            if table.is_result and not self._versions.exists(table.name.lower(), table.version):
+                raise ChangedError(
+                    f"{table.name}, which {saved.name} is made of, was saved again while {saved.name} was being saved",
+                    instead=f"Save {saved.name} again, so that it is made of what {table.name} is now.",
+                )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = _lock(self.folder / ".lock")
-        except OSError as error:
-            raise LineageError(
-                f"{self.folder} cannot be written: {error.strerror}",
-                instead="Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME.",
-            ) from None
-        try:
+        with writable(self.folder):
+            make_folder(self.folder)
+            lock = Lock(self.folder / ".lock")
+        with lock:
             yield
-        finally:
-            lock.close()
-
-    def _clear_unneeded(self) -> None:
-        """Remove versions that are neither the newest nor kept, and that no other version was made of."""
-        there: dict[tuple[str, int], SavedResult | None] = {}
-        for name in self.names():
-            for version in _versions(self._home(name)):
-                try:
-                    there[name, version] = self._load(self._home(name) / f"{version}.json")
-                except CorruptSegmentError:
-                    if version == self.newest(name):
-                        return  # what it was made of is not known: keep everything
-                    there[name, version] = None
-        newest = {name: self.newest(name) for name, _ in there}
-        dropped = {name for name, version in newest.items() if there[name, version] is None}
-        needed = {key for key, saved in there.items() if key[1] == newest[key[0]]}
-        kept = {name: max((v for n, v in there if n == name and _keeps(there[n, v])), default=0) for name in newest}
-        needed |= {(name, version) for name, version in there if version <= kept[name] and name not in dropped}
-        ahead = list(needed)
-        while ahead:
-            saved = there.get(ahead.pop())
-            parents = (
-                [(table.name.lower(), table.version) for table in saved.tables if table.is_result] if saved else []
-            )
-            ahead += [key for key in parents if key not in needed]
-            needed.update(parents)
-        for name, version in there.keys() - needed:
-            (self._home(name) / f"{version}.json").unlink()
-        for name in {name for name, _ in there.keys() - needed}:
-            self._clear_folders(self._home(name))
-
-    def _clear_leavings(self) -> None:
-        for name in self.names():
-            self._clear_folders(self._home(name))
-
-    def _clear_folders(self, home: Path) -> None:
-        try:
-            named = self._named_by(home)
-        except CorruptSegmentError:
-            return  # it may name any of them
-        for folder in home.glob("data-*"):
-            if folder.name not in named and not _is_busy(folder / _BUSY):
-                shutil.rmtree(folder, ignore_errors=True)
-        for partial in home.glob(".*.partial"):
-            partial.unlink(missing_ok=True)
-
-    def _named_by(self, home: Path) -> set[str]:
-        loaded = [self._load(home / f"{version}.json") for version in _versions(home)]
-        return {saved.data for saved in loaded if saved}
 
 
 def check_name(name: str) -> str:
     """Return the name of a result if it is one.
 
     Raises:
-        LineageError: it has other characters than letters, digits and _, or begins with a digit, or is too long.
+        BadArgumentError: it has other characters than letters, digits and _, or begins with a digit, or is too long.
 
     """
     if not _NAME.fullmatch(name):
-        raise LineageError(
+        raise BadArgumentError(
             f"{name!r} cannot be the name of a saved result",
             instead="Use letters, digits and _, at most 100, a letter or _ first: queries call the result so.",
         )
     return name
 
 
-def _keeps(saved: SavedResult | None) -> bool:
-    return saved is not None and saved.kept
+def _fields(saved: SavedResult | None) -> dict[str, Any]:
+    return _DROPPED if saved is None else saved.to_data()
 
 
-def _versions(home: Path) -> list[int]:
-    if not home.is_dir():
-        return []
-    return [int(file.stem) for file in home.glob("*.json") if file.stem.isdigit()]
-
-
-def _is_drop(text: str) -> bool:
-    try:
-        return bool(json.loads(text).get(_DROPPED))
-    except (ValueError, AttributeError):
-        return False
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; it must not be there yet."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=".", suffix=".partial", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(file.name, path)
-    finally:
-        Path(file.name).unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _lock(path: Path) -> IO[str]:
-    """Wait for the lock of a file; it is given back when the file is closed, or its process dies."""
-    file = path.open("w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
-
-
-def _is_busy(path: Path) -> bool:
-    try:
-        with path.open("r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+def _damaged(where: str) -> CorruptSegmentError:
+    return CorruptSegmentError(f"{where} is damaged or cut short", instead=SAVE_AGAIN)

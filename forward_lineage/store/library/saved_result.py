@@ -12,12 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from udafs.errors import LineageError
 
-FORMAT = 1  # of the file; a reader refuses a later one
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
@@ -107,7 +104,7 @@ class TracedTable:
 
     def registration(self) -> Manifest | None:
         """Return the registration as it was when the result was saved; None for a saved result."""
-        return None if self.manifest is None else Manifest.from_json(json.dumps(self.manifest), self.name)
+        return None if self.manifest is None else Manifest.from_data(self.manifest)
 
 
 @dataclass(frozen=True)
@@ -188,40 +185,36 @@ class SavedResult:
             for each in table.segments
         ]
 
-    def to_json(self) -> str:
-        """Write the manifest as JSON."""
-        data = {"format": FORMAT, **{key: value for key, value in asdict(self).items() if key != "home"}}
-        return json.dumps({**data, "checksum": _checksum(data)}, indent=1, ensure_ascii=False) + "\n"
+    def to_data(self) -> dict[str, Any]:
+        """Return the manifest as JSON-able data."""
+        return {key: value for key, value in asdict(self).items() if key != "home"}
 
     @classmethod
-    def from_json(cls, text: str, where: Path) -> SavedResult:
-        """Read a manifest.
+    def from_data(cls, data: dict[str, Any], home: Path) -> SavedResult:
+        """Read what `to_data` gave, in this release or an earlier one.
 
         Args:
-            text: what `to_json` wrote.
-            where: its file.
+            data: the fields of the manifest, and the format they are of.
+            home: the folder of the result.
 
         Raises:
-            LineageError: it is damaged, or a later release wrote it.
+            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError.
 
         """
-        try:
-            data = json.loads(text)
-            if data["format"] > FORMAT:
-                raise LineageError(f"{where} has manifest format {data['format']}, this release reads up to {FORMAT}")
-            if data.pop("checksum") != _checksum(data):
-                raise ValueError("checksum")
-            del data["format"]
-            data["columns"] = tuple((name, kind) for name, kind in data["columns"])
-            data["row_files"] = tuple(RowFile(**file) for file in data["row_files"])
-            data["tables"] = tuple(_table(entry) for entry in data["tables"])
-            return cls(**data, home=where.parent)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise CorruptSegmentError(f"{where} is damaged or cut short", instead=SAVE_AGAIN) from None
+        if data["format"] == 1:
+            _check_first_format(data)
+        fields = {key: value for key, value in data.items() if key not in ("format", "checksum")}
+        fields["columns"] = tuple((name, kind) for name, kind in data["columns"])
+        fields["row_files"] = tuple(RowFile(**file) for file in data["row_files"])
+        fields["tables"] = tuple(_table(entry) for entry in data["tables"])
+        return cls(**fields, home=home)
 
 
-def _checksum(data: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(data, sort_keys=True).encode())
+def _check_first_format(data: dict[str, Any]) -> None:
+    """Format 1 had the checksum of its own fields, as JSON in order of their names."""
+    sealed = json.dumps({key: value for key, value in data.items() if key != "checksum"}, sort_keys=True)
+    if data["checksum"] != zlib.crc32(sealed.encode()):
+        raise ValueError("checksum")
 
 
 def _table(entry: dict[str, Any]) -> TracedTable:

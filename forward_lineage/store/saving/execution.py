@@ -24,9 +24,10 @@ from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.python_workers import interpreter_of
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
+from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.merging import settle
-from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report, row_file
+from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
 from udafs.errors import NotTracedError
 
 #: A batch of rows on its way from Spark to Python takes at most about this much: lineage values may be large.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.store.asking.rows import check_row_files
 from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import ChangedError
 
@@ -42,7 +41,7 @@ def _origin(
         check_row_files(saved)
         return TracedTable(name, saved.version, Provider.RESULT, granules=granules)
     check_unchanged(tables.spark, manifest)
-    return TracedTable(name, version, manifest.provider, granules=granules, manifest=json.loads(manifest.to_json()))
+    return TracedTable(name, version, manifest.provider, granules=granules, manifest=manifest.to_data())
 
 
 def _registration(name: str, version: int, tables: RegisteredTables) -> Manifest:

@@ -21,11 +21,11 @@ from forward_lineage.spark.names import quoted
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
 from forward_lineage.store.library.library import Library, check_name
+from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
 from forward_lineage.store.saving.execution import Written, user_schema, write_result
 from forward_lineage.store.saving.origins import origins
-from forward_lineage.store.saving.tasks import row_file
 from forward_lineage.tracing.statements import Statements
 from udafs.errors import BadArgumentError, NameTakenError, NotTracedError
 

@@ -8,8 +8,6 @@ lineage always come from one and the same execution.
 from __future__ import annotations
 
 import json
-import os
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ from forward_lineage.relations import segment as segments
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
+from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 
 REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON
@@ -169,24 +168,6 @@ def open_parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """Begin a Parquet file; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return pq.ParquetWriter(path, schema, compression="zstd")
-
-
-def row_file(folder: Path, path: str, first_row: int, rows: int) -> RowFile:
-    """Bring a finished file to the disk and note its size and checksum."""
-    size, checksum = checksum_of(folder / path, to_disk=True)
-    return RowFile(path, first_row, rows, size, checksum)
-
-
-def checksum_of(path: Path, *, to_disk: bool = False) -> tuple[int, int]:
-    """Return size and CRC-32 of a file, which is read in pieces."""
-    size = checksum = 0
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            size += len(piece)
-            checksum = zlib.crc32(piece, checksum)
-        if to_disk:
-            os.fsync(file.fileno())
-    return size, checksum
 
 
 class SegmentWriter:

@@ -14,8 +14,11 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.storage.sealed import seal
 from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.forward_lineage.storage.damage import damages
+from udafs.errors import DamagedError, NotRegisteredError, SetupError
 
 MANIFEST = Manifest(
     name="t",
@@ -91,12 +94,51 @@ def test_one_damaged_manifest_does_not_stop_the_others(
     tomorrow.spark.catalog.dropTempView("t")
 
 
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
+    for damaged in damages(path.read_bytes()):
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedError, match=rf"^{path} is damaged\. Delete that file"):
+            Registrations(tmp_path).latest("t")
+
+
 def test_a_manifest_of_a_later_release(tmp_path: Path) -> None:
     registrations = Registrations(tmp_path)
     path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(LineageError, match=r"has manifest format 2, this release reads up to 1$"):
+    path.write_bytes(seal({"format": 3, "name": "t"}))
+    with pytest.raises(
+        SetupError, match=r"has manifest format 3, this release reads up to 2\. Use the release that wrote"
+    ):
         Registrations(tmp_path).latest("t")
+
+
+def test_a_version_that_is_not_there(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    registrations.write(lambda _: MANIFEST, "t")
+    with pytest.raises(NotRegisteredError) as refused:
+        registrations.version("t", 2)
+    assert str(refused.value) == (
+        f"{tmp_path}/tables/t/2.json cannot be read: No such file or directory. "
+        "Register t again, and make DataFrames and results of it anew."
+    )
+
+
+def test_a_registration_is_on_the_disk_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file, the folder of the table that names it, and the folders that were made for it."""
+    brought, fsync = [], os.fsync
+
+    def watched(opened: int) -> None:
+        brought.append(os.fstat(opened).st_ino)
+        fsync(opened)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    registrations = Registrations(tmp_path)
+    path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
+    assert brought == [each.stat().st_ino for each in (tmp_path, tmp_path / "tables", path, path.parent)]
+    brought.clear()
+    path = registrations.path(registrations.write(lambda _: replace(MANIFEST, next_id=41), "t"))
+    assert brought == [each.stat().st_ino for each in (path, path.parent)]
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, SegmentEntry, TracedTable
 from forward_lineage.store.saving.tasks import write_segment
@@ -33,11 +32,11 @@ def put(
             segments = tuple(_segments(folder, table, pairs, cuts))
             version = (versions or {}).get(table, 1)
             if table in results:
-                tables.append(TracedTable(table, version, "result", segments))
+                tables.append(TracedTable(table, version, Provider.RESULT, segments))
             else:
-                manifest = Manifest(table, "key", (("k", "int"),), table, "k", version=version, key=("k",))
-                noted = json.loads(manifest.to_json())
-                tables.append(TracedTable(table, version, "key", segments, manifest=noted))
+                manifest = Manifest(table, Provider.KEY, (("k", "int"),), table, "k", version=version, key=("k",))
+                noted = manifest.to_data()
+                tables.append(TracedTable(table, version, Provider.KEY, segments, manifest=noted))
         saved = SavedResult(
             name=name, version=0, sql="…", semantics="data", saved_at="", columns=(("a", "int"),), schema={}, rows=ROWS,
             row_files=(), tables=tuple(tables), data=folder.name, keeps_numbers_of=0, **more,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from forward_lineage.relations.segment import CorruptSegmentError
+from forward_lineage.storage.sealed import seal
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.saved_result import SavedResult
+from tests.forward_lineage.storage.damage import damages
 from tests.forward_lineage.store.shelf import put
-from udafs.errors import LineageError
+from udafs.errors import LineageError, SetupError
 from udafs.lineage_set import LineageSet
 
 
@@ -139,6 +142,23 @@ class TestDamage:
         assert [each.name for each in library.results()] == ["good"] and set(library.damaged()) == {"bad"}
         self.still_usable(library)
 
+    def test_no_flipped_bit_goes_unnoticed(self, library: Library) -> None:
+        path = library.folder / "bad" / "1.json"
+        for damaged in damages(path.read_bytes()):
+            path.write_bytes(damaged)
+            with pytest.raises(CorruptSegmentError, match=rf"^{path} is damaged or cut short\."):
+                Library(library.folder.parent).latest("bad")
+
+    def test_of_a_drop_marker(self, library: Library) -> None:
+        library.drop("bad")
+        path = library.folder / "bad" / "2.json"
+        for damaged in damages(path.read_bytes()):
+            path.write_bytes(damaged)
+            if damaged.startswith(b'{\n "format": 1,'):
+                continue  # the first format's drop markers had no checksum, and this still is one
+            with pytest.raises(CorruptSegmentError, match=rf"^{path} is damaged or cut short\."):
+                Library(library.folder.parent).latest("bad")
+
     def test_is_mended_by_saving_again(self, library: Library) -> None:
         (library.folder / "bad" / "1.json").write_text("{")
         assert put(library, "bad", {"sales": set()}).version == 2
@@ -154,7 +174,10 @@ class TestDamage:
         data = json.loads(path.read_text())
         data["format"] = 99
         path.write_text(json.dumps(data))
-        with pytest.raises(LineageError, match=r"1\.json has manifest format 99, this release reads up to 1"):
+        with pytest.raises(
+            LineageError,
+            match=r"1\.json has manifest format 99, this release reads up to 2\. Use the release that wrote",
+        ):
             library.get("bad")
 
     def ask(self, library: Library) -> None:
@@ -197,6 +220,49 @@ def test_names_that_cannot_be(name: str) -> None:
 @pytest.mark.parametrize("name", ["revenue", "_x9", "Umsätze", "select"])
 def test_names_that_can_be(name: str) -> None:
     assert check_name(name) == name
+
+
+def test_what_a_later_release_wrote_is_left_alone(tmp_path: Path) -> None:
+    """It is not known what it was made of, so everything stays, and other results can be saved all the same."""
+    library = Library(tmp_path)
+    put(library, "revenue", {"sales": {(0, 1)}})
+    put(library, "theirs", {})
+    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 3}))
+    put(library, "revenue", {"sales": {(0, 2)}})
+    assert [each.version for each in library.versions("revenue")] == [1, 2]
+    assert len(folders(library, "theirs")) == 1 and set(library.damaged()) == {"theirs"}
+    with pytest.raises(SetupError, match=r"2\.json has manifest format 3"):
+        library.drop("theirs")
+
+
+def test_a_save_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    put(library, "revenue", {})
+    (library.folder / "revenue" / "1.json").write_text("{")
+    with pytest.raises(ZeroDivisionError), library.writing("revenue"):
+        raise ZeroDivisionError
+    put(library, "revenue", {})
+    assert folders(library, "revenue") == [library.get("revenue").data]
+
+
+def test_data_is_on_the_disk_before_the_manifest_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, fsync, link = [], os.fsync, os.link
+
+    def watched(opened: int) -> None:
+        seen.append(os.fstat(opened).st_ino)
+        fsync(opened)
+
+    def linked(source: Path, target: Path) -> None:
+        seen.append(target.name)  # type: ignore[arg-type]
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    monkeypatch.setattr(os, "link", linked)
+    saved = put(Library(tmp_path), "revenue", {"sales": {(0, 1)}})
+    before, after = seen[: seen.index("1.json")], seen[seen.index("1.json") + 1 :]  # type: ignore[arg-type]
+    data = [saved.folder, saved.folder / "lineage", saved.folder / "lineage" / "sales"]
+    assert {each.stat().st_ino for each in [*data, saved.folder / "lineage/sales/0.lineage"]} <= set(before)
+    assert after == [saved.home.stat().st_ino]
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:

@@ -1,0 +1,162 @@
+"""Objects as files under a local folder, on the disk when a call returns."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forward_lineage.storage.interface import MissingError, TakenError
+from udafs.errors import SetupError
+
+_UNFINISHED = ".partial"
+
+
+class LocalFolder:
+    """The `Storage` that a folder is; it is made when the first object is written.
+
+    An object is written to a hidden file beside its place and then linked there: unlike a rename, a link fails when the
+    name is taken. A process that is killed leaves at most the hidden file.
+
+    Args:
+        root: the folder.
+
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, key: str) -> Path:
+        """Return the file of an object."""
+        return self.root / key
+
+    def where(self, key: str) -> str:
+        """See `Storage`."""
+        return str(self.path(key))
+
+    def get(self, key: str) -> bytes:
+        """See `Storage`."""
+        path = self.path(key)
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise MissingError(f"{path} cannot be read: {error.strerror}") from None
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
+    def exists(self, key: str) -> bool:
+        """See `Storage`."""
+        return os.path.exists(self.path(key))  # noqa: PTH110 - unlike Path.exists, False for what may not be looked at
+
+    def put_new(self, key: str, data: bytes) -> None:
+        """See `Storage`."""
+        path = self.path(key)
+        with writable(path.parent):
+            make_folder(path.parent)
+            with _written_aside(path, data) as unfinished:
+                try:
+                    os.link(unfinished, path)
+                except FileExistsError:
+                    raise TakenError(f"{path} is there already") from None
+            sync_folder(path.parent)
+
+    def delete(self, key: str) -> None:
+        """See `Storage`."""
+        path = self.path(key)
+        with writable(path.parent):
+            path.unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> None:
+        """See `Storage`."""
+        shutil.rmtree(self.path(folder), ignore_errors=True)
+
+    def objects(self, folder: str) -> list[str]:
+        """See `Storage`; hidden files are none."""
+        return [entry.name for entry in self._entries(folder) if entry.is_file() and not entry.name.startswith(".")]
+
+    def folders(self, folder: str) -> list[str]:
+        """See `Storage`."""
+        return [entry.name for entry in self._entries(folder) if entry.is_dir()]
+
+    def clear_unfinished(self, folder: str) -> None:
+        """See `Storage`."""
+        for entry in self._entries(folder):
+            if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
+                Path(entry.path).unlink(missing_ok=True)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        path = self.path(folder)
+        try:
+            with os.scandir(path) as entries:
+                return list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; each that is made has reached the disk when this returns."""
+    if folder.is_dir():
+        return
+    if not folder.parent.exists():
+        make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk; what the files hold must have been brought there before."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # file systems that cannot do so for a folder
+            raise
+    finally:
+        os.close(opened)
+
+
+def sync_folders(folder: Path) -> None:
+    """Bring the names in a folder and in all folders below it to the disk."""
+    for place, _, _ in os.walk(folder):
+        sync_folder(Path(place))
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Say what is to be done when something in a folder cannot be written.
+
+    Raises:
+        SetupError: the block raised an OSError.
+
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{folder} cannot be written: {error.strerror}",
+            instead="Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME.",
+        ) from None
+
+
+@contextmanager
+def _written_aside(path: Path, data: bytes) -> Iterator[Path]:
+    """Yield a hidden file beside a path that holds the data, on the disk; it is gone when the block ends."""
+    unfinished = path.with_name(f".{path.stem}-{uuid.uuid4().hex[:12]}{_UNFINISHED}")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield unfinished
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _unreadable(path: Path, error: OSError) -> SetupError:
+    return SetupError(f"{path} cannot be read: {error.strerror}", instead="Give this process the right to read it.")

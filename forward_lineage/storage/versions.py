@@ -1,0 +1,149 @@
+"""Manifests in numbered versions: immutable, the highest number counts.
+
+    <place>/<name>/<number>.json    sealed, see `sealed`; numbers count from 1 and are never given twice
+
+Forgetting a thing is a version too, the *drop marker*. A number belongs to whoever puts an object there first, so of
+two sessions that write at once each gets a number of its own, or is told that the one it wanted is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from forward_lineage.storage.interface import MissingError, Storage
+from forward_lineage.storage.sealed import seal, unseal
+from udafs.errors import DamagedError, LineageError
+
+M = TypeVar("M")
+_NUMBERED = re.compile(r"([1-9][0-9]*)\.json", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[M]):
+    """How one kind of manifest is written and read.
+
+    Attributes:
+        write: gives its fields, JSON-able.
+        read: makes it from what `write` gave, in this release or an earlier one, and from its name; raises a
+            ValueError, TypeError, KeyError or AttributeError when the fields cannot be such a manifest.
+        dropped: tells a drop marker from others.
+        damaged: gives the error that says of a file that it is damaged, and what to do.
+
+    """
+
+    write: Callable[[M], Mapping[str, Any]]
+    read: Callable[[dict[str, Any], str], M]
+    dropped: Callable[[M], bool]
+    damaged: Callable[[str], DamagedError]
+
+
+class Versions(Generic[M]):
+    """The manifests of one kind in one place. Each is read once, since none ever changes.
+
+    Args:
+        storage: the place.
+        kind: of manifest.
+
+    """
+
+    def __init__(self, storage: Storage, kind: Kind[M]) -> None:
+        self.storage, self.kind = storage, kind
+        self._read: dict[str, M] = {}
+
+    def names(self) -> list[str]:
+        """Return everything that ever had a version, dropped things included, in order."""
+        return sorted(self.storage.folders(""))
+
+    def numbers(self, name: str) -> list[int]:
+        """Return the numbers of the versions that are there, oldest first."""
+        return sorted(int(found[1]) for found in map(_NUMBERED.fullmatch, self.storage.objects(name)) if found)
+
+    def newest(self, name: str) -> int:
+        """Return the number of the newest version, 0 when there is none; a drop marker counts."""
+        return max(self.numbers(name), default=0)
+
+    def exists(self, name: str, number: int) -> bool:
+        """Tell whether a version is there."""
+        return self.storage.exists(_key(name, number))
+
+    def get(self, name: str, number: int) -> M:
+        """Return one version.
+
+        Raises:
+            MissingError: there is no such version, or not any more.
+            DamagedError: as `Kind.damaged` says.
+            SetupError: it may not be read, or a later release wrote it.
+
+        """
+        key = _key(name, number)
+        if key in self._read and not self.storage.exists(key):  # cleared away since
+            self._read.pop(key, None)
+        return self._load(key, name)
+
+    def last(self, name: str) -> M | None:
+        """Return the newest version, which may be a drop marker; None when there is none at all.
+
+        Raises:
+            LineageError: as for `get`.
+
+        """
+        while number := self.newest(name):
+            with suppress(MissingError):  # a newer one came this very moment, and this one was cleared away
+                return self._load(_key(name, number), name)
+        return None
+
+    def latest(self, name: str) -> M | None:
+        """Return the newest version; None when there is none, or when it is a drop marker.
+
+        Raises:
+            LineageError: as for `get`.
+
+        """
+        found = self.last(name)
+        return None if found is None or self.kind.dropped(found) else found
+
+    def all_latest(self) -> tuple[list[M], dict[str, LineageError]]:
+        """Return the newest version of everything, in order, and by name what is wrong with those that are damaged."""
+        manifests, damaged = [], {}
+        for name in self.names():
+            try:
+                found = self.latest(name)
+            except LineageError as error:
+                damaged[name] = error
+            else:
+                manifests += [found] if found is not None else []
+        return manifests, damaged
+
+    def put(self, name: str, number: int, manifest: M) -> None:
+        """Write a version; it counts from the moment this returns.
+
+        Raises:
+            TakenError: there is a version of that number.
+            SetupError: the place cannot be written.
+
+        """
+        key = _key(name, number)
+        self.storage.put_new(key, seal(self.kind.write(manifest)))
+        self._read[key] = manifest
+
+    def remove(self, name: str, number: int) -> None:
+        """Remove a version that nobody needs any more; its number must not become the newest's again."""
+        self.storage.delete(_key(name, number))
+        self._read.pop(_key(name, number), None)
+
+    def _load(self, key: str, name: str) -> M:
+        if key not in self._read:
+            where, data = self.storage.where(key), self.storage.get(key)
+            try:
+                self._read[key] = self.kind.read(unseal(data, where), name)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise self.kind.damaged(where) from None
+        return self._read[key]
+
+
+def _key(name: str, number: int) -> str:
+    return f"{name}/{number}.json"
