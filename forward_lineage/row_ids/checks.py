@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, list_files, read_footers, stat_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.spark.errors import NOT_FOUND
 from forward_lineage.spark.tables import (
-    NOT_FOUND,
     columns_of,
     fingerprint,
     full_name,

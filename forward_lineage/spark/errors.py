@@ -13,6 +13,8 @@ from pyspark.logger import PySparkLogger
 
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
+#: What Spark calls a name that means no table and no view: the `condition` of an error.
+NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 _PLACE = re.compile(r"[(;,]?\s*line (\d+),? pos(?:ition)? (\d+)\)?")
 _CONDITION = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w{5}\b")

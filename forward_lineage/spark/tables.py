@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType
 
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
 from forward_lineage.spark.names import in_backticks, quoted_name, split_name
 from forward_lineage.spark.paths import local_path
@@ -17,7 +17,6 @@ from udafs.attach import kernel_object
 from udafs.errors import WrongSqlError
 
 STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # see udafs/scala/session/StoredView.scala
-NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"  # what Spark calls it
 
 
 def open_table(spark: SparkSession, name: str) -> DataFrame:
