@@ -47,7 +47,7 @@ def test_rooms_look_one_way(room: str) -> None:
 
 
 def test_every_module_has_a_room() -> None:
-    top = {"forward_lineage", "forward_lineage.__main__"}
+    top = {"forward_lineage", "forward_lineage.__main__", "forward_lineage.shadowing"}
     homeless = [
         module
         for module in map(module_of, sources("forward_lineage"))

@@ -9,7 +9,6 @@ from types import ModuleType
 
 import click
 
-import forward_lineage
 from forward_lineage.cli.options import Scales
 from udafs.errors import SetupError
 
@@ -80,7 +79,7 @@ def bench(
 
 def _evidence() -> ModuleType:
     """Load the bench, which is not part of an installed package: its rivals and data are for developers."""
-    checkout = Path(forward_lineage.__file__).resolve().parent.parent
+    checkout = Path(__file__).resolve().parents[2]
     if not (checkout / "tests" / "bench" / "evidence.py").exists():
         raise SetupError("forward-lineage bench needs a checkout of the project", instead="Run make bench there.")
     if str(checkout) not in sys.path:
