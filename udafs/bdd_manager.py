@@ -21,6 +21,8 @@ Function = Any  # dd.cudd.Function or dd.autoref.Function; dd has no common type
 
 BACKEND_VARIABLE = "FORWARD_LINEAGE_BDD"
 DEFAULT_MEMORY = 2 << 30
+# What CUDD is told to expect, not its limit: it sets a part aside at once, at 2 GB for longer than a question takes.
+_EXPECTED_MEMORY = 256 << 20
 
 
 def available_backends() -> tuple[Backend, ...]:
@@ -64,7 +66,7 @@ class BddManager:
         if self.backend == "cudd":
             import dd.cudd  # noqa: PLC0415
 
-            self._bdd: Any = dd.cudd.BDD(memory_estimate=memory)
+            self._bdd: Any = dd.cudd.BDD(memory_estimate=min(memory, _EXPECTED_MEMORY))
             self._bdd.configure(reordering=False, max_memory=memory)
         else:
             import dd.autoref  # noqa: PLC0415
