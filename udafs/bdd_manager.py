@@ -28,6 +28,8 @@ Function = Any  # dd.cudd.Function or dd.autoref.Function; dd has no common type
 
 BACKEND_VARIABLE = "FORWARD_LINEAGE_BDD"
 DEFAULT_MEMORY = 2 << 30
+# What CUDD is told to expect, not its limit: it sets a part aside at once, at 2 GB for longer than a question takes.
+_EXPECTED_MEMORY = 256 << 20
 
 
 def available_backends() -> tuple[Backend, ...]:
@@ -207,7 +209,7 @@ def _choose(backend: Backend | None) -> Backend:
 def _cudd(memory: int) -> Any:
     import dd.cudd  # noqa: PLC0415
 
-    bdd = dd.cudd.BDD(memory_estimate=memory)
+    bdd = dd.cudd.BDD(memory_estimate=min(memory, _EXPECTED_MEMORY))
     bdd.configure(reordering=False, max_memory=memory)
     return bdd
 

@@ -18,6 +18,7 @@ from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_
 from udafs.lineage_set import LISTABLE, LineageSet
 from udafs.sorted_ids import sorted_distinct
 
+_EVEN = np.uint64(0xC2B2AE3D27D4EB4E)
 #: Up to this many sets a forward question looks its ids up in each of them instead of passing over all runs.
 _FEW_SETS = 256
 
@@ -296,7 +297,8 @@ def _first_equal(starts: Numbers, count: Numbers, first: Numbers, last: Numbers)
     if not starts.size:
         return starts
     place = (np.arange(first.size) - np.repeat(starts, count)).astype(np.uint64)
-    mixed = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ last.astype(np.uint64)
+    # Odd plus even: of runs of one id, too, no two are mixed alike.
+    mixed = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + last.astype(np.uint64) * _EVEN
     mixed = (mixed ^ mixed >> np.uint64(29)) * (place * np.uint64(0xD6E8FEB86659FD92) + np.uint64(0xBF58476D1CE4E5B9))
     _, index, inverse = np.unique(np.add.reduceat(mixed, starts), return_index=True, return_inverse=True)
     like = index[inverse]

@@ -17,13 +17,23 @@ from forward_lineage.relations.algebra import compose, empty, identity, inverse,
 from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
-from tests.forward_lineage.relations.forms import FORMS, Pairs, as_set, number_sets, numbers, pair_sets, relations
+from tests.forward_lineage.relations.forms import (
+    EVERYWHERE,
+    FORMS,
+    Pairs,
+    as_set,
+    number_sets,
+    numbers,
+    pair_sets,
+    relations,
+)
 from udafs.lineage_set import LineageSet
 from udafs.robdd import NodeTable
 
 forms = pytest.mark.parametrize("form", FORMS)
 mixed = pytest.mark.parametrize(("first", "second"), list(itertools.product(FORMS, repeat=2)))
 few = settings(max_examples=8)
+fewer = settings(max_examples=4)  # of each pair of forms
 
 
 def composed(upper: Pairs, lower: Pairs) -> Pairs:
@@ -58,7 +68,7 @@ def test_union_of_any_number(parts: list[tuple[str, Pairs]]) -> None:
 
 
 @mixed
-@settings(max_examples=3)
+@fewer
 @given(upper=pair_sets(), lower=pair_sets())
 def test_what_is_too_large_to_list_is_combined_as_bdds(first: str, second: str, upper: Pairs, lower: Pairs) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -74,6 +84,15 @@ def test_relations_that_cannot_be_listed() -> None:
     assert whole.cardinality == 2**80 + 1 and whole.backward(LineageSet([7])).cardinality == 2**40 + 1
     assert compose(everywhere, everywhere).cardinality == 2**80
     assert as_set(compose(RunsRelation.from_pairs([2**50], [3]), whole.restrict(ids=LineageSet([9])))) == {(2**50, 9)}
+
+
+@pytest.mark.parametrize("form", EVERYWHERE)
+@few
+@given(upper=pair_sets(), lower=pair_sets())
+def test_both_on_every_manager(form: str, upper: Pairs, lower: Pairs) -> None:
+    relation, other = EVERYWHERE[form](upper), EVERYWHERE[form](lower)
+    assert as_set(compose(relation, other)) == composed(upper, lower)
+    assert as_set(union([relation, other])) == upper | lower
 
 
 @forms
@@ -93,7 +112,7 @@ def test_identity_and_empty(of: set[int]) -> None:
 
 
 @mixed
-@few
+@fewer
 @given(a=pair_sets(), b=pair_sets())
 def test_union_is_commutative(first: str, second: str, a: Pairs, b: Pairs) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -118,7 +137,7 @@ def test_union_is_idempotent(form: str, pairs: Pairs) -> None:
 
 
 @mixed
-@settings(max_examples=4)
+@fewer
 @given(a=pair_sets(), b=pair_sets(), t=relations)
 def test_composition_is_associative(first: str, second: str, a: Pairs, b: Pairs, t: LineageRelation) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -126,7 +145,7 @@ def test_composition_is_associative(first: str, second: str, a: Pairs, b: Pairs,
 
 
 @mixed
-@settings(max_examples=4)
+@fewer
 @given(a=pair_sets(), b=pair_sets(), t=relations)
 def test_composition_distributes_over_union(first: str, second: str, a: Pairs, b: Pairs, t: LineageRelation) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -147,7 +166,7 @@ def test_composition_with_identity_and_empty(form: str, pairs: Pairs) -> None:
 
 
 @mixed
-@few
+@fewer
 @given(a=pair_sets(), b=pair_sets())
 def test_inverse_of_composition_and_union(first: str, second: str, a: Pairs, b: Pairs) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -170,13 +189,13 @@ def test_inverse_turns_everything_around(form: str, pairs: Pairs) -> None:
 
 @forms
 @few
-@given(pairs=pair_sets(), more=number_sets, fewer=number_sets)
-def test_restrictions_intersect(form: str, pairs: Pairs, more: LineageSet, fewer: LineageSet) -> None:
+@given(pairs=pair_sets(), some=number_sets, others=number_sets)
+def test_restrictions_intersect(form: str, pairs: Pairs, some: LineageSet, others: LineageSet) -> None:
     r = FORMS[form](pairs)
-    assert r.restrict(rows=more).restrict(rows=fewer) == r.restrict(rows=more & fewer)
-    assert r.restrict(ids=more).restrict(ids=fewer) == r.restrict(ids=more & fewer)
-    assert r.restrict(rows=more).restrict(ids=fewer) == r.restrict(rows=more, ids=fewer)
-    assert r.restrict(ids=fewer).restrict(rows=more) == r.restrict(rows=more, ids=fewer)
+    assert r.restrict(rows=some).restrict(rows=others) == r.restrict(rows=some & others)
+    assert r.restrict(ids=some).restrict(ids=others) == r.restrict(ids=some & others)
+    assert r.restrict(rows=some).restrict(ids=others) == r.restrict(rows=some, ids=others)
+    assert r.restrict(ids=others).restrict(rows=some) == r.restrict(rows=some, ids=others)
 
 
 @forms
@@ -190,7 +209,7 @@ def test_restriction_is_composition_with_an_identity(form: str, pairs: Pairs, wa
 
 
 @mixed
-@few
+@fewer
 @given(a=pair_sets(), b=pair_sets(), wanted=number_sets)
 def test_restriction_of_union_and_composition(first: str, second: str, a: Pairs, b: Pairs, wanted: LineageSet) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -201,7 +220,7 @@ def test_restriction_of_union_and_composition(first: str, second: str, a: Pairs,
 
 
 @mixed
-@few
+@fewer
 @given(a=pair_sets(), b=pair_sets())
 def test_projection_of_union(first: str, second: str, a: Pairs, b: Pairs) -> None:
     r, s = FORMS[first](a), FORMS[second](b)
@@ -241,7 +260,7 @@ def test_questions_distribute_over_sets(form: str, pairs: Pairs, some: LineageSe
 
 
 @mixed
-@few
+@fewer
 @given(a=pair_sets(), b=pair_sets(), wanted=number_sets)
 def test_questions_go_through_a_composition(first: str, second: str, a: Pairs, b: Pairs, wanted: LineageSet) -> None:
     r, s = FORMS[first](a), FORMS[second](b)

@@ -15,17 +15,16 @@ from forward_lineage.relations import segment as segments
 from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.columns import Reader, Writer
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.relations.segment import CorruptSegmentError, Segment
-from tests.forward_lineage.relations.test_relation import Pairs, as_set, made, numbers, relations
-from udafs.errors import LineageError
+from forward_lineage.relations.segment import CorruptSegmentError, Form, Segment
+from tests.forward_lineage.relations.forms import FORMS, MOST, Pairs, as_set, columns, numbers, pair_sets
+from udafs.errors import InternalError, LineageError, NotTracedError
 from udafs.lineage_set import LineageSet
 
-FORMS = ("auto", "bdd", "runs")
-ALL_ROWS = 2**63 - 1
+WRITTEN: tuple[Form, ...] = ("auto", "bdd", "runs")
 
 
 def without_the_last_row(pairs: Pairs) -> Pairs:
-    return {(row, row_id) for row, row_id in pairs if row < ALL_ROWS}
+    return {(row, row_id) for row, row_id in pairs if row < MOST}
 
 
 @given(st.lists(st.lists(st.integers(0, 62).flatmap(lambda bits: st.integers(0, (1 << bits) - 1)))))
@@ -59,25 +58,39 @@ def test_an_announced_length_is_not_believed() -> None:
         Reader(b"\0").column(1 << 40)  # planes of width 0: zeros, which take no bytes
 
 
-@pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40)
-@given(pairs=relations().map(without_the_last_row), source=st.sampled_from(["runs", "autoref"]))
-def test_bytes_and_back(form: str, pairs: Pairs, source: str) -> None:
-    data = segments.encode(Segment(7, ALL_ROWS, made(pairs, source)), form)  # type: ignore[arg-type]
+def test_more_numbers_than_a_segment_holds() -> None:
+    with pytest.raises(NotTracedError, match=r"a column of 134217729 numbers, .*\. Some row was made of too many"):
+        Writer().column(np.broadcast_to(np.int64(0), (1 << 27) + 1))
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@settings(max_examples=30)
+@given(pairs=pair_sets().map(without_the_last_row), source=st.sampled_from(sorted(FORMS)))
+def test_bytes_and_back(form: Form, pairs: Pairs, source: str) -> None:
+    data = segments.encode(Segment(7, MOST, FORMS[source](pairs)), form)
     back = segments.decode(data)
-    assert (back.first_row, back.rows) == (7, ALL_ROWS)
+    assert (back.first_row, back.rows) == (7, MOST)
     assert as_set(back.relation) == pairs
-    assert form == "auto" or back.form == form
+    assert form == "auto" or isinstance(back.relation, {"bdd": BddRelation, "runs": RunsRelation}[form])
     # Canonical: the form a relation happened to be in leaves no trace.
-    assert data == segments.encode(Segment(7, ALL_ROWS, made(pairs, "runs")), form)  # type: ignore[arg-type]
-    assert segments.encode(back, form) == data  # type: ignore[arg-type]
+    assert data == segments.encode(Segment(7, MOST, FORMS["runs"](pairs)), form)
+    assert segments.encode(back, form) == data
+
+
+def test_bits_that_a_bdd_does_not_need_leave_no_trace() -> None:
+    large = BddRelation.from_pairs([5, 2**40], [9, 2**50])
+    for rows, ids, kept in (([5], [9], {(5, 9)}), ([5], [8], set()), ([2**40], [2**50], {(2**40, 2**50)})):
+        small = large.restrict(rows=LineageSet(rows), ids=LineageSet(ids))
+        assert segments.encode(Segment(0, MOST, small), "bdd") == segments.encode(
+            Segment(0, MOST, BddRelation.from_pairs(*columns(kept))), "bdd"
+        )
 
 
 @settings(max_examples=40)
-@given(relations().map(without_the_last_row))
+@given(pair_sets().map(without_the_last_row))
 def test_runs_come_back_as_they_were(pairs: Pairs) -> None:
-    relation = RunsRelation.from_pairs([row for row, _ in pairs], [row_id for _, row_id in pairs])
-    back = segments.decode(segments.encode(Segment(0, ALL_ROWS, relation), "runs")).relation
+    relation = RunsRelation.from_pairs(*columns(pairs))
+    back = segments.decode(segments.encode(Segment(0, MOST, relation), "runs")).relation
     for name in ("row", "set_of_row", "set_starts", "first", "last"):
         assert getattr(back, name).tolist() == getattr(relation, name).tolist()
 
@@ -85,7 +98,7 @@ def test_runs_come_back_as_they_were(pairs: Pairs) -> None:
 @settings(max_examples=30)
 @given(st.sets(st.tuples(st.integers(0, 30), numbers)), st.sets(st.integers(0, 200)), st.sets(numbers))
 def test_questions_in_rows_of_the_result(pairs: Pairs, rows: set[int], ids: set[int]) -> None:
-    segment = Segment(100, 31, made(pairs, "runs"))
+    segment = Segment(100, 31, RunsRelation.from_pairs(*columns(pairs)))
     mine = {(100 + row, row_id) for row, row_id in pairs}
     assert set(segment.backward(LineageSet(rows))) == {row_id for row, row_id in mine if row in rows}
     assert set(segment.forward(LineageSet(ids))) == {row for row, row_id in mine if row_id in ids}
@@ -97,11 +110,11 @@ def test_the_smaller_form_is_written() -> None:
     patterned = RunsRelation.from_pairs(rows[disjoint], ids[disjoint])
     rng = np.random.default_rng(3)
     scattered = RunsRelation.from_pairs(rng.integers(0, 100, 5000), rng.integers(0, 1 << 30, 5000))
-    for relation, form in ((patterned, "bdd"), (scattered, "runs")):
+    for relation, form in ((patterned, BddRelation), (scattered, RunsRelation)):
         segment = Segment(0, 1000, relation)
-        sizes = {each: len(segments.encode(segment, each)) for each in FORMS}  # type: ignore[arg-type]
-        assert sizes["auto"] == min(sizes.values()) == sizes[form]
-        assert segments.decode(segments.encode(segment)).form == form
+        sizes = {each: len(segments.encode(segment, each)) for each in WRITTEN}
+        assert sizes["auto"] == min(sizes.values()) == sizes["bdd" if form is BddRelation else "runs"]
+        assert isinstance(segments.decode(segments.encode(segment)).relation, form)
 
 
 def test_equal_sets_are_stored_once() -> None:
@@ -112,7 +125,7 @@ def test_equal_sets_are_stored_once() -> None:
 
 
 def test_a_row_outside() -> None:
-    with pytest.raises(LineageError, match="outside the 3 rows"):
+    with pytest.raises(InternalError, match="outside the 3 rows"):
         segments.encode(Segment(0, 3, RunsRelation.from_pairs([3], [1])))
 
 
@@ -126,8 +139,9 @@ def some_segment() -> Segment:
 
 def test_write_and_read(tmp_path: Path) -> None:
     path = tmp_path / "sales-0.lineage"
-    written = segments.write(path, some_segment())
-    assert path.stat().st_size == written and [each.name for each in tmp_path.iterdir()] == [path.name]
+    data, form = segments.write_encoded(path, some_segment())
+    assert path.read_bytes() == data and form == "runs"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
     back = segments.read(path)
     assert (back.first_row, back.rows, back.relation) == (40, 64, some_segment().relation)
 
@@ -152,7 +166,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 )
 def test_damage_names_the_file(tmp_path: Path, damage: object, message: str) -> None:
     path = tmp_path / "sales-0.lineage"
-    segments.write(path, some_segment())
+    segments.write_encoded(path, some_segment())
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(CorruptSegmentError, match=rf"sales-0\.lineage {message}.*\. Other results are not affected"):
         segments.read(path)

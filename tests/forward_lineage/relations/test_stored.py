@@ -1,8 +1,9 @@
-"""Segments of a result together, their cache, and tracing through pipelines, against sets of pairs."""
+"""Segments of a result together: which of them are read, their cache, what is wrong with them."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,8 @@ from hypothesis import strategies as st
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.segment import CorruptSegmentError, Segment
-from forward_lineage.relations.stored import (
-    SegmentCache,
-    SegmentFile,
-    StoredRelation,
-    trace_backward,
-    trace_forward,
-)
-from tests.forward_lineage.relations.test_relation import FORMS, Pairs, as_set, made
-from udafs.errors import LineageError
+from forward_lineage.relations.stored import SegmentCache, SegmentFile, StoredRelation
+from tests.forward_lineage.relations.forms import EVERYWHERE, Pairs, as_set
 from udafs.lineage_set import LineageSet
 
 ROWS = 30
@@ -35,7 +29,8 @@ def stored(folder: Path, pairs: Pairs, cuts: list[int], cache: SegmentCache | No
     for start, stop in zip(starts, [*starts[1:], ROWS], strict=True):
         part = {(row - start, row_id) for row, row_id in pairs if start <= row < stop}
         file = SegmentFile(folder / f"{start}.lineage", start, stop - start)
-        segments.write(file.path, Segment(start, stop - start, made(part, random.choice(FORMS))))
+        relation = EVERYWHERE[random.choice(sorted(EVERYWHERE))](part)
+        segments.write_encoded(file.path, Segment(start, stop - start, relation))
         files.append(file)
     return StoredRelation(files, SegmentCache() if cache is None else cache)
 
@@ -46,36 +41,21 @@ def test_questions(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs, cuts:
     relation = stored(tmp_path_factory.mktemp("store"), pairs, cuts)
     assert set(relation.backward(LineageSet(asked))) == {row_id for row, row_id in pairs if row in asked}
     assert set(relation.forward(LineageSet(asked))) == {row for row, row_id in pairs if row_id in asked}
-    assert as_set(relation.relation()) == pairs
-
-
-@settings(max_examples=25)
-@given(steps=st.lists(pairs_of_rows, min_size=1, max_size=4), asked=st.sets(small))
-def test_pipelines(tmp_path_factory: pytest.TempPathFactory, steps: list[Pairs], asked: set[int]) -> None:
-    """A pipeline's answer is that of its composed relation, forward and backward."""
-    folder = tmp_path_factory.mktemp("store")
-    path = [stored(folder / str(i), pairs, [10]) for i, pairs in enumerate(steps)]
-    composed = steps[0]
-    for step in steps[1:]:
-        composed = {(row, row_id) for row, m in step for other, row_id in composed if m == other}
-    assert set(trace_forward(path, LineageSet(asked))) == {row for row, row_id in composed if row_id in asked}
-    assert set(trace_backward(path, LineageSet(asked))) == {row_id for row, row_id in composed if row in asked}
-    relation = path[0].relation()
-    for step in path[1:]:
-        relation = step.relation().compose(relation)
-    assert as_set(relation) == composed
+    assert as_set(relation) == as_set(relation.relation()) == pairs
+    assert as_set(relation.restrict(rows=LineageSet(asked))) == {(row, row_id) for row, row_id in pairs if row in asked}
 
 
 def test_no_segment_at_all() -> None:
     relation = StoredRelation([], SegmentCache())
     assert not relation.forward(LineageSet([1])) and not relation.backward(LineageSet([1]))
-    assert len(relation.relation()) == 0
+    assert as_set(relation) == as_set(relation.relation()) == set()
 
 
 def test_backward_reads_only_the_segments_it_needs(tmp_path: Path) -> None:
     relation = stored(tmp_path, {(row, row) for row in range(ROWS)}, [10, 20])
     (tmp_path / "20.lineage").unlink()
     assert set(relation.backward(LineageSet([3, 12]))) == {3, 12}
+    assert as_set(relation.restrict(rows=LineageSet([3, 12]))) == {(3, 3), (12, 12)}
     with pytest.raises(CorruptSegmentError, match=r"20\.lineage cannot be read"):
         relation.forward(LineageSet([3]))
 
@@ -90,7 +70,9 @@ def test_the_cache_is_bounded_and_serves_what_it_has(tmp_path: Path) -> None:
     for file in relation.files[1:]:
         file.path.unlink()
     assert set(relation.backward(LineageSet([15, 25]))) == {225, 625}
-    cache.clear()
+    assert len(cache) == 2
+    relation.release()
+    assert len(cache) == 0
     with pytest.raises(CorruptSegmentError):
         relation.backward(LineageSet([15]))
 
@@ -104,5 +86,14 @@ def test_a_file_of_other_rows(tmp_path: Path) -> None:
 
 def test_overlapping_segments(tmp_path: Path) -> None:
     files = [SegmentFile(tmp_path / "a", 0, 10), SegmentFile(tmp_path / "b", 9, 10)]
-    with pytest.raises(LineageError, match="a and b answer for the same rows"):
+    with pytest.raises(CorruptSegmentError, match=r"a and b answer for the same rows\. Other results are not affected"):
         StoredRelation(files, SegmentCache())
+
+
+def test_a_row_beyond_its_segment(tmp_path: Path) -> None:
+    file = stored(tmp_path, {(29, 0)}, []).files[0]
+    segment = segments.read(file.path)
+    cache = SegmentCache()
+    cache._kept[file.path] = replace(segment, rows=29), 1
+    with pytest.raises(AssertionError, match="no rows but the segment's"):
+        StoredRelation([file], cache).assert_consistent()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.values import relation_of_values
-from tests.forward_lineage.relations.test_relation import as_set
+from tests.forward_lineage.relations.forms import as_set
 from tests.udafs import make_vectors
 from tests.udafs.test_lineage_set import id_sets
 from udafs.errors import CorruptLineageError
@@ -47,7 +47,9 @@ def test_nothing_at_all(column: list) -> None:
 def test_malformed_values(name: str, keyword: str, text: str) -> None:
     good = LineageSet([1, 2, 300]).to_bytes()
     column = pa.array([good, None, bytes.fromhex(text), good])
-    with pytest.raises(CorruptLineageError, match=f"^corrupt lineage value: {keyword}: .*, in row 2$"):
+    with pytest.raises(
+        CorruptLineageError, match=rf"^corrupt lineage value: {keyword}: .*, in row 2\. Compute the value again"
+    ):
         relation_of_values(column)
 
 
