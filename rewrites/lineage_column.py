@@ -6,11 +6,13 @@ What stays outermost (ORDER BY, SORT BY, LIMIT, …, and WITH) stays so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from rewrites import outermost
 from rewrites.environment import Names, TracedQuery
-from rewrites.terms import Lineage, Term, column, derived_table, hidden_column, lineage_struct
+from rewrites.terms import as_set, column, derived_table, hidden_column, lineage_struct
 
 
 def folded(traced: TracedQuery, names: Names) -> exp.Query:
@@ -25,7 +27,7 @@ def folded(traced: TracedQuery, names: Names) -> exp.Query:
 def _in_select_list(select: exp.Select, traced: TracedQuery) -> exp.Select:
     split = len(select.expressions) - len(traced.hidden)
     hidden = [projection.unalias() for projection in select.expressions[split:]]
-    select.set("expressions", [*select.expressions[:split], lineage_struct(_terms(traced, hidden))])
+    select.set("expressions", [*select.expressions[:split], _lineage(traced, hidden)])
     return select
 
 
@@ -36,12 +38,13 @@ def _around(traced: TracedQuery, names: Names) -> exp.Select:
     alias = names.fresh("q")
     hidden = [column(alias, hidden_column(table)) for table in traced.hidden]
     star = exp.Star(except_=hidden)
-    result = exp.Select(expressions=[star, lineage_struct(_terms(traced, [each.copy() for each in hidden]))])
+    result = exp.Select(expressions=[star, _lineage(traced, [each.copy() for each in hidden])])
     result = result.from_(derived_table(traced.tree, alias), copy=False)
     outermost.put(result, outside)
     result.set("with_", with_clause)
     return result
 
 
-def _terms(traced: TracedQuery, values: list[exp.Expr]) -> Lineage:
-    return {table: [Term(value, kind)] for (table, kind), value in zip(traced.hidden.items(), values, strict=True)}
+def _lineage(traced: TracedQuery, values: Sequence[exp.Expr]) -> exp.Expr:
+    carried = zip(traced.hidden.items(), values, strict=True)
+    return lineage_struct({table: as_set(value, kind) for (table, kind), value in carried})

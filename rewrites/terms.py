@@ -97,10 +97,9 @@ def as_one(terms: list[Term]) -> Term:
     return Term(dl_union(*(term.value.copy() for term in terms)), Kind.SET)
 
 
-def as_set(terms: list[Term]) -> exp.Expr:
-    """Return the union of `terms` as a lineage value that is never NULL."""
-    one = as_one(terms)
-    return dl_of(one.value) if one.kind is Kind.ID else one.value
+def as_set(value: exp.Expr, kind: Kind) -> exp.Expr:
+    """Return what a hidden column carries as a lineage value, which is never NULL; the tree given becomes part of it."""
+    return dl_of(value) if kind is Kind.ID else value
 
 
 def over_rows(terms: list[Term]) -> list[Term]:
@@ -114,9 +113,9 @@ def absent(kind: Kind) -> exp.Expr:
     return null_id if kind is Kind.ID else dl_of(null_id)
 
 
-def lineage_struct(lineage: Mapping[str, list[Term]]) -> exp.Expr:
+def lineage_struct(lineage: Mapping[str, exp.Expr]) -> exp.Expr:
     """Return the `DL` column: a struct with one lineage value per base table."""
     fields: list[exp.Expr] = []
-    for table, terms in lineage.items():
-        fields += [exp.Literal.string(table), as_set(terms)]
+    for table, value in lineage.items():
+        fields += [exp.Literal.string(table), value]
     return named(call("named_struct", *fields), LINEAGE_COLUMN)

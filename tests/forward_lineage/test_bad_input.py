@@ -42,7 +42,7 @@ QUERIES = [
     ),
     pytest.param(
         "SELECT s_name AS dl FROM store",
-        "The result already has a column DL (line 1, column 8). "
+        "the result already has a column DL (line 1, column 8). "
         "Rename it: … AS something_else; the lineage column is called DL.",
         id="a column already called DL",
     ),

@@ -6,11 +6,23 @@ import pytest
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql
-from rewrites.driver import BLOCK_RULES, rewrite
+from rewrites.driver import BLOCK_RULES, QUERY_RULES, rewrite, select_block
 from rewrites.environment import Semantics
-from rewrites.rules import aggregation, from_clause, names, stars, subqueries, windows
+from rewrites.rules import (
+    aggregation,
+    ctes,
+    distinct,
+    distinct_apart,
+    from_clause,
+    names,
+    projection,
+    semi_joins,
+    stars,
+    subqueries,
+    windows,
+)
 from tests.rewrites.plain_tables import TABLES, printed, read, rewritten
-from udafs.errors import LineageError
+from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
 BOTH = pytest.mark.parametrize("semantics", list(Semantics))
 
@@ -116,6 +128,10 @@ def test_order_and_limit_of_a_set_operation_stay_outermost() -> None:
         ("SELECT k FROM t UNION BY NAME SELECT k FROM u", "BY NAME"),
         ("WITH RECURSIVE c AS (SELECT id FROM t) SELECT id FROM c", "WITH RECURSIVE is not traced"),
         ("SELECT id AS DL FROM t", "already has a column DL"),
+        ("(SELECT id AS DL FROM t) ORDER BY 1", "already has a column DL"),
+        ("SELECT id AS DL FROM t UNION SELECT uid FROM u", "already has a column DL"),
+        ("SELECT DISTINCT count(*) AS DL FROM t", "already has a column DL"),
+        ("WITH c AS (SELECT id FROM t) SELECT id AS DL FROM c", "already has a column DL"),
         ("SELECT __dl_t FROM t", "reserved for lineage"),
         ("SELECT id FROM (t JOIN u ON t.k = u.k) AS j", "alias for a parenthesised join"),
     ],
@@ -123,6 +139,24 @@ def test_order_and_limit_of_a_set_operation_stay_outermost() -> None:
 def test_refusals(sql: str, message: str) -> None:
     with pytest.raises(LineageError, match=message):
         rewritten(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT id FROM nowhere", NotRegisteredError),
+        ("SELECT nothing FROM t", WrongSqlError),
+        ("SELECT x.id FROM t", WrongSqlError),
+        ("SELECT t.id FROM t LEFT SEMI JOIN u ON t.k = u.k WHERE u.w = 1", WrongSqlError),
+        ("SELECT id FROM t TABLESAMPLE (5 PERCENT)", NotTracedError),
+        ("SELECT id AS DL FROM t", NotTracedError),
+    ],
+)
+def test_a_refusal_has_the_type_that_callers_catch_and_a_remedy(sql: str, kind: type[LineageError]) -> None:
+    with pytest.raises(kind) as caught:
+        rewritten(sql)
+    assert type(caught.value) is kind
+    assert caught.value.instead
 
 
 @pytest.mark.parametrize("clause", ["prewhere", "match", "connect", "into", "settings"])
@@ -136,12 +170,16 @@ def test_a_clause_that_no_rule_claims_is_refused(clause: str) -> None:
 
 
 def test_the_order_of_the_rules() -> None:
-    """Each pair is explained beside `BLOCK_RULES`."""
+    """Each pair is explained beside `BLOCK_RULES` and `QUERY_RULES`."""
     place = {rule: at for at, rule in enumerate(BLOCK_RULES)}
     assert place[from_clause.apply] == 0
+    assert place[semi_joins.apply] < place[names.apply]
     assert place[names.apply] < place[subqueries.apply] < place[aggregation.apply] < place[windows.apply]
     assert place[subqueries.apply] < place[stars.apply]
+    assert place[windows.apply] < place[distinct.apply] < place[projection.apply] == len(place) - 1
     assert len(place) == len(BLOCK_RULES)
+    assert QUERY_RULES[0] is ctes.apply
+    assert QUERY_RULES.index(distinct_apart.apply) < QUERY_RULES.index(select_block) == len(QUERY_RULES) - 1
 
 
 def test_invented_names_are_never_given_twice() -> None:

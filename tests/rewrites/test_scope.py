@@ -11,9 +11,9 @@ from tests.rewrites.plain_tables import read
 from udafs.errors import LineageError
 
 
-def scope(*relations: FromItem, outer: Scope | None = None) -> Scope:
+def scope(*items: FromItem, outer: Scope | None = None) -> Scope:
     made = Scope(outer)
-    made.relations += relations
+    made.from_items += items
     return made
 
 
@@ -39,11 +39,11 @@ def test_names_of_the_block(sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("idd", "Unknown column idd (line 1, column 8). Did you mean id or uid?"),
+        ("idd", "unknown column idd (line 1, column 8). Did you mean id or uid?"),
         ("t.w", "t has no column w (line 1, column 8). Known here: id, k, v."),
-        ("x.id", "Unknown relation x in x.id (line 1, column 8). Known here: t, u."),
-        ("tt.id", "Unknown relation tt in tt.id (line 1, column 8). Did you mean t?"),
-        ("zzzzzz", "Unknown column zzzzzz (line 1, column 8). Known here: id, k, uid, v, w."),
+        ("x.id", "unknown relation x in x.id (line 1, column 8). Known here: t, u."),
+        ("tt.id", "unknown relation tt in tt.id (line 1, column 8). Did you mean t?"),
+        ("zzzzzz", "unknown column zzzzzz (line 1, column 8). Known here: id, k, uid, v, w."),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(sql: str, message: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql
+from rewrites.lineage_functions import dl_of
 from rewrites.terms import (
     Kind,
     Term,
@@ -31,15 +32,15 @@ def test_one_id_stays_an_id() -> None:
 
 
 def test_an_id_becomes_a_set_only_at_the_end() -> None:
-    assert print_sql(as_set([ID])) == "dl_of(t.__dl_t)"
+    assert print_sql(as_set(ID.value, Kind.ID)) == "dl_of(t.__dl_t)"
 
 
 def test_one_set_is_itself() -> None:
-    assert print_sql(as_set([SET])) == "g.__dl_t"
+    assert print_sql(as_set(as_one([SET]).value, Kind.SET)) == "g.__dl_t"
 
 
 def test_a_set_that_may_be_null_is_made_empty() -> None:
-    assert print_sql(as_set([MAYBE])) == "dl_union(s.__dl_t)"
+    assert print_sql(as_set(as_one([MAYBE]).value, Kind.SET)) == "dl_union(s.__dl_t)"
 
 
 def test_several_terms_are_united() -> None:
@@ -98,11 +99,12 @@ def test_hidden_columns_are_named_by_their_table() -> None:
 
 def test_the_lineage_column_has_a_field_for_each_table() -> None:
     assert (
-        print_sql(lineage_struct({"t": [ID], "u": [SET]})) == "named_struct('t', dl_of(t.__dl_t), 'u', g.__dl_t) AS DL"
+        print_sql(lineage_struct({"t": dl_of(ID.value), "u": SET.value}))
+        == "named_struct('t', dl_of(t.__dl_t), 'u', g.__dl_t) AS DL"
     )
 
 
 def test_a_table_name_with_a_quote_is_a_string_all_the_same() -> None:
-    struct = lineage_struct({"it's": [ID]})
+    struct = lineage_struct({"it's": ID.value})
     assert isinstance(struct, exp.Alias)
     assert struct.this.expressions[0].name == "it's"

@@ -68,7 +68,7 @@ def test_control_semantics(catalog: Path) -> None:
             "Error: stor is not a registered table (line 1, column 15). "
             "Did you mean store? Or register it: lineage.register('stor', …).",
         ),
-        ("SELECT s_nam FROM store", "Error: Unknown column s_nam (line 1, column 8). Did you mean s_name?"),
+        ("SELECT s_nam FROM store", "Error: unknown column s_nam (line 1, column 8). Did you mean s_name?"),
         ("", "Error: there is no SQL here. Give one statement, for example SELECT * FROM sales."),
     ],
 )

@@ -51,7 +51,7 @@ def test_what_is_printed_runs_in_other_sessions(lineage: ForwardLineage, folder:
 def test_a_view_that_is_made_outlives_the_hidden_ones(lineage: ForwardLineage, folder: Path) -> None:
     lineage.register("t", path=folder)
     lineage.sql("CREATE OR REPLACE TEMP VIEW large AS SELECT v FROM t WHERE v > 20")
-    with pytest.raises(LineageError, match=r"^View large has lineage already, in its column DL .*Query it with spark"):
+    with pytest.raises(LineageError, match=r"^view large has lineage already, in its column DL .*Query it with spark"):
         lineage.sql("SELECT v FROM large")
     lineage.unregister("t")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from rewrites.rules.distinct import needs_derived_table
+from rewrites.rules.distinct_apart import needs_derived_table
 from tests.rewrites.plain_tables import printed, read
 
 
@@ -15,6 +15,8 @@ from tests.rewrites.plain_tables import printed, read
         ("SELECT DISTINCT a, upper(b) FROM t", False),
         ("SELECT DISTINCT * FROM t", False),
         ("SELECT DISTINCT a FROM t ORDER BY a LIMIT 2", False),
+        ("SELECT DISTINCT a FROM t SORT BY a LIMIT 2", False),
+        ("SELECT DISTINCT a FROM t DISTRIBUTE BY a", False),
         ("SELECT DISTINCT 1 AS one FROM t", False),
         ("SELECT DISTINCT count(*) FROM t", True),
         ("SELECT DISTINCT a AS x, b AS y FROM t", False),

@@ -1,0 +1,30 @@
+"""The names of the SQL functions are those that the kernel registers, and are spelled once."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+
+from rewrites import lineage_functions
+from rewrites.lineage_functions import NAMES
+from tests.conftest import REPOSITORY
+
+REGISTRY = REPOSITORY / "udafs" / "scala" / "Registry.scala"
+
+
+def test_the_names_are_those_of_the_registration_table() -> None:
+    registered = re.findall(r'SqlFunction\(\s*"(\w+)"', REGISTRY.read_text(encoding="utf-8"))
+    assert tuple(registered) == NAMES
+
+
+def test_no_other_module_of_the_rules_spells_one() -> None:
+    wrong = []
+    for source in sorted((REPOSITORY / "rewrites").rglob("*.py")):
+        if source.name == f"{lineage_functions.__name__.rpartition('.')[2]}.py":
+            continue
+        text = source.read_text(encoding="utf-8")
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING and token.string.strip("\"'") in NAMES:
+                wrong.append(f"{source.name}, line {token.start[0]}: {token.string}")
+    assert not wrong
