@@ -84,11 +84,11 @@ def find_clause(sql: str, words: list[Token]) -> int | None:
 
 def _places(words: list[Token]) -> Iterator[int]:
     """Where LINEAGE ON stands outside all brackets, and the word before does not make LINEAGE a name."""
-    before = [None, *words]
-    for index, ((token, depth), following) in enumerate(zip(with_depth(words), words[1:], strict=False)):
-        previous = before[index]
-        a_name = previous is not None and (previous.word == "AS" or previous.text == ".")
-        if depth == 0 and token.word == "LINEAGE" and following.word == "ON" and not a_name:
+    places = [i for i, token in enumerate(words[:-1]) if token.word == "LINEAGE" and words[i + 1].word == "ON"]
+    depths = [depth for _, depth in with_depth(words)] if places else []
+    for index in places:
+        a_name = index > 0 and (words[index - 1].word == "AS" or words[index - 1].text == ".")
+        if depths[index] == 0 and not a_name:
             yield index
 
 
