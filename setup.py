@@ -42,7 +42,7 @@ setup(
     packages=find_packages(
         include=[
             f"{top}{rest}"
-            for top in ("forward_lineage", "udafs", "rewrites", "tpch_queries", "walmart_demo")
+            for top in ("forward_lineage", "udafs", "rewrites")  # not the demo and query folders: names of anybody's
             for rest in ("", ".*")
         ]
     ),
@@ -50,8 +50,6 @@ setup(
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
         "forward_lineage": ["py.typed", "spark/log4j2.properties"],
-        "tpch_queries": ["*.sql", "*.md"],
-        "walmart_demo": ["*.sql", "*.md"],
     },
     install_requires=RUNTIME,
     extras_require={"drawing": DRAWING, "tpch": TPCH, "dev": DEV},

@@ -1,6 +1,7 @@
 """The SQL functions of lineage values: their names are spelled here and nowhere else in `rewrites`.
 
-What each does is `udafs/scala/Registry.scala`'s to say, which registers them; how rules use them, `rewrites.terms`'.
+What each does is for `udafs/scala/session/Registry.scala` to say, which registers them; how rules use them, for
+`rewrites.terms`.
 """
 
 from __future__ import annotations

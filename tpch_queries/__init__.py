@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forward_lineage import LineageError
-from tpch_queries.tables import TABLES, Table
+from forward_lineage import BadArgumentError
+from forward_lineage.demo.tpch_tables import TABLES, Table
 
 __all__ = ["TABLES", "Table", "names", "query"]
 
@@ -29,10 +29,12 @@ def query(name: str) -> str:
         name: `q1` … `q22` or `s1` … `s8`; upper case is accepted.
 
     Raises:
-        LineageError: there is no query of that name.
+        BadArgumentError: there is no query of that name.
 
     """
     wanted = name.strip().lower()
     if wanted not in _NAMES:
-        raise LineageError(f"there is no query {name!r} in tpch_queries", instead="The names are q1 … q22 and s1 … s8.")
+        raise BadArgumentError(
+            f"there is no query {name!r} in tpch_queries", instead="The names are q1 … q22 and s1 … s8."
+        )
     return (_FOLDER / f"{wanted}.sql").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forward_lineage import LineageError
+from forward_lineage import BadArgumentError
 
 __all__ = ["TABLES", "names", "query"]
 
@@ -28,10 +28,10 @@ def query(name: str) -> str:
     """Return the text of one query: a single statement without a semicolon, its first line a comment.
 
     Raises:
-        LineageError: there is no query of that name.
+        BadArgumentError: there is no query of that name.
 
     """
     wanted = name.strip().lower()
     if wanted not in _NAMES:
-        raise LineageError(f"there is no query {name!r} in walmart_demo", instead="The names are q1 … q8.")
+        raise BadArgumentError(f"there is no query {name!r} in walmart_demo", instead="The names are q1 … q8.")
     return (_FOLDER / f"{wanted}.sql").read_text(encoding="utf-8")

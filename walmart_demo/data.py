@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.progress import Progress
 
-from forward_lineage import LineageError
+from forward_lineage import BadArgumentError, DamagedError
 from walmart_demo import TABLES
 from walmart_demo.items import BAD_RECORD, Items, draw_items
 from walmart_demo.places import CITIES, TWO_STORES
@@ -46,11 +46,12 @@ def generate(stores: int = SMALL, seed: int = SEED, folder: Path | None = None) 
         folder: where the files go; `default_folder(stores, seed)` when not given.
 
     Raises:
-        LineageError: the number of stores is out of range, or the folder holds something else.
+        BadArgumentError: the number of stores is out of range.
+        DamagedError: the folder holds something else.
 
     """
     if not 1 <= stores <= STORES:
-        raise LineageError(f"{stores} stores cannot be drawn", instead=f"Ask for 1 to {STORES}.")
+        raise BadArgumentError(f"{stores} stores cannot be drawn", instead=f"Ask for 1 to {STORES}.")
     folder = folder or default_folder(stores, seed)
     mark = json.dumps({"stores": stores, "seed": seed, "version": _VERSION}).encode()
     if _holds(folder, mark):
@@ -73,7 +74,7 @@ def _holds(folder: Path, mark: bytes) -> bool:
     """Say whether the folder has these very tables; False when it is not there or empty.
 
     Raises:
-        LineageError: it holds something, but not these.
+        DamagedError: it holds something, but not these.
 
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -84,7 +85,7 @@ def _holds(folder: Path, mark: bytes) -> bool:
         except (OSError, ValueError):  # missing, truncated, not Parquet
             found = None
         if found != mark:
-            raise LineageError(
+            raise DamagedError(
                 f"{folder} holds something else than the demo's data {mark.decode()}: see {table}.parquet",
                 instead="Delete the folder to have them drawn anew, or give another folder.",
             )

@@ -10,7 +10,7 @@ from rewrites import lineage_functions
 from rewrites.lineage_functions import NAMES
 from tests.conftest import REPOSITORY
 
-REGISTRY = REPOSITORY / "udafs" / "scala" / "Registry.scala"
+REGISTRY = REPOSITORY / "udafs" / "scala" / "session" / "Registry.scala"
 
 
 def test_the_names_are_those_of_the_registration_table() -> None:

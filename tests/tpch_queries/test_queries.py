@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tpch_queries
-from forward_lineage import LineageError
+from forward_lineage import BadArgumentError
+from forward_lineage.demo.tpch_query import Q3
 from tests.conftest import REPOSITORY
 from tests.tpch_queries.answer_set import FIRST_ROWS, ROWS
 from tests.tpch_queries.sessions import plain_session
@@ -34,8 +35,12 @@ def test_no_file_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", ["q0", "q23", "s9", "", "../q1", "q1.sql"])
 def test_an_unknown_name(name: str) -> None:
-    with pytest.raises(LineageError, match="The names are q1"):
+    with pytest.raises(BadArgumentError, match="The names are q1"):
         tpch_queries.query(name)
+
+
+def test_the_demo_has_q3() -> None:
+    assert tpch_queries.query("q3") == Q3
 
 
 def test_upper_case_is_accepted() -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import walmart_demo
-from forward_lineage import LineageError
+from forward_lineage import BadArgumentError, DamagedError
 from walmart_demo.data import default_folder, generate
 from walmart_demo.items import BAD_RECORD
 from walmart_demo.places import CITIES, TWO_STORES
@@ -129,17 +129,17 @@ def test_complete_data_are_reused(three: Path) -> None:
 
 def test_other_data_are_not_reused(three: Path, tmp_path: Path) -> None:
     for stores, seed in ((4, 2007), (3, 1)):
-        with pytest.raises(LineageError, match="holds something else than the demo's data"):
+        with pytest.raises(DamagedError, match="holds something else than the demo's data"):
             generate(stores, seed, three)
     broken = Path(shutil.copytree(three, tmp_path / "broken"))
     (broken / "item_scan.parquet").write_bytes(b"PAR1")
-    with pytest.raises(LineageError, match=r"see item_scan\.parquet\. Delete the folder"):
+    with pytest.raises(DamagedError, match=r"see item_scan\.parquet\. Delete the folder"):
         generate(3, folder=broken)
 
 
 @pytest.mark.parametrize("stores", [0, 131])
 def test_stores_out_of_range(stores: int, tmp_path: Path) -> None:
-    with pytest.raises(LineageError, match="Ask for 1 to 130"):
+    with pytest.raises(BadArgumentError, match="Ask for 1 to 130"):
         generate(stores, folder=tmp_path / "none")
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 import walmart_demo
-from forward_lineage import ForwardLineage, LineageError
+from forward_lineage import BadArgumentError, ForwardLineage
 from tests.spark_settings import DEFAULTS, configure
 from walmart_demo import __main__ as demo
 from walmart_demo import story
@@ -33,7 +33,7 @@ def lineage(spark: SparkSession, folder: Path, tmp_path_factory: pytest.TempPath
 
 def test_names() -> None:
     assert walmart_demo.names() == tuple(f"q{number}" for number in range(1, 9))
-    with pytest.raises(LineageError, match="The names are q1 … q8"):
+    with pytest.raises(BadArgumentError, match="The names are q1 … q8"):
         walmart_demo.query("q9")
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from forward_lineage import LineageError
-from tpch_queries import TABLES, Table
-from tpch_queries.data import default_folder, generate
+from forward_lineage import BadArgumentError, DamagedError, SetupError
+from forward_lineage.demo.tpch_data import default_folder, generate
+from forward_lineage.demo.tpch_tables import TABLES, Table
 
 TINY = 0.001
 
@@ -52,25 +52,25 @@ def test_complete_data_are_reused(made: Path) -> None:
 
 def test_a_missing_table(copy: Path) -> None:
     (copy / "orders.parquet").unlink()
-    with pytest.raises(LineageError, match=r"orders\.parquet is missing\. Delete the folder"):
+    with pytest.raises(DamagedError, match=r"orders\.parquet is missing\. Delete the folder"):
         generate(TINY, copy)
 
 
 def test_a_truncated_table(copy: Path) -> None:
     file = copy / "orders.parquet"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(LineageError, match=r"orders\.parquet cannot be read"):
+    with pytest.raises(DamagedError, match=r"orders\.parquet cannot be read"):
         generate(TINY, copy)
 
 
 def test_another_scale_factor(made: Path) -> None:
-    with pytest.raises(LineageError, match=r"supplier\.parquet has 10 rows, not 20 as scale factor 0\.002 asks for"):
+    with pytest.raises(DamagedError, match=r"supplier\.parquet has 10 rows, not 20 as scale factor 0\.002 asks for"):
         generate(2 * TINY, made)
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(LineageError, match="does not hold the TPC-H data wanted"):
+    with pytest.raises(DamagedError, match="does not hold the TPC-H data wanted"):
         generate(TINY, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -87,9 +87,8 @@ def test_what_a_killed_process_left_is_not_reused(tmp_path: Path, made: Path) ->
 @pytest.mark.slow
 def test_killed_half_way(tmp_path: Path) -> None:
     folder = tmp_path / "sf"
-    script = (
-        "import sys; from pathlib import Path; from tpch_queries.data import generate; generate(1, Path(sys.argv[1]))"
-    )
+    module = "forward_lineage.demo.tpch_data"
+    script = f"import sys; from pathlib import Path; from {module} import generate; generate(1, Path(sys.argv[1]))"
     process = subprocess.Popen([sys.executable, "-c", script, str(folder)], stderr=subprocess.DEVNULL)
     try:
         while not list(tmp_path.glob(".sf.unfinished/*")):
@@ -117,7 +116,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf")])
 def test_not_a_scale_factor(scale: float, tmp_path: Path) -> None:
-    with pytest.raises(LineageError, match="is not a TPC-H scale factor"):
+    with pytest.raises(BadArgumentError, match="is not a TPC-H scale factor"):
         generate(scale, tmp_path / "sf")
 
 
@@ -126,7 +125,7 @@ def test_tpchgen_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "bin"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        LineageError, match=r"tpchgen-cli, and it is not installed\. Run: pip install forward_lineage\[tpch\]"
+        SetupError, match=r"tpchgen-cli, and it is not installed\. Run: pip install 'forward_lineage\[tpch\]'"
     ):
         generate(TINY, tmp_path / "sf")
     assert not (tmp_path / "sf").exists()
@@ -138,3 +137,18 @@ def test_where_data_live(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert default_folder(1) == tmp_path / ".data" / "tpch" / "sf1"
     monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tmp_path / "elsewhere"))
     assert default_folder(0.1) == tmp_path / "elsewhere" / "tpch" / "sf0.1"
+
+
+def test_a_generator_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = tmp_path / "tpchgen-cli"
+    monkeypatch.setattr("forward_lineage.demo.tpch_data._tpchgen", lambda: generator)
+    generator.write_text("#!/bin/sh\necho no room >&2; exit 3\n")
+    generator.chmod(0o755)
+    with pytest.raises(
+        SetupError, match=r"tpchgen-cli failed at scale factor 0\.001: no room\. See that there is room"
+    ):
+        generate(TINY, tmp_path / "sf")
+    generator.write_text("#!/bin/sh\n")
+    with pytest.raises(SetupError, match=r"wrote no complete TPC-H data at scale factor 0\.001\. Install it again"):
+        generate(TINY, tmp_path / "sf")
+    assert not (tmp_path / "sf").exists()
