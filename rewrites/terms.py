@@ -98,7 +98,7 @@ def as_one(terms: list[Term]) -> Term:
 
 
 def as_set(value: exp.Expr, kind: Kind) -> exp.Expr:
-    """Return what a hidden column carries as a lineage value, which is never NULL; the tree given becomes part of it."""
+    """Return what a hidden column carries as a lineage value, which is never NULL; `value` becomes part of it."""
     return dl_of(value) if kind is Kind.ID else value
 
 
