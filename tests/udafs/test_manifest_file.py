@@ -134,7 +134,15 @@ def test_another_json(table: Table, manifest: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "manifest", [b"{", b"\x00\x01", b'{"format": 1, "format": 2}', b'{"format": 1} {}', b'{"a": "\xff"}']
+    "manifest",
+    [
+        b"{",
+        b"\x00\x01",
+        b'{"format": 1, "format": 2}',
+        b'{"format": 1} {}',
+        b'{"a": "\xff"}',
+        b"\0\0\0{\xff\xff\xff\xff",
+    ],
 )
 def test_no_json(table: Table, manifest: bytes) -> None:
     assert table.refusal(manifest) == f"is damaged (it is no JSON), {DAMAGED}"

@@ -7,7 +7,7 @@ import java.util.zip.CRC32
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.core.JsonParser
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import org.apache.spark.paths.SparkPath
 
@@ -47,7 +47,7 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
 
   private val json: JsonNode =
     try mapper.readTree(bytes)
-    catch { case _: JsonProcessingException => damaged("it is no JSON") }
+    catch { case _: IOException => damaged("it is no JSON") }
 
   def files: PlacedFiles = {
     checkFormat()
