@@ -6,6 +6,8 @@ docs/relations.md lists the laws under the names of these tests.
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from forward_lineage.relations.algebra import compose, empty, identity, inverse,
 from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
+from tests.conftest import REPOSITORY
 from tests.forward_lineage.relations.forms import (
     EVERYWHERE,
     FORMS,
@@ -279,3 +282,10 @@ def test_counts_are_sizes_of_answers(form: str, pairs: Pairs) -> None:
     ids, count = inverse(r).counts()
     assert np.array_equal(ids, r.ids().ids())
     assert count[:4].tolist() == [len(r.forward(LineageSet([each]))) for each in ids[:4].tolist()]
+
+
+def test_the_page_names_these_laws() -> None:
+    page = (REPOSITORY / "docs" / "relations.md").read_text(encoding="utf-8")
+    laws = Path(__file__).read_text(encoding="utf-8").split("laws of union")[1]
+    named = set(re.findall(r"^\|.*`(test_\w+)` \|$", page, re.MULTILINE))
+    assert named == set(re.findall(r"^def (test_\w+)", laws, re.MULTILINE)) - {"test_the_page_names_these_laws"}

@@ -1,0 +1,147 @@
+"""A segment file read by docs/relations.md and nothing else: plain Python, number by number, no code of the project."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+Node = tuple[int, int, int]  # level, lo, hi
+
+
+class RefusedError(Exception):
+    """The bytes are not a segment; the message is the fault that docs/relations.md lists."""
+
+
+def check(condition: bool, fault: str) -> None:
+    if not condition:
+        raise RefusedError(fault)
+
+
+class Body:
+    """What follows the checksum, read from front to end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, count: int) -> bytes:
+        check(count <= len(self.data) - self.at, "cut short")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def varint(self) -> int:
+        value = 0
+        for group in range(9):
+            byte = self.take(1)[0]
+            value |= (byte & 127) << 7 * group
+            if byte < 128:
+                check(byte > 0 or group == 0, "varint")
+                return value
+        raise RefusedError("varint")
+
+    def column(self, size: int) -> list[int]:
+        check(size <= 1 << 27, "too many numbers")
+        if not size:
+            return []
+        way, width = divmod(self.take(1)[0], 16)
+        check((way == 0 and width <= 8) or (way in (1, 2) and width == 0), "column")
+        if way == 1:
+            return [self.varint() for _ in range(size)]
+        if way == 2:
+            length, packed = self.varint(), self.varint()
+            check(length <= 9 * size, "column")
+            inner = Body(unpacked(self.take(packed), length))
+            numbers = [inner.varint() for _ in range(size)]
+            check(inner.at == length, "column")
+            return numbers
+        planes = [self.plane(size) for _ in range(width)]
+        return [sum(plane[i] << 8 * place for place, plane in enumerate(planes)) for i in range(size)]
+
+    def plane(self, size: int) -> bytes:
+        packed = self.varint()
+        data = self.take(packed)
+        return data if packed == size else unpacked(data, size)
+
+
+def unpacked(data: bytes, size: int) -> bytes:
+    try:
+        found: bytes = pa.Codec("zstd").decompress(data, size, asbytes=True)
+    except (OSError, ValueError) as error:
+        raise RefusedError("column") from error
+    check(len(found) == size, "column")
+    return found
+
+
+def read(data: bytes) -> tuple[int, int, list[tuple[int, int]]]:
+    """First row, number of rows, and the pairs, sorted; rows count from the first row."""
+    check(data[:5] == b"FLSEG" and len(data) >= 11, "magic")
+    check(data[5] == 2, "version")
+    check(data[6] in (1, 2), "form")
+    check(zlib.crc32(data[11:]) == int.from_bytes(data[7:11], "little"), "checksum")
+    body = Body(data[11:])
+    first_row, rows = body.varint(), body.varint()
+    pairs = list(bdd(body) if data[6] == 1 else runs(body))
+    check(body.at == len(body.data), "trailing")
+    return first_row, rows, pairs
+
+
+def runs(body: Body) -> Iterator[tuple[int, int]]:
+    size = body.varint()
+    row_gaps, backs = body.column(size), body.column(size)
+    counts = [more + 1 for more in body.column(backs.count(0))]
+    steps = body.column(len(counts))
+    gaps = iter(body.column(sum(counts) - len(counts)))
+    lengths = iter(body.column(sum(counts)))
+    sets: list[list[tuple[int, int]]] = []
+    opening = 0
+    for count, step in zip(counts, steps, strict=True):
+        opening = (opening + (step >> 1 if step % 2 == 0 else -(step >> 1) - 1)) % 2**63
+        found = [(opening, opening + next(lengths))]
+        for _ in range(count - 1):
+            first = found[-1][1] + 2 + next(gaps)
+            found.append((first, first + next(lengths)))
+        sets.append(found)
+    row, known = -1, 0
+    listed = []
+    for gap, back in zip(row_gaps, backs, strict=True):
+        row += gap + 1
+        known += back == 0
+        number = known - 1 if back == 0 else known - back
+        check(number >= 0, "set")
+        listed += [(row, each) for first, last in sets[number] for each in range(first, last + 1)]
+    yield from listed
+
+
+def bdd(body: Body) -> Iterator[tuple[int, int]]:
+    row_bits, id_bits, root = body.varint(), body.varint(), body.varint()
+    check(row_bits <= 63 and id_bits <= 63, "bits")
+    counts = body.column(row_bits + id_bits)
+    lo_steps, hi_codes = body.column(sum(counts)), body.column(sum(counts))
+    nodes: list[Node] = []
+    for level, count in enumerate(counts):
+        base, lo = 2 + len(nodes), 0
+        for at in range(len(nodes), len(nodes) + count):
+            lo = lo_steps[at] + (lo if at + 2 > base else 0)
+            hi = hi_codes[at] if hi_codes[at] < 2 else 1 + base - hi_codes[at]
+            check(lo < base and (hi_codes[at] < 2 or 2 <= hi < base), "node")
+            check(lo != hi and (at + 2 == base or (nodes[-1][1:] < (lo, hi))), "node")
+            nodes.append((level, lo, hi))
+    used = {1 + len(nodes)}.union(*({lo, hi} for _, lo, hi in nodes))
+    check(all(2 + at in used for at in range(len(nodes))), "node")
+    codes = list(below(nodes, 1 + len(nodes) if nodes else root, row_bits + id_bits))
+    yield from ((code >> id_bits, code % 2**id_bits) for code in codes)
+
+
+def below(nodes: list[Node], reference: int, bits: int) -> Iterator[int]:
+    """All codes of so many bits, ascending."""
+    if reference == 0:
+        return
+    if bits == 0:
+        yield 0
+        return
+    level, lo, hi = nodes[reference - 2] if reference > 1 else (-1, 1, 1)
+    if level < bits - 1:
+        lo = hi = reference
+    yield from below(nodes, lo, bits - 1)
+    yield from (1 << bits - 1 | code for code in below(nodes, hi, bits - 1))
