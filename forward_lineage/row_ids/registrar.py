@@ -18,7 +18,7 @@ from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
-from forward_lineage.spark.names import quoted, quoted_name, split_name
+from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import (
     columns_of,
@@ -253,5 +253,5 @@ def _aliases(manifest: Manifest) -> list[str]:
     """A table of Spark's catalog may also be called by its database, and by its catalog."""
     if manifest.identity is None:
         return []
-    parts = [quoted(part) for part in split_name(manifest.identity, keep_case=True)]
-    return [".".join(parts[-2:]), ".".join(parts)]
+    parts = split_name(manifest.identity, keep_case=True)
+    return [joined(parts[-2:]), joined(parts)]

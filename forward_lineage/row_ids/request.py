@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.spark.names import split_name
+from forward_lineage.spark.names import data_source, split_name
 from udafs.errors import BadArgumentError
 
 
@@ -65,9 +65,10 @@ class Request:
                 instead="Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
             )
         if self.path is not None and (self.row_id is not None or not isinstance(self.key, str | None)):
+            files = data_source("parquet", self.path)
             raise BadArgumentError(
                 f"{identifying[0]} needs a table or view that Spark knows",
-                instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM parquet.`{self.path}`.",
+                instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM {files}.",
             )
 
     def _check_name(self) -> None:

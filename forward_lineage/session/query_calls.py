@@ -85,7 +85,7 @@ class QueryCalls:
         known = tables.registered(table)
         statements.check_condition(quoted_name(known.name), where)
         base = tables.base_table(known)
-        suspects = replace(base, row_id=f"CASE WHEN {where} THEN {base.row_id} END")
+        suspects = replace(base, row_id=f"CASE WHEN ({where}) THEN {base.row_id} END")
         no_rows = NotTracedError("only a query has affected rows", instead="Give the query of this command alone.")
         traced = statements.trace(sql, semantics, suspects=suspects, unless_query=no_rows)
         if not traced.rewritten.tables:

@@ -18,7 +18,7 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.errors import rewritten_errors, spark_errors
+from forward_lineage.spark.errors import NOT_FOUND, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.tracing.names import SessionNames
@@ -26,7 +26,7 @@ from rewrites.tables import BaseTable
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
 #: What Spark says of a name that it does not know, and that may want registering.
-_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "ROUTINE_NOT_FOUND")
+_UNKNOWN_NAME = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class Statements:
             LineageError: Spark refuses it, or it was read in another way.
 
         """
-        probe = parse(f"SELECT * FROM {table} WHERE ({condition})")
+        # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
+        probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
         self._check_fidelity(rewrite_statement(probe, self._tables.catalog), None)
 
     def run(self, traced: TracedStatement) -> DataFrame:
@@ -159,7 +160,7 @@ class Statements:
         try:
             self._planner.plan(sql, args)
         except WrongSqlError as sparks:
-            if sparks.condition not in _NOT_FOUND:
+            if sparks.condition not in _UNKNOWN_NAME:
                 raise
 
     def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:

@@ -123,6 +123,17 @@ class TestAffected:
         found = rows_with_lineage(store.affected(Q4, "sales", where="price BETWEEN 30 AND 50 AND num > 1000"))
         assert found == [(("Macy's", 5400), {"sales": [7, 9]})]
 
+    @pytest.mark.parametrize("where", ["true", "NOT false OR false", "(t_id = 4) OR (t_id = 5)"])
+    def test_a_condition_of_any_form(self, store: ForwardLineage, where: str) -> None:
+        affected = rows_with_lineage(store.affected("SELECT t_id FROM sales", "sales", where=where))
+        found = {tuple(ids["sales"]) for _, ids in affected}
+        assert found == ({(4,), (5,)} if "t_id" in where else {(i,) for i in range(1, 12)})
+
+    def test_a_condition_that_is_one_column(self, lineage: ForwardLineage) -> None:
+        lineage.spark.sql("CREATE OR REPLACE TEMP VIEW f AS SELECT * FROM VALUES (1, true), (2, false) AS f(id, flag)")
+        lineage.register("f", key="id")
+        assert rows_with_lineage(lineage.affected("SELECT id FROM f", "f", where="flag")) == [((1,), {"f": [1]})]
+
     def test_nothing_affected(self, store: ForwardLineage) -> None:
         assert rows_with_lineage(store.affected(Q1, "sales", where="t_id = 11")) == []
 

@@ -20,6 +20,7 @@ from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
 _HIDDEN = "__row_id"
+_CORRECT = "Correct the condition: it is one over the columns of what is asked about."
 # Row files are called by the number of their first row.
 _NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
 #: Up to this many ids stand in the query itself; more are joined with.
@@ -42,7 +43,7 @@ class IdentifiedRows:
         """Return the rows of something that stands after FROM, with an expression that is their id."""
         listed = ", ".join(quoted(column) for column in columns)
         sql = f"SELECT {row_id} AS {_HIDDEN}, {listed} FROM {relation}"
-        with spark_errors(sql):
+        with spark_errors():
             return cls(spark.sql(sql))
 
     @classmethod
@@ -79,7 +80,7 @@ class IdentifiedRows:
             LineageError: Spark's own complaint about the condition.
 
         """
-        with spark_errors(condition):
+        with spark_errors(condition, instead=_CORRECT):
             found = self.frame.where(condition).select(_HIDDEN).toArrow()
         return LineageSet(found.column(0).to_numpy())
 

@@ -76,3 +76,5 @@ def _share(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:  # a file system without links
         shutil.copy2(source, target)
+        with target.open("rb") as copy:
+            os.fsync(copy.fileno())
