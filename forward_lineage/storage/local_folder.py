@@ -57,11 +57,13 @@ class LocalFolder:
         path = self.path(key)
         with writable(path.parent):
             make_folder(path.parent)
+            if self.exists(key):  # the usual case of many at once, told without waiting for the disk
+                raise _taken(path)
             with _written_aside(path, data) as unfinished:
                 try:
                     os.link(unfinished, path)
                 except FileExistsError:
-                    raise TakenError(f"{path} is there already") from None
+                    raise _taken(path) from None
             sync_folder(path.parent)
 
     def delete(self, key: str) -> None:
@@ -156,6 +158,10 @@ def _written_aside(path: Path, data: bytes) -> Iterator[Path]:
         yield unfinished
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _taken(path: Path) -> TakenError:
+    return TakenError(f"{path} is there already")
 
 
 def _unreadable(path: Path, error: OSError) -> SetupError:
