@@ -117,19 +117,10 @@ def _by_counting(
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
     all_right = {} if intersect else _all_right(operation, right, env)
-    hidden = _common(left.hidden, right.hidden) if intersect else dict(left.hidden)
-    align(left.tree, left.hidden, hidden)
-    if intersect:
-        align(right.tree, right.hidden, hidden)
-    else:  # the right side decides, but no row of it is in the result
-        align(right.tree, right.hidden, {})
-        align(right.tree, {}, hidden)
+    hidden = _counted(left, right, intersect=intersect)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
-    first = _marked(left.tree, env, mark=True)
-    second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, len(hidden), env))
-    sides = exp.Union(this=first, expression=second, distinct=False)
-    result = group_equal_rows(sides, hidden, alias, extra=(_LEFT,))
+    result = group_equal_rows(_both_sides(left, right, len(hidden), env), hidden, alias, extra=(_LEFT,))
     if operation.args.get("distinct"):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
     else:
@@ -139,6 +130,24 @@ def _by_counting(
         sets = _add(result, sets, all_right)
     outermost.put(result, outside)
     return result, sets
+
+
+def _counted(left: TracedQuery, right: TracedQuery, *, intersect: bool) -> dict[str, Kind]:
+    """Give both sides the hidden columns of the result, and return these."""
+    hidden = _common(left.hidden, right.hidden) if intersect else dict(left.hidden)
+    align(left.tree, left.hidden, hidden)
+    if intersect:
+        align(right.tree, right.hidden, hidden)
+    else:  # the right side decides, but no row of it is in the result
+        align(right.tree, right.hidden, {})
+        align(right.tree, {}, hidden)
+    return hidden
+
+
+def _both_sides(left: TracedQuery, right: TracedQuery, hidden: int, env: Environment) -> exp.Union:
+    first = _marked(left.tree, env, mark=True)
+    second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, hidden, env))
+    return exp.Union(this=first, expression=second, distinct=False)
 
 
 def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment) -> Lineage:

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block, is_aggregate
-from rewrites.environment import Semantics
+from rewrites.environment import Semantics, TracedQuery
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
 from rewrites.terms import merge
@@ -129,22 +129,25 @@ def _collect(use: _Use, original: exp.Query, block: Block) -> None:
         return
     hoisting.refuse_unrepeatable(use.query)
     if traced.correlated:
-        if use.clause == "joins":
-            _refuse_in_on(use)
-        _refuse_outer_aggregates(use.query)
-        _refuse_outer_aliases(traced.tree, block)
-        one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
-        added = hoisting.correlated(one_row, block)
-        if use.behind_windows and not block.groups_rows:
-            block.groups = merge(block.groups, added)
-        else:
-            block.rows = merge(block.rows, added)
+        _collect_for_each_row(use, traced, block)
         return
     added = hoisting.constant(traced, block.env.names)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
         block.constants = merge(block.constants, added)
     else:
         block.groups = merge(block.groups, added)
+
+
+def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
+    if use.clause == "joins":
+        _refuse_in_on(use)
+    _refuse_outer_aggregates(use.query)
+    _refuse_outer_aliases(traced.tree, block)
+    added = hoisting.correlated(hoisting.all_rows(traced, block.env.names.fresh("s")), block)
+    if use.behind_windows and not block.groups_rows:
+        block.groups = merge(block.groups, added)
+    else:
+        block.rows = merge(block.rows, added)
 
 
 def _refuse_in_on(use: _Use) -> None:
