@@ -150,12 +150,11 @@ def _making_rows(query: exp.Expr) -> Iterator[exp.Select]:
 
 def _shown(items: Sequence[exp.Expr]) -> list[str]:
     """Return what the user sees of each item: its name, or of a star what it is a star of, and the exceptions."""
-    return [_shown_of(item) for item in items]
+    # This runs after every rule: aliases, which are most, are read without sqlglot's properties.
+    return [item.args["alias"].args["this"] if isinstance(item, exp.Alias) else _shown_of(item) for item in items]
 
 
 def _shown_of(item: exp.Expr) -> str:
-    if isinstance(item, exp.Alias):
-        return item.alias  # by far the most; a star has none
     star = star_of(item)
     return item.output_name if star is None else _star_shown(item, star)
 

@@ -8,6 +8,7 @@ call as `exp.Anonymous`, besides the few that have a grammar of their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -42,4 +43,17 @@ def accept(tree: exp.Expr, names: Names) -> exp.Expr:
 
 def accepting(parse: Callable[[str], exp.Expr], names: Names) -> Callable[[str], exp.Expr]:
     """Return a `parse` whose trees are accepted: fragments of the catalog and texts of views come through here."""
-    return lambda text: accept(parse(text), names)
+
+    def accepted(text: str) -> exp.Expr:
+        names.taken.update(_names_in(parse, text))
+        return parse(text)
+
+    return accepted
+
+
+@lru_cache(maxsize=1024)
+def _names_in(parse: Callable[[str], exp.Expr], text: str) -> frozenset[str]:
+    """Accept what a text is parsed to, and return the names in it that look like ours; the same few come every time."""
+    names = Names()
+    accept(parse(text), names)
+    return frozenset(names.taken)
