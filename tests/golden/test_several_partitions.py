@@ -32,7 +32,6 @@ CLAUSES = (
     "SORT BY {keys} LIMIT 7",
     "CLUSTER BY {keys} LIMIT 7",
     "DISTRIBUTE BY k SORT BY {keys} LIMIT 9 OFFSET 4",
-    "ORDER BY {keys} LIMIT 7",
 )
 
 
