@@ -17,11 +17,6 @@ def table_name(node: exp.Expr) -> tuple[str, ...]:
     return tuple(part.name for part in node.parts)
 
 
-def qualifier(node: exp.Table) -> tuple[str, ...]:
-    """Return the full name that may qualify the columns of a table: none when an alias stands for it."""
-    return () if node.alias else table_name(node)
-
-
 def listed(node: exp.Expr) -> tuple[str, ...]:
     """Return the column names behind an alias: `AS q(a, b)`."""
     alias = node.args.get("alias")

@@ -9,6 +9,7 @@ classes of sqlglot's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -50,4 +51,17 @@ def _has_foreign_meaning(node: exp.Expr) -> bool:
 
 def accepting(parse: Callable[[str], exp.Expr], names: Names) -> Callable[[str], exp.Expr]:
     """Return a `parse` whose trees are accepted: fragments of the catalog and texts of views come through here."""
-    return lambda text: accept(parse(text), names)
+
+    def accepted(text: str) -> exp.Expr:
+        names.taken.update(_names_in(parse, text))
+        return parse(text)
+
+    return accepted
+
+
+@lru_cache(maxsize=1024)
+def _names_in(parse: Callable[[str], exp.Expr], text: str) -> frozenset[str]:
+    """Accept what a text is parsed to, and return the names in it that look like ours; the same few come every time."""
+    names = Names()
+    accept(parse(text), names)
+    return frozenset(names.taken)

@@ -3,7 +3,7 @@
 R  →  (SELECT *, id(t) AS __dl_R FROM R) AS R
 LINEAGE ON: the id is that of the row's granule.
 Untraced: only the place where the rows are read is put in (`lineitem` → parquet.`…/lineitem.parquet`).
-Requires: no CTE and no view has the name.
+Requires: no CTE has the name.
 Ensures:  every user column under its own name; one hidden BIGINT column of a traced table, none of another.
 Nulls:    an id is never NULL.
 Raises:   NotTracedError for a reading that the ids do not describe (time travel, an unrepeatable sample), and where a
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from rewrites.aliases import listed, qualifier, table_name
+from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
@@ -35,7 +35,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         return None
     _refuse_other_readings(node)
     alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
-    item = FromItem(alias.name, listed(node) or table.columns, parts=qualifier(node))
+    item = FromItem(alias.name, listed(node) or table.columns, parts=() if node.alias else parts)
     source = read_from(table, block.env.parse)
     _refuse_hidden_by_cte(source, node, block)
     if block.env.traces(table):

@@ -20,7 +20,7 @@ from rewrites.scope import FromItem
 
 def apply(node: exp.Expr, block: Block) -> FromItem | None:
     """Take over the hidden columns of the CTE that a name means."""
-    parts = table_name(node)
+    parts = table_name(node) if block.env.ctes else ()
     cte = block.env.ctes.get(parts[0].lower()) if len(parts) == 1 else None
     if cte is None or not isinstance(node, exp.Table):
         return None

@@ -35,9 +35,9 @@ from udafs.errors import NotRegisteredError
 
 SOURCE_RULES: tuple[SourceRule, ...] = (
     pivots.apply,  # first: whatever stands before a PIVOT is rewritten as a query of its own
-    cte_references.apply,  # before views and tables: a CTE hides what has its name
-    views.apply,  # before tables only because names mean one or the other
-    base_tables.apply,
+    cte_references.apply,  # before tables and views: a CTE hides what has its name
+    base_tables.apply,  # from here on a source is of one kind only; the most frequent kind is tried first
+    views.apply,
     derived_tables.apply,
     laterals.apply,
     lateral_views.apply,

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.aliases import listed, qualifier, table_name
+from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
@@ -39,7 +39,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
     if node.args.get("sample"):
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
-    item = FromItem(alias.name, columns, traced.hidden, parts=qualifier(node))
+    item = FromItem(alias.name, columns, traced.hidden, parts=() if node.alias else parts)
     node.replace(exp.Subquery(this=traced.tree, alias=alias))
     return item
 
