@@ -20,6 +20,7 @@ from udafs.errors import (
     NotSavedError,
     NotTracedError,
     SetupError,
+    SparkError,
     WrongSqlError,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "NotSavedError",
     "NotTracedError",
     "SetupError",
+    "SparkError",
     "WrongSqlError",
     "rewrite_sql",
     "split_script",

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.frontend import rewrite_statement
+from forward_lineage.frontend import rewrite_sql
 from tests.oracle.spark_answers import FAST_FOR_TINY_DATA
 from tests.spark_settings import configure
 from udafs.attach import attach
@@ -53,6 +53,6 @@ def partitioned(spark: SparkSession) -> Iterator[SparkSession]:
 def test_the_rows_are_those_of_plain_spark(query: str, clause: str, partitioned: SparkSession) -> None:
     sql = f"{query} {clause.format(keys=QUERIES[query])}"
     plain = [tuple(row) for row in partitioned.sql(sql).collect()]
-    traced = [tuple(row)[:-1] for row in partitioned.sql(rewrite_statement(sql, CATALOG).sql).collect()]
+    traced = [tuple(row)[:-1] for row in partitioned.sql(rewrite_sql(sql, CATALOG)).collect()]
     assert sorted(traced) == sorted(plain)
     assert traced == plain

@@ -30,7 +30,7 @@ spark.sql("CREATE TEMP VIEW sales AS SELECT id FROM range(0, 70000, 1, 3)")
 lineage = ForwardLineage(spark, home)
 lineage.register("sales", key="id", trusted=True)
 while True:
-    rows = lineage._library.newest("revenue") + 1
+    rows = lineage._parts.library.newest("revenue") + 1
     query = f"SELECT id % {rows} AS k, count(*) AS n, max(id) AS m FROM sales GROUP BY 1 ORDER BY 1"
     print(lineage.save(query, "revenue").version, flush=True)
 """
