@@ -17,7 +17,7 @@ LONG_FUNCTION = 14  # at the 90th percentile
 ROOMS = {
     "relations": set[str](),
     "storage": set[str](),
-    "spark": {"results", "frontend"},
+    "spark": {"results"},
     "catalog": {"spark.names"},
     "results": set[str](),
     "frontend": {"catalog"},
@@ -26,7 +26,7 @@ ROOMS = {
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "session": {"store", "tracing", "row_ids", "frontend", "spark", "catalog", "results", "relations"},
     "drawing": set[str](),
-    "demo": {"session", "spark", "frontend", "results", "cli"},
+    "demo": {"session", "spark"},
     "cli": {"session", "store", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
 }
 KNOW_RULES = {"catalog", "frontend", "results", "row_ids", "spark", "tracing", "session"}

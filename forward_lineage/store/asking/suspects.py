@@ -79,7 +79,7 @@ class Suspects:
         if self.given is not None:
             return self.given
         if self.where is None:
-            return self.library.relation(saved, edge).relation().ids()
+            return self.library.relation(saved, edge).ids()
         self.tables.check_all_there(saved, edge, self.library)
         if self._base is None:
             self._base = self.tables.rows(edge.name).where(self.where)

@@ -92,7 +92,7 @@ class TablesNow:
         self._check_meaning(saved.name, edge, now)
         if now.version == edge.version or not now.provider.numbered:
             return
-        gone = _gone(library.relation(saved, edge).relation().ids(), now)
+        gone = _gone(library.relation(saved, edge).ids(), now)
         if gone:
             raise ChangedError(
                 f"{len(gone)} rows of {edge.name} that {saved.name} was made of are gone, so a condition cannot find "
