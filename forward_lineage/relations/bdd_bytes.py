@@ -21,7 +21,8 @@ _CHEAP = 20_000
 
 def encode(relation: LineageRelation) -> bytes:
     """The columns of a relation, the same for equal ones."""
-    return _columns(BddRelation.of(relation).trimmed())
+    # What is made of pairs has as few bits as there can be.
+    return _columns(relation.trimmed() if isinstance(relation, BddRelation) else BddRelation.of(relation))
 
 
 def smaller(relation: RunsRelation, size: int) -> bytes | None:
