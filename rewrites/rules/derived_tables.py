@@ -26,10 +26,10 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     query = block.env.rewrite(node.this, block.env)
     block.scope.correlated = block.scope.correlated or query.correlated
     node.set("this", query.tree)
-    return from_item(node, query, block)
+    return as_from_item(node, query, block)
 
 
-def from_item(node: exp.Expr, query: TracedQuery, block: Block) -> FromItem:
+def as_from_item(node: exp.Expr, query: TracedQuery, block: Block) -> FromItem:
     """Return what a rewritten subquery is to the block around it, under a name that nothing else has if need be."""
     if not node.alias:
         alias = node.args.get("alias") or exp.TableAlias()

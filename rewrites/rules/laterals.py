@@ -12,7 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.block import Block
-from rewrites.rules.derived_tables import from_item
+from rewrites.rules.derived_tables import as_from_item
 from rewrites.scope import FromItem
 
 
@@ -22,6 +22,6 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         return None
     query = block.env.rewrite(node.this.this, block.env.inside(block.scope))
     node.this.set("this", query.tree)
-    item = from_item(node, query, block)
+    item = as_from_item(node, query, block)
     item.nullable = True
     return item
