@@ -22,7 +22,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tests.conftest import REPOSITORY
+from tests.structure import REPOSITORY
 from tpch_queries.data import generate
 
 _SERVER = Path(__file__).with_name("commit_server.py")
