@@ -20,7 +20,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from tests.structure import REPOSITORY
 from tpch_queries.data import generate
@@ -91,7 +90,7 @@ def main(revision: str, scale: float, runs: int, queries: str, semantics: str) -
     """Print for each query this checkout's seconds over those of REVISION, medians of runs in turn."""
     data = generate(scale)
     console = Console()
-    table = Table("query", "before, s", "now, s", "ratio", box=None)
+    console.print("query  before, s    now, s     ratio")
     ratios = []
     with ExitStack() as stack:
         before = stack.enter_context(served(stack.enter_context(tree_of(revision)), data, semantics))
@@ -100,8 +99,7 @@ def main(revision: str, scale: float, runs: int, queries: str, semantics: str) -
             with console.status(f"{query} …"):
                 then_seconds, now_seconds, ratio = _compared(before, now, query, runs)
             ratios.append(ratio)
-            table.add_row(query, f"{then_seconds:.2f}", f"{now_seconds:.2f}", f"{ratio:.2f}")
-    console.print(table)
+            console.print(f"{query:5} {then_seconds:10.2f} {now_seconds:9.2f} {ratio:9.2f}")
     console.print(f"geometric mean {statistics.geometric_mean(ratios):.3f}, worst {max(ratios):.2f}")
 
 
