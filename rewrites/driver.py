@@ -22,15 +22,18 @@ from rewrites.rules import (
     BlockRule,
     QueryRule,
     aggregation,
+    anti_joins,
     ctes,
     distinct,
     distinct_apart,
     from_clause,
     names,
+    offset_blocks,
     parentheses,
     projection,
     semi_joins,
     set_operations,
+    skipped_rows,
     stars,
     subqueries,
     windows,
@@ -38,7 +41,9 @@ from rewrites.rules import (
 from rewrites.tables import Tables
 
 BLOCK_RULES: tuple[BlockRule, ...] = (
-    from_clause.apply,  # first: everything else asks what there is in FROM and what a row is made of
+    skipped_rows.apply,  # first two: they read the block, or a part of it, once more, as the user wrote it
+    anti_joins.apply,
+    from_clause.apply,  # before the rest: everything else asks what there is in FROM and what a row is made of
     semi_joins.apply,  # before names: it copies conditions, whose names are resolved where they then stand
     names.apply,  # before subqueries: a bad name gets its own error, and only resolved names show correlation
     subqueries.apply,  # before aggregation: a predicate's rows belong to the rows that are grouped
@@ -68,6 +73,7 @@ def select_block(query: exp.Query, env: Environment) -> TracedQuery | None:
 
 QUERY_RULES: tuple[QueryRule, ...] = (
     ctes.apply,  # first: what WITH binds is seen by all of the query
+    offset_blocks.apply,  # before the rules of what is no block
     parentheses.apply,
     set_operations.apply,
     distinct_apart.apply,  # before the block: it takes DISTINCT away from blocks that cannot group themselves

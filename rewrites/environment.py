@@ -34,12 +34,31 @@ class TracedQuery:
         columns: names of the user's columns.
         hidden: base table → how its lineage is carried.
         correlated: whether it mentions columns of an enclosing query.
+        definition: of a CTE, what the user wrote; kept under control semantics.
     """
 
     tree: exp.Query
     columns: Columns
     hidden: Mapping[str, Kind]
     correlated: bool = False
+    definition: Definition | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A query as the user wrote it, which a name in FROM, or parentheses there, stand for.
+
+    Attributes:
+        query: not to be edited.
+        env: what it can see.
+        columns: the names that its columns get, if they get others.
+        with_clause: the WITH clause that it is part of, in a query that has not been rewritten.
+    """
+
+    query: exp.Query
+    env: Environment
+    columns: tuple[str, ...] = ()
+    with_clause: exp.With | None = None
 
 
 @dataclass
@@ -112,6 +131,11 @@ class Environment:
         """Say whether rows of this table are to be followed here."""
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
 
+    @property
+    def counts_what_decides(self) -> bool:
+        """Whether rows count that only decided: under control semantics, where rows are followed at all."""
+        return self.tracing and self.semantics is Semantics.CONTROL
+
     def nested(self) -> Environment:
         """Return the environment of a query whose columns are not those of the result."""
         return replace(self, outermost=False) if self.outermost else self
@@ -123,6 +147,10 @@ class Environment:
     def untraced(self) -> Environment:
         """Return the environment of a query whose rows are only looked at."""
         return replace(self, tracing=False)
+
+    def of_view(self) -> Environment:
+        """Return the environment of a view's text: it sees neither the CTEs nor the columns around its name."""
+        return replace(self, ctes={}, outer=None, on=None, captured=self.captured.union(self.ctes))
 
     def with_cte(self, cte_name: str, query: TracedQuery) -> Environment:
         """Return the environment in which `cte_name` is bound; it shadows tables and outer CTEs of that name."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.aliases import renamed
-from rewrites.environment import Environment, TracedQuery
+from rewrites.aliases import listed, renamed
+from rewrites.environment import Definition, Environment, TracedQuery
 from rewrites.refusals import refuse
 
 
@@ -38,6 +38,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
 
 
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
+    written = Definition(cte.this.copy(), env, listed(cte)) if env.counts_what_decides else None
     traced = env.rewrite(cte.this, env.nested())
     cte.set("this", traced.tree)
-    return replace(traced, columns=renamed(cte, traced.columns, traced.hidden))
+    return replace(traced, columns=renamed(cte, traced.columns, traced.hidden), definition=written)

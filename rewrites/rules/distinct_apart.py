@@ -31,7 +31,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     refuse_others(clause, (), "DISTINCT")
     outermost.refuse_subqueries(query, "the SELECT DISTINCT", env)
     outside = outermost.take(query)
-    _refuse_hidden_sort_keys(query, outside)
+    sort_keys_by_name(query, outside)
     query.set("distinct", None)
     traced = env.rewrite(query, env)
     if traced.hidden:
@@ -70,8 +70,12 @@ def _uses_own_aliases(select: exp.Select) -> bool:
     return False
 
 
-def _refuse_hidden_sort_keys(select: exp.Select, outside: dict[str, exp.Expr]) -> None:
-    """Keys outside see the selected columns only, and those by their names alone."""
+def sort_keys_by_name(select: exp.Select, outside: dict[str, exp.Expr]) -> None:
+    """Make sort keys right outside the block: they see the selected columns there, by their names alone.
+
+    Raises:
+        NotTracedError: one mentions a column that is not selected.
+    """
     names = {projection.alias_or_name.lower() for projection in select.expressions}
     for clause, keys in outside.items():
         for node in keys.find_all(exp.Column):

@@ -3,7 +3,7 @@
 UNION ALL        the row's own lineage: both sides get the same hidden columns.
 UNION            δ(V1 ∪ V2): union over equal rows.
 INTERSECT [ALL]  equal rows of both sides, all of them, for every copy.
-EXCEPT [ALL]     equal rows of the left side; control: + all rows of the right side.
+EXCEPT [ALL]     equal rows of the left side; control: + all rows of the right side, and what keeps others out of it.
 
 INTERSECT and EXCEPT are one grouping of both sides that counts where the rows came from:
     γ_{all columns; dlunion(…), count_if(left) n, count_if(right) m}(V1' ∪ V2'), n > 0 and m > 0 | n > 0 and m = 0,
@@ -25,7 +25,9 @@ from sqlglot import exp
 from rewrites import hoisting, outermost
 from rewrites.environment import Environment, Semantics, TracedQuery
 from rewrites.equal_rows import group_equal_rows
+from rewrites.fleeting import shape_of
 from rewrites.lineage_functions import dl_of
+from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import Columns
 from rewrites.terms import (
@@ -55,6 +57,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
         refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
     outermost.refuse_subqueries(query, "the set operation", env)
+    decided = _what_decides(query, env)
     left = env.rewrite(query.this, env)
     right = env.rewrite(query.expression, env.nested())
     query.set("this", left.tree)
@@ -62,9 +65,20 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     correlated = left.correlated or right.correlated
     if not left.hidden and not right.hidden:
         return TracedQuery(query, left.columns, {}, correlated)
-    combine = _union if isinstance(query, exp.Union) else _by_counting
-    result, hidden = combine(query, left, right, env)
+    if isinstance(query, exp.Union):
+        result, hidden = _union(query, left, right, env)
+    else:
+        result, hidden = _by_counting(query, left, right, decided or [right], env)
     return TracedQuery(result, left.columns, hidden, correlated)
+
+
+def _what_decides(operation: exp.SetOperation, env: Environment) -> list[TracedQuery]:
+    """Return what the right side of EXCEPT looked at, where these are not just its rows."""
+    if not isinstance(operation, exp.Except) or not env.counts_what_decides:
+        return []
+    if not shape_of(operation.expression, env).open:
+        return []
+    return [env.rewrite(query, where.nested()) for query, where in looked_at(operation.expression, env)]
 
 
 def _union(
@@ -113,10 +127,14 @@ def _as_wanted(present: exp.Expr | None, has: Kind | None, table: str, wanted: K
 
 
 def _by_counting(
-    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
+    operation: exp.SetOperation,
+    left: TracedQuery,
+    right: TracedQuery,
+    decided: list[TracedQuery],
+    env: Environment,
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
-    all_right = {} if intersect else _all_right(operation, right, env)
+    all_right = {} if intersect else merge(*(_all_right(operation, each, env) for each in decided))
     hidden = _counted(left, right, intersect=intersect)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")

@@ -2,7 +2,8 @@
 
                                       data lineage adds          control lineage adds
 scalar subquery in the select list    the rows of the subquery   the rows of the subquery
-any other subquery                    nothing                    the rows of the subquery, as evaluated for this row
+any other subquery                    nothing                    the rows of the subquery, as evaluated for this row,
+                                                                 and what keeps others out of it: `rewrites.looked_at`
 
 [Q8 → Q9]: an uncorrelated subquery is evaluated once more, for its lineage; a correlated one for each row.
 Requires: names are resolved (correlation is known after rewriting the subquery in this block's scope).
@@ -22,7 +23,9 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block, is_aggregate
+from rewrites.conditions import asks_for_presence
 from rewrites.environment import Semantics, TracedQuery
+from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
 from rewrites.terms import merge
@@ -32,6 +35,7 @@ _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
 _BEFORE_GROUPING = ("where", "group", "laterals", "joins")
 _VALUES = ("expressions", "group", "laterals")  # clauses whose values are in the output
 _BEHIND_WINDOWS = ("expressions", "qualify", "order", "sort")
+_CONDITIONS = {"where": "this", "having": "this", "qualify": "this", "joins": "on"}  # where the condition stands
 _OUTER = ("LEFT", "RIGHT", "FULL")
 
 
@@ -124,10 +128,23 @@ def _contributes(use: _Use, block: Block) -> bool:
 
 
 def _collect(use: _Use, original: exp.Query, block: Block) -> None:
-    traced = block.env.rewrite(original, block.env.inside(block.scope, use.on))
-    if not traced.hidden:
-        return
-    hoisting.refuse_unrepeatable(use.query)
+    env = block.env.inside(block.scope, use.on)
+    looks = looked_at(original, env) if _must_stay(use, block) else iter([(original, env)])
+    for query, where in looks:
+        traced = block.env.rewrite(query, where)
+        if traced.hidden:
+            hoisting.refuse_unrepeatable(use.query)
+            _count(use, traced, block)
+
+
+def _must_stay(use: _Use, block: Block) -> bool:
+    """Say whether the answer would be another one if further rows came into the subquery."""
+    condition = use.clause_node.args.get(_CONDITIONS.get(use.clause, ""))
+    only_presence = isinstance(condition, exp.Expr) and asks_for_presence(use.query, condition)
+    return block.env.counts_what_decides and not only_presence
+
+
+def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
     if traced.correlated:
         _collect_for_each_row(use, traced, block)
         return

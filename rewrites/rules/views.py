@@ -11,8 +11,6 @@ Raises:   whatever the text is refused for, in the type of that refusal; NotTrac
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
@@ -46,7 +44,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
 
 def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
     """Rewrite the text of a view where neither CTEs nor enclosing blocks are seen."""
-    env = replace(block.env, ctes={}, outer=None, captured=block.env.captured.union(block.env.ctes))
+    env = block.env.of_view()
     try:
         query = env.parse(view.sql)
         if not isinstance(query, exp.Query):

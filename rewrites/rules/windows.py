@@ -3,6 +3,8 @@
 aggregates, first_value …   the row's own + the rows of its frame:    dlunion(__dl_t) OVER (the same window)
 lag, lead                   the row's own + the row that is looked at: lag(dl_of(__dl_t), n) OVER (the same window)
 row_number, rank, ntile …   data: the row's own; control: + the rows of its partition
+Control adds the rows in between, where rows are counted from the row itself: those that lag(v, 3) passes over, and
+those between the row and a frame such as ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING.
 Windows in ORDER BY and QUALIFY only decide: they add their rows under control semantics alone.
 Requires: grouping is done; a window over groups reads the groups' lineage.
 Ensures:  user columns and clauses unchanged; `block.groups` has what windows add. Without windows nothing is done.
@@ -24,6 +26,7 @@ from udafs.errors import WrongSqlError
 
 _RANKING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 _NEIGHBOURS = ("lag", "lead")
+_MOST_STEPS = 100  # one more window function each
 
 
 def apply(block: Block) -> None:
@@ -50,11 +53,12 @@ def _add(window: exp.Window, control: bool, block: Block) -> None:
             spec = _partition_only(window, block)
             block.groups = merge(block.groups, _over(rows, spec))
     elif called in _NEIGHBOURS:
-        block.groups = merge(block.groups, _neighbour(rows, window, function))
+        for steps in _steps(window, function, control):
+            block.groups = merge(block.groups, _neighbour(rows, window, function, steps))
     elif called in WINDOW_ONLY - {"nth_value"}:
         refuse(window, f"{called} is not traced", "Use an aggregate, a ranking function, lag or lead.")
     else:
-        block.groups = merge(block.groups, _over(rows, window))
+        block.groups = merge(block.groups, _over(rows, _up_to_the_row(window) if control else window))
 
 
 def _function(window: exp.Window) -> exp.Anonymous:
@@ -76,10 +80,39 @@ def _over(rows: Lineage, window: exp.Window) -> Lineage:
     return found
 
 
-def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous) -> Lineage:
+def _up_to_the_row(window: exp.Window) -> exp.Window:
+    """The window with a frame of counted rows that reaches the row itself."""
+    frame = window.args.get("spec")
+    if frame is None or frame.args.get("kind") != "ROWS":
+        return window
+    window = window.copy()
+    for near, far in (("end", "start"), ("start", "end")):
+        side = "PRECEDING" if near == "end" else "FOLLOWING"
+        if frame.args.get(f"{near}_side") == side and frame.args.get(f"{far}_side") == side:
+            window.args["spec"].set(near, "CURRENT ROW")
+            window.args["spec"].set(f"{near}_side", None)
+    return window
+
+
+def _steps(window: exp.Window, function: exp.Anonymous, control: bool) -> list[exp.Expr | None]:
+    """How far `lag` and `lead` go: to the row that is looked at; under control to each that they pass over, too."""
+    written = function.expressions[1] if len(function.expressions) > 1 else None
+    if written is None or not control:
+        return [written]
+    number = written.unnest()
+    backwards = isinstance(number, exp.Neg)
+    number = number.this if backwards else number
+    if not (isinstance(number, exp.Literal) and number.is_int and int(number.name) <= _MOST_STEPS):
+        what = f"{function.name} by {written.sql(dialect='spark')} rows is not traced under control semantics"
+        refuse(window, what, f"Write the number of rows as a literal, at most {_MOST_STEPS}.")
+    found = [exp.Literal.number(step) for step in range(min(1, int(number.name)), int(number.name) + 1)]
+    return [exp.Neg(this=step) if backwards else step for step in found]
+
+
+def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous, steps: exp.Expr | None) -> Lineage:
     """The value is that of one other row or, past the end of the partition, the default: lag gives NULL, no row."""
     found: Lineage = {}
-    offset = [argument.copy() for argument in function.expressions[1:2]]
+    offset = [] if steps is None else [steps.copy()]
     for table, terms in rows.items():
         one = as_one(terms)
         value = one.value if one.kind is Kind.SET else dl_of(one.value)

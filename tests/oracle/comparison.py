@@ -16,6 +16,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError,
 from tests.oracle.generation import Case
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import Printer, to_sql
+from tests.oracle.promise import broken, is_promised
 from tests.oracle.spark_answers import Answer, analysed, create_tables, run_all
 from tests.oracle.strategies import SCHEMAS
 
@@ -57,6 +58,8 @@ class _Task:
     text: str
     expected: Counter[AnnotatedRow]
     traced: bool
+    widest: Counter[AnnotatedRow] | None = None  # the most lineage there may be, where the least is not all
+    promised: bool = False  # whether its lineage must give each row back
 
 
 def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> dict[Mode, list[Verdict]]:
@@ -105,7 +108,12 @@ def _prepare(setup: _Setup, plain: DataFrame | Answer, mode: Mode) -> _Task | Ve
             text = rewrite_sql(setup.printer.statement(statement), catalog(setup.names), semantics)
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
-    return _Task(setup, plain, text, annotated(expected, statement, database, traced), traced)
+    least = annotated(expected, statement, database, traced)
+    if mode != "control":
+        return _Task(setup, plain, text, least, traced)
+    widest = annotated(interpret(statement, database, semantics, widest=True), statement, database, traced)
+    promised = statement.lineage_on is None and is_promised(statement)
+    return _Task(setup, plain, text, least, traced, None if widest == least else widest, promised)
 
 
 def catalog(names: dict[str, str]) -> Catalog:
@@ -156,8 +164,8 @@ def _verdict(task: _Task, frame: DataFrame | Answer, answer: Answer) -> Verdict:
         return Verdict("disagree", f"columns {before} became {after}\n{task.text}")
     table_of = {name: table for table, name in task.setup.names.items()}
     got = Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
-    if got == task.expected:
-        return Verdict("agree")
+    if got == task.expected or (task.widest is not None and _lies_between(got, task.expected, task.widest)):
+        return _kept(task, got)
     if task.traced and _values(got) != _values(task.expected):
         plain = Counter(values for values, _ in run_all([task.plain])[0].rows)
         if plain != _values(task.expected):
@@ -165,6 +173,32 @@ def _verdict(task: _Task, frame: DataFrame | Answer, answer: Answer) -> Verdict:
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
     sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"
     return Verdict("disagree", f"{task.text}\n{sides}")
+
+
+def _kept(task: _Task, got: Counter[AnnotatedRow]) -> Verdict:
+    """Agreement, unless the lineage does not give back a row of which it promises to."""
+    database, statement = task.setup.case
+    lost = broken(statement, database, iter(got)) if task.promised else None  # type: ignore[arg-type]
+    if lost is None:
+        return Verdict("agree")
+    return Verdict("disagree", f"{task.text}\nits lineage does not give back {lost}\ngot: {shown(got)}")
+
+
+def _lies_between(got: Counter[AnnotatedRow], least: Counter[AnnotatedRow], most: Counter[AnnotatedRow]) -> bool:
+    """Whether each row has the least lineage that it must have, and no more than the most; equal rows in any order."""
+    if _values(got) != _values(least):
+        return False
+    for values in _values(got):
+        found, low, high = (_lineages(rows, values) for rows in (got, least, most))
+        if not all(any(one <= each for one in low) and any(each <= one for one in high) for each in found):
+            return False
+        if not all(any(one <= each for each in found) for one in low):
+            return False
+    return True
+
+
+def _lineages(rows: Counter[AnnotatedRow], values: tuple[object, ...]) -> list[frozenset[tuple[str, object]]]:
+    return [lineage for (each, lineage) in rows if each == values]
 
 
 def _values(rows: Counter[AnnotatedRow]) -> Counter[tuple[object, ...]]:

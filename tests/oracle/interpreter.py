@@ -51,7 +51,7 @@ Decisions where the rule table leaves room:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Literal
@@ -59,6 +59,7 @@ from typing import Literal
 from tests.oracle.algebra import (
     Agg,
     Col,
+    Cte,
     Database,
     Derived,
     Exists,
@@ -71,6 +72,8 @@ from tests.oracle.algebra import (
     Join,
     LateralView,
     Lit,
+    Node,
+    Op,
     Over,
     Query,
     Rel,
@@ -104,26 +107,53 @@ Semantics = Literal["data", "control"]
 NOTHING: Lineage = frozenset()
 
 
-def interpret(statement: Statement, database: Database, semantics: Semantics) -> Relation:
-    """The rows of a statement with their lineage.
+def interpret(statement: Statement, database: Database, semantics: Semantics, *, widest: bool = False) -> Relation:
+    """The rows of a statement with their lineage; under control the least there may be, or the `widest`.
 
     Raises:
         NondeterministicError: SQL allows several answers.
         MoreThanOneRowError: a scalar subquery returned several rows.
 
     """
-    return Interpreter(statement, database, semantics).query(statement.query, Env())
+    return Interpreter(statement, database, semantics, widest=widest).query(statement.query, Env())
 
 
 def union(lineages: Iterable[Lineage]) -> Lineage:
     return NOTHING.union(*lineages)
 
 
+def may_let_rows_in(query: Query, ctes: set[str]) -> bool:
+    """Whether a subquery may have further rows, or other values, over fewer base rows; a broad guess."""
+    nodes = list(descendants(query))
+    inner = [node for each in nodes if isinstance(each, Derived | Cte | SetOp) for node in descendants(each)]
+    return any(
+        isinstance(node, Scalar | Exists | InQuery | SetOp)
+        or (isinstance(node, Join) and node.kind not in ("INNER", "CROSS", "COMMA"))
+        or (isinstance(node, Select) and (node.having is not None or node.qualify is not None))
+        or (isinstance(node, Query) and (node.offset or (node.limit is not None and node.order)))
+        or (isinstance(node, Table) and node.name in ctes)
+        for node in nodes
+    ) or any(isinstance(node, Agg | Over) for node in inner)
+
+
+def tables_read(query: Query, ctes: set[str], database: Database) -> set[str]:
+    """The base tables that a subquery may read: all there are if it reads a CTE from further out."""
+    names = {node.name for node in descendants(query) if isinstance(node, Table)}
+    return set(database) if names & ctes else names & set(database)
+
+
+def descendants(node: Node) -> Iterator[Node]:
+    for child in node.children():
+        yield child
+        yield from descendants(child)
+
+
 class Interpreter:
     """Evaluates one statement over one database."""
 
-    def __init__(self, statement: Statement, database: Database, semantics: Semantics) -> None:
+    def __init__(self, statement: Statement, database: Database, semantics: Semantics, *, widest: bool) -> None:
         self._database = database
+        self._widest = widest
         self._control = semantics == "control"
         self._lineage_on = statement.lineage_on
         self._evaluate = Evaluator(self.query)
@@ -145,7 +175,8 @@ class Interpreter:
         end = len(results) if query.limit is None else start + query.limit
         for cut in (start, end):
             check_cut(cut, [row for row, _ in results], keys)
-        return Relation(columns, tuple(row for row, _ in results[start:end]))
+        skipped = union(row.lineage for row, _ in results[:start]) if self._control else NOTHING
+        return Relation(columns, tuple(Row(row.values, row.lineage | skipped) for row, _ in results[start:end]))
 
     def _body(self, body: Select | SetOp | Query, env: Env) -> tuple[Scope, list[tuple[Row, Env]]]:
         """Rows, each with the environment in which a sort key that is no output column is evaluated."""
@@ -213,7 +244,7 @@ class Interpreter:
         if predicate is None:
             return units
         return [
-            unit.adding(self.subquery_lineage(predicate, unit.env, selected=False))
+            unit.adding(self.subquery_lineage(predicate, unit.env, selected=False, presence=True))
             for unit in units
             if self._evaluate.holds(predicate, unit.env)
         ]
@@ -235,17 +266,23 @@ class Interpreter:
     def _output_lineage(self, items: Sequence[Expr], unit: Unit) -> Lineage:
         return unit.lineage | union(self.subquery_lineage(item, unit.env, selected=True) for item in items)
 
-    def subquery_lineage(self, expr: Expr, env: Env, *, selected: bool) -> Lineage:
-        """What the subqueries of an expression add to the row: `selected` in a select list, else in a predicate."""
+    def subquery_lineage(self, expr: Expr, env: Env, *, selected: bool, presence: bool = False) -> Lineage:
+        """What the subqueries of an expression add to the row: `selected` in a select list, else in a predicate.
+
+        `presence`: the expression is a condition, or one of those that AND and OR connect in it.
+        """
         match expr:
             case Scalar(query):
-                found = union(row.lineage for row in self.query(query, env).rows)
-                return found if selected or self._control else NOTHING
-            case Exists(query):
-                return union(row.lineage for row in self.query(query, env).rows) if self._control else NOTHING
-            case InQuery(operands, query):
+                return self._rows_of(query, env, presence=False) if selected or self._control else NOTHING
+            case Exists(query, negated):
+                return self._rows_of(query, env, presence=presence and not negated) if self._control else NOTHING
+            case InQuery(operands, query, negated):
                 below = union(self.subquery_lineage(operand, env, selected=selected) for operand in operands)
-                return below | (union(row.lineage for row in self.query(query, env).rows) if self._control else NOTHING)
+                asked = presence and not negated
+                return below | (self._rows_of(query, env, presence=asked) if self._control else NOTHING)
+            case Op("AND" | "OR", left, right) if presence:
+                sides = (self.subquery_lineage(side, env, selected=selected, presence=True) for side in (left, right))
+                return union(sides)
             case Agg() if env.group is not None:
                 parts = [*expr.args, *filter(None, [expr.where])]
                 return union(
@@ -257,6 +294,17 @@ class Interpreter:
                 return NOTHING  # no subqueries are generated inside a window function
         below = (child for child in expr.children() if isinstance(child, Expr))
         return union(self.subquery_lineage(child, env, selected=selected) for child in below)
+
+    def _rows_of(self, query: Query, env: Env, *, presence: bool) -> Lineage:
+        """The rows of a subquery; in the widest reading all that may keep others out of it, where that counts."""
+        rows = union(row.lineage for row in self.query(query, env).rows)
+        if presence or not (self._widest and self._control and may_let_rows_in(query, set(env.ctes))):
+            return rows
+        return rows | union(
+            row.lineage
+            for name in tables_read(query, set(env.ctes), self._database)
+            for row in self._base_table(name).rows
+        )
 
     # --- grouping -------------------------------------------------------------------------------------------
 
@@ -357,7 +405,8 @@ class Interpreter:
             )
             lineage = union(side.lineage for side in (a, b) if side)
             if join.on is not None:
-                lineage |= self.subquery_lineage(join.on, env.inside(scope, values), selected=False)
+                here = env.inside(scope, values)
+                lineage |= self.subquery_lineage(join.on, here, selected=False, presence=True)
             return Row(values, lineage)
 
         if join.kind in ("SEMI", "ANTI"):

@@ -59,7 +59,8 @@ class WindowFunctions:
         if isinstance(over.function, Agg):
             frame = [partition[i] for i in self._frame(over, keys, at)]
             value = self._evaluate.aggregate(over.function, [other.env for other in frame])
-            return value, frozenset().union(*(other.lineage for other in frame))
+            between = self._between(over, len(partition), at)
+            return value, frozenset().union(*(other.lineage for other in [*frame, *(partition[i] for i in between)]))
         if over.function.name in ("lag", "lead"):
             return self._neighbour(over, partition, keys, at)
         value = ranking(over.function.name, [getattr(arg, "value", None) for arg in over.function.args], keys, at)
@@ -73,9 +74,22 @@ class WindowFunctions:
         argument, offset, *default = over.function.args
         steps = int(getattr(offset, "value", 1))
         there = at - steps if over.function.name == "lag" else at + steps
+        passed = [i for i in range(len(partition)) if i != at and min(at, there) <= i <= max(at, there)]
+        seen = passed if self._control else [i for i in passed if i == there]
+        lineage = frozenset().union(*(partition[i].lineage for i in seen))
         if 0 <= there < len(partition):
-            return self._evaluate.value(argument, partition[there].env), partition[there].lineage
-        return (self._evaluate.value(default[0], partition[at].env) if default else None), frozenset()
+            return self._evaluate.value(argument, partition[there].env), lineage
+        return (self._evaluate.value(default[0], partition[at].env) if default else None), lineage
+
+    def _between(self, over: Over, rows: int, at: int) -> range:
+        """Under control, the positions between a row and a frame of counted rows that does not reach it."""
+        frame = over.frame
+        if self._control and frame is not None and frame.unit == "ROWS":
+            if frame.end is not None and frame.end < 0:
+                return range(max(0, at + frame.end), at)
+            if frame.start is not None and frame.start > 0:
+                return range(at + 1, min(rows, at + frame.start + 1))
+        return range(0)
 
     def _frame(self, over: Over, keys: list[Values], at: int) -> list[int]:
         """Positions of the frame; by default the partition, or with ORDER BY all up to the last peer."""

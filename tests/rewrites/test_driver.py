@@ -10,13 +10,16 @@ from rewrites.driver import BLOCK_RULES, QUERY_RULES, rewrite, select_block
 from rewrites.environment import Semantics
 from rewrites.rules import (
     aggregation,
+    anti_joins,
     ctes,
     distinct,
     distinct_apart,
     from_clause,
     names,
+    offset_blocks,
     projection,
     semi_joins,
+    skipped_rows,
     stars,
     subqueries,
     windows,
@@ -172,13 +175,14 @@ def test_a_clause_that_no_rule_claims_is_refused(clause: str) -> None:
 def test_the_order_of_the_rules() -> None:
     """Each pair is explained beside `BLOCK_RULES` and `QUERY_RULES`."""
     place = {rule: at for at, rule in enumerate(BLOCK_RULES)}
-    assert place[from_clause.apply] == 0
+    assert {place[skipped_rows.apply], place[anti_joins.apply], place[from_clause.apply]} == {0, 1, 2}
+    assert place[from_clause.apply] == 2
     assert place[semi_joins.apply] < place[names.apply]
     assert place[names.apply] < place[subqueries.apply] < place[aggregation.apply] < place[windows.apply]
     assert place[subqueries.apply] < place[stars.apply]
     assert place[windows.apply] < place[distinct.apply] < place[projection.apply] == len(place) - 1
     assert len(place) == len(BLOCK_RULES)
-    assert QUERY_RULES[0] is ctes.apply
+    assert QUERY_RULES[:2] == (ctes.apply, offset_blocks.apply)
     assert QUERY_RULES.index(distinct_apart.apply) < QUERY_RULES.index(select_block) == len(QUERY_RULES) - 1
 
 

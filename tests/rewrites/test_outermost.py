@@ -15,7 +15,7 @@ CLAUSES = {
     "cluster": "CLUSTER BY k",
     "distribute": "DISTRIBUTE BY k",
     "limit": "LIMIT 2",
-    "offset": "OFFSET 1",
+    "offset": "ORDER BY k OFFSET 1",
 }
 QUERIES = (
     "SELECT k FROM t",
@@ -44,6 +44,16 @@ def test_it_stays_outermost(sql: str, clause: str, semantics: Semantics) -> None
     assert tree.args.get(clause) is not None
     behind = [node for node in tree.find_all(exp.Query) if node is not tree]
     assert not any(node.args.get(clause) for node in behind)
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_rows_that_offset_skips_are_the_first_in_its_order(sql: str) -> None:
+    tree = rewritten(f"{sql} ORDER BY k LIMIT 7 OFFSET 3", Semantics.CONTROL).tree
+    skipped = [node for node in tree.find_all(exp.Query) if node is not tree and node.args.get("limit")]
+    assert skipped
+    for node in skipped:
+        assert node.args["limit"].expression.name == "3"
+        assert node.args["order"] == tree.args["order"]
 
 
 @pytest.mark.parametrize("clause", CLAUSES)

@@ -1,0 +1,189 @@
+"""What a subquery looked at to give its answer, not only the rows that are in it.   [extends Zhang 2007, §3.4]
+
+Where nothing more can come into a subquery when base rows are taken away, that is the subquery itself. Else what keeps
+rows out counts as well, since with it gone they would come in: the same query without the conditions that could then
+hold, whose own subqueries are asked for every row instead, and beside it the sources in FROM that must stay what they
+are. Only the lineage of these queries is of use; their columns are not.
+
+    SELECT a FROM s WHERE p AND b NOT IN (Q)               →  SELECT a, b NOT IN (Q) FROM s WHERE p
+    SELECT k FROM s GROUP BY k HAVING count(*) < 3         →  SELECT k FROM s GROUP BY k
+    SELECT k FROM (SELECT k, sum(v) n FROM s …) WHERE …n…  →  the same, and SELECT k, sum(v) n FROM s …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+from rewrites.conditions import conjuncts
+from rewrites.environment import Definition, Environment
+from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
+from rewrites.refusals import refuse
+from rewrites.terms import named
+
+Look = tuple[exp.Query, Environment]
+"""A query, and where it is to be rewritten."""
+_CUTS = ("order", "sort", "cluster", "distribute", "limit", "offset", "distinct")
+
+
+def looked_at(query: exp.Query, env: Environment) -> Iterator[Look]:
+    """Yield the queries whose rows, together, a subquery had to look at; trees of their own.
+
+    Args:
+        query: the subquery as the user wrote it.
+        env: where it stands.
+
+    Raises:
+        NotTracedError: a source must stay what it is and depends on the row beside it, or a condition of ON could hold.
+    """
+    if not shape_of(query, env).open:
+        yield query.copy(), env
+        return
+    inside = bound(query, env)
+    if isinstance(query, exp.Subquery):
+        parts: Iterator[Look] = looked_at(_standing_alone(query.this, query), env)
+    elif isinstance(query, exp.SetOperation):
+        parts = _of_both(query, env)
+    elif isinstance(query, exp.Select):
+        parts = _of_select(Reading(query, inside), env)
+    else:
+        parts = iter([(query.copy(), env)])
+    yield from parts
+
+
+def _of_both(operation: exp.SetOperation, env: Environment) -> Iterator[Look]:
+    yield from looked_at(_standing_alone(operation.this, operation), env)
+    yield from looked_at(_standing_alone(operation.expression, operation), env)
+
+
+def _standing_alone(part: exp.Query, whole: exp.Query) -> exp.Query:
+    """Return a part of a query that means the same outside of it: with the WITH clause in front."""
+    return _with_ctes(part, whole.args.get("with_"))
+
+
+def _with_ctes(part: exp.Query, with_clause: exp.With | None, before: exp.Expr | None = None) -> exp.Query:
+    """Return a copy of a query behind the CTEs of a WITH clause, those before `before` if it is one of them."""
+    part = part.copy()
+    shared = with_clause.expressions if with_clause is not None else []
+    for place, cte in enumerate(shared):
+        if cte.this is before:
+            shared = shared[:place]
+            break
+    own = part.args.get("with_")
+    ctes = [each.copy() for each in (*shared, *(own.expressions if own is not None else ()))]
+    names = [cte.alias.lower() for cte in ctes]
+    for cte in ctes[len(shared) :]:
+        if names.count(cte.alias.lower()) > 1:
+            refuse(cte, f"two WITH clauses define {cte.alias} around a subquery that decides", "Rename one of them.")
+    part.set("with_", exp.With(expressions=ctes) if ctes else None)
+    return part
+
+
+def _of_select(reading: Reading, env: Environment) -> Iterator[Look]:
+    in_on = reading.asks_in_on()
+    if in_on is not None:
+        what = "this condition in ON, in a subquery that decides, is not traced under control semantics"
+        refuse(in_on, what, "Move it to WHERE, or the side it is about into a subquery in FROM.")
+    for source in reading.to_fix:
+        yield from _of_source(source, reading, env)
+    if not reading.changes_itself:
+        if len(reading.to_fix) < len(reading.sources) or reading.asks_subqueries:
+            yield reading.select.copy(), env  # else all rows of all sources are counted by now
+        return
+    needs_groups = reading.is_grouped and _asks_groups(reading)
+    if needs_groups:
+        yield _groups(reading), env
+    if not needs_groups or reading.asking or reading.padding:
+        yield _candidates(reading), env
+
+
+def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[Look]:
+    """What a source in FROM looked at; if it only has other values, all of its rows."""
+    if isinstance(source.node, exp.Lateral):
+        what = "LATERAL in a subquery that decides is not traced here: what it yields may change with other rows"
+        refuse(source.node, what, "Write it as a join with a subquery in FROM.")
+    if not source.shape.open:
+        read = source.node.copy()
+        read.set("joins", None)
+        everything = exp.Select(expressions=[exp.Star()]).from_(read)
+        yield _with_ctes(everything, reading.select.args.get("with_")), env
+        return
+    definition = definition_of(source.node, reading.env)
+    if definition is None or source.node.args.get("pivots"):
+        refuse(source.node, "PIVOT of such a subquery is not traced in a subquery that decides", "Use GROUP BY.")
+    yield from looked_at(*_where_it_stands(definition, source, reading, env))
+
+
+def _where_it_stands(definition: Definition, source: Source, reading: Reading, env: Environment) -> Look:
+    if isinstance(source.node, exp.Subquery):
+        return _standing_alone(definition.query, reading.select), env
+    if definition.with_clause is not None:
+        return _with_ctes(definition.query, definition.with_clause, before=definition.query), env
+    if source.node.name.lower() in reading.env.ctes:
+        _refuse_hidden_names(definition, source, env)
+        return definition.query, env
+    return definition.query, definition.env  # a view
+
+
+def _refuse_hidden_names(definition: Definition, source: Source, env: Environment) -> None:
+    """The text of a CTE further out is read once more here, where its names must mean the same."""
+    for table in definition.query.find_all(exp.Table):
+        called = table.name.lower()
+        if env.ctes.get(called) is not definition.env.ctes.get(called):
+            refuse(source.node, f"a WITH clause hides {table.name}, which {source.node.name} reads", "Rename it there.")
+
+
+def _candidates(reading: Reading) -> exp.Select:
+    """The rows that the conditions which could hold were asked about, whatever they answered."""
+    select = _without_conditions(reading)
+    asked = list(reading.asking)
+    if not reading.is_grouped:
+        deciding = _with_queries(conjuncts(_this(select, "qualify")))
+        kept = select.expressions if deciding else _with_queries(select.expressions)
+        asked = [*kept, *asked, *deciding]
+    for clause in ("group", "having", "qualify", *_CUTS):
+        select.set(clause, None)
+    select.set("expressions", [_named(each, place) for place, each in enumerate(asked)] or [exp.Literal.number(1)])
+    return select
+
+
+def _asks_groups(reading: Reading) -> bool:
+    """Say whether the groups say more than the rows they are made of: some are left out for good, or ask subqueries."""
+    having = list(conjuncts(_this(reading.select, "having")))
+    return len(reading.fleeting_having) < len(having) or bool(_with_queries([*reading.select.expressions, *having]))
+
+
+def _groups(reading: Reading) -> exp.Select:
+    """The groups, none of them left out that could come in."""
+    select = _without_conditions(reading)
+    fleeting = [each.copy() for each in reading.fleeting_having]
+    kept = [each.copy() for each in conjuncts(_this(select, "having")) if each not in fleeting]
+    select.set("having", exp.Having(this=exp.and_(*kept, copy=False)) if kept else None)
+    for clause in ("qualify", *_CUTS):
+        select.set(clause, None)
+    for place, each in enumerate(_with_queries(fleeting)):
+        select.append("expressions", _named(each, place))
+    return select
+
+
+def _without_conditions(reading: Reading) -> exp.Select:
+    select = reading.select.copy()
+    gone = [*reading.asking, *reading.padding]
+    kept = [each.copy() for each in conjuncts(_this(select, "where")) if each not in gone]
+    select.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
+    return select
+
+
+def _this(select: exp.Select, clause: str) -> exp.Expr | None:
+    found = select.args.get(clause)
+    return found.this if found is not None else None
+
+
+def _with_queries(roots: Iterable[exp.Expr]) -> list[exp.Expr]:
+    return [each for each in roots if each.find(exp.Query) is not None]
+
+
+def _named(item: exp.Expr, place: int) -> exp.Expr:
+    stays = isinstance(item, exp.Alias | exp.Star) or isinstance(item.this, exp.Star)
+    return item.copy() if stays else named(item.copy(), f"__c{place}")

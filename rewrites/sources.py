@@ -1,0 +1,57 @@
+"""What stands in FROM, as the user wrote it, joins in parentheses taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+_BOTH_SIDES_STAY = ("SEMI", "ANTI")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One source in FROM.
+
+    Attributes:
+        node: the table, subquery, …
+        join: the join that brings it, if one does.
+        padded: whether an outer join may put NULLs in place of its row.
+    """
+
+    node: exp.Expr
+    join: exp.Join | None = None
+    padded: bool = False
+
+
+def places(select: exp.Select) -> list[Place]:
+    """Return the sources of a SELECT, in the order in which they stand there."""
+    found: list[Place] = []
+    from_clause = select.args.get("from_")
+    if from_clause is not None:
+        _add(from_clause.this, None, found)
+    for join in select.args.get("joins") or []:
+        _join(join, found)
+    return found
+
+
+def _add(node: exp.Expr, join: exp.Join | None, found: list[Place]) -> None:
+    inside = node.this if isinstance(node, exp.Subquery) else None
+    if isinstance(inside, exp.Table) or (
+        isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))
+    ):
+        _add(inside, join, found)  # a join in parentheses
+    else:
+        found.append(Place(node, join))
+    for nested in node.args.get("joins") or []:
+        _join(nested, found)
+
+
+def _join(join: exp.Join, found: list[Place]) -> None:
+    before = len(found)
+    _add(join.this, join, found)
+    if join.kind in _BOTH_SIDES_STAY:
+        return
+    for at, place in enumerate(found):
+        if join.side in (("LEFT", "FULL") if at >= before else ("RIGHT", "FULL")):
+            found[at] = replace(place, padded=True)
