@@ -1,30 +1,29 @@
 """What a subquery looked at to give its answer, not only the rows that are in it.   [extends Zhang 2007, §3.4]
 
 Where nothing more can come into a subquery when base rows are taken away, that is the subquery itself. Else what keeps
-rows out counts as well, since with it gone they would come in: the same query without the conditions that could then
-hold, whose own subqueries are asked for every row instead, and beside it the sources in FROM that must stay what they
-are. Only the lineage of these queries is of use; their columns are not.
+rows out counts as well, since with it gone they would come in: the same query with conditions made true that could
+then hold, whose own subqueries are asked for every row instead, and beside it the sources in FROM that must stay what
+they are. Only the lineage of these queries is of use; their rows are not.
 
-    SELECT a FROM s WHERE p AND b NOT IN (Q)               →  SELECT a, b NOT IN (Q) FROM s WHERE p
+    SELECT a FROM s WHERE p AND b NOT IN (Q)               →  … WHERE p AND ((b NOT IN (Q)) IS NOT NULL OR true)
     SELECT k FROM s GROUP BY k HAVING count(*) < 3         →  SELECT k FROM s GROUP BY k
     SELECT k FROM (SELECT k, sum(v) n FROM s …) WHERE …n…  →  the same, and SELECT k, sum(v) n FROM s …
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from rewrites import outermost
 from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
 from rewrites.refusals import refuse
-from rewrites.terms import named
 
 Look = tuple[exp.Query, Environment]
 """A query, and where it is to be rewritten."""
-_CUTS = ("order", "sort", "cluster", "distribute", "limit", "offset", "distinct")
 
 
 def looked_at(query: exp.Query, env: Environment) -> Iterator[Look]:
@@ -87,15 +86,10 @@ def _of_select(reading: Reading, env: Environment) -> Iterator[Look]:
         refuse(in_on, what, "Move it to WHERE, or the side it is about into a subquery in FROM.")
     for source in reading.to_fix:
         yield from _of_source(source, reading, env)
-    if not reading.changes_itself:
-        if len(reading.to_fix) < len(reading.sources) or reading.asks_subqueries:
-            yield reading.select.copy(), env  # else all rows of all sources are counted by now
-        return
-    needs_groups = reading.is_grouped and _asks_groups(reading)
-    if needs_groups:
-        yield _groups(reading), env
-    if not needs_groups or reading.asking or reading.padding:
-        yield _candidates(reading), env
+    if reading.changes_itself:
+        yield _none_left_out(reading), env
+    elif len(reading.to_fix) < len(reading.sources) or reading.asks_subqueries:
+        yield reading.select.copy(), env  # else all rows of all sources are counted by now
 
 
 def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[Look]:
@@ -134,56 +128,34 @@ def _refuse_hidden_names(definition: Definition, source: Source, env: Environmen
             refuse(source.node, f"a WITH clause hides {table.name}, which {source.node.name} reads", "Rename it there.")
 
 
-def _candidates(reading: Reading) -> exp.Select:
-    """The rows that the conditions which could hold were asked about, whatever they answered."""
-    select = _without_conditions(reading)
-    asked = list(reading.asking)
-    if not reading.is_grouped:
-        deciding = _with_queries(conjuncts(_this(select, "qualify")))
-        kept = select.expressions if deciding else _with_queries(select.expressions)
-        asked = [*kept, *asked, *deciding]
-    for clause in ("group", "having", "qualify", *_CUTS):
-        select.set(clause, None)
-    select.set("expressions", [_named(each, place) for place, each in enumerate(asked)] or [exp.Literal.number(1)])
-    return select
-
-
-def _asks_groups(reading: Reading) -> bool:
-    """Say whether the groups say more than the rows they are made of: some are left out for good, or ask subqueries."""
-    having = list(conjuncts(_this(reading.select, "having")))
-    return len(reading.fleeting_having) < len(having) or bool(_with_queries([*reading.select.expressions, *having]))
-
-
-def _groups(reading: Reading) -> exp.Select:
-    """The groups, none of them left out that could come in."""
-    select = _without_conditions(reading)
-    fleeting = [each.copy() for each in reading.fleeting_having]
-    kept = [each.copy() for each in conjuncts(_this(select, "having")) if each not in fleeting]
-    select.set("having", exp.Having(this=exp.and_(*kept, copy=False)) if kept else None)
-    for clause in ("qualify", *_CUTS):
-        select.set(clause, None)
-    for place, each in enumerate(_with_queries(fleeting)):
-        select.append("expressions", _named(each, place))
-    return select
-
-
-def _without_conditions(reading: Reading) -> exp.Select:
+def _none_left_out(reading: Reading) -> exp.Select:
+    """The SELECT with every row and group that conditions which could hold were asked about."""
     select = reading.select.copy()
-    gone = [*reading.asking, *reading.padding]
-    kept = [each.copy() for each in conjuncts(_this(select, "where")) if each not in gone]
-    select.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
+    qualify = list(conjuncts(_this(select, "qualify")))
+    _loosen(select, "where", [*reading.asking, *reading.padding], exp.Where)
+    _loosen(select, "having", reading.fleeting_having, exp.Having)
+    _loosen(select, "qualify", qualify, exp.Qualify)
+    for clause in (*outermost.CLAUSES, "distinct"):  # which rows come first, or twice, is nothing to a union
+        select.set(clause, None)
     return select
+
+
+def _loosen(select: exp.Select, clause: str, could_hold: Sequence[exp.Expr], kind: type[exp.Expr]) -> None:
+    """Make conditions true whatever they answer; those that ask subqueries stay, so that these are asked."""
+    loosened = [
+        _true_in_any_case(each) if each in could_hold else each.copy() for each in conjuncts(_this(select, clause))
+    ]
+    kept = [each for each in loosened if each is not None]
+    select.set(clause, kind(this=exp.and_(*kept, copy=False)) if kept else None)
+
+
+def _true_in_any_case(condition: exp.Expr) -> exp.Expr | None:
+    if condition.find(exp.Query) is None:
+        return None
+    answered = exp.Not(this=exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Null()))
+    return exp.Paren(this=exp.Or(this=answered, expression=exp.true()))
 
 
 def _this(select: exp.Select, clause: str) -> exp.Expr | None:
     found = select.args.get(clause)
     return found.this if found is not None else None
-
-
-def _with_queries(roots: Iterable[exp.Expr]) -> list[exp.Expr]:
-    return [each for each in roots if each.find(exp.Query) is not None]
-
-
-def _named(item: exp.Expr, place: int) -> exp.Expr:
-    stays = isinstance(item, exp.Alias | exp.Star) or isinstance(item.this, exp.Star)
-    return item.copy() if stays else named(item.copy(), f"__c{place}")
