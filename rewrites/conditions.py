@@ -27,7 +27,7 @@ def asks_for_presence(query: exp.Query, condition: exp.Expr) -> bool:
     """Say whether a condition asks a subquery only whether a row is there, so that further rows do no harm."""
     predicate = query.parent
     is_operand = isinstance(predicate, exp.In) and predicate.this is query
-    if not isinstance(predicate, _PREDICATES) or is_operand:
+    if not isinstance(predicate, _PREDICATES) or is_operand or predicate.args.get("negate"):
         return False
     if isinstance(predicate, exp.Any):
         predicate = predicate.parent  # x = ANY (…)
@@ -55,6 +55,6 @@ def subqueries_in(root: exp.Expr) -> Iterator[exp.Query]:
 def is_strict(condition: exp.Expr) -> bool:
     """Say whether no row satisfies a condition in which a column it mentions is NULL."""
     bare = condition.unnest()
-    if isinstance(bare, exp.Not) and isinstance(bare.this, exp.Is) and isinstance(bare.this.expression, exp.Null):
-        return isinstance(bare.this.this, exp.Column)
+    if isinstance(bare, exp.Is) and bare.args.get("negate") and isinstance(bare.expression, exp.Null):
+        return isinstance(bare.this, exp.Column)
     return isinstance(bare, _STRICT) and all(isinstance(node, _STRICT_INSIDE) for node in bare.walk())

@@ -104,6 +104,7 @@ class Environment:
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
         found: what names of tables meant so far.
+        remembered: what has been found out about queries as the user wrote them, by their identity.
     """
 
     tables: Tables
@@ -120,6 +121,7 @@ class Environment:
     outermost: bool = False
     names: Names = field(default_factory=Names)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
+    remembered: dict[int, tuple[exp.Query, object]] = field(default_factory=dict)
 
     def find(self, parts: tuple[str, ...]) -> BaseTable | View | None:
         """Return the table or view of that name, None when there is none; asked once a statement."""

@@ -306,10 +306,19 @@ def _source(place: Place, env: Environment) -> Source:
         known = isinstance(table, BaseTable) and not has_names and not place.node.args.get("pivots")
         columns = frozenset(each.lower() for each in table.columns) if known and isinstance(table, BaseTable) else None
         return Source(place, _pivoted(place, Shape()), columns)
-    shape = shape_of(definition.query, definition.env)
+    shape = _remembered(definition)
     if shape.fleeting != NONE and (definition.columns or has_names):
         shape = replace(shape, fleeting=None)  # under other names
     return Source(place, _pivoted(place, shape))
+
+
+def _remembered(definition: Definition) -> Shape:
+    """Each CTE is looked at once, however often others name it."""
+    known = definition.env.remembered.get(id(definition.query))
+    shape = known[1] if known is not None else shape_of(definition.query, definition.env)
+    assert isinstance(shape, Shape)
+    definition.env.remembered[id(definition.query)] = definition.query, shape
+    return shape
 
 
 def _pivoted(place: Place, shape: Shape) -> Shape:

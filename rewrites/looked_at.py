@@ -26,12 +26,13 @@ Look = tuple[exp.Query, Environment]
 """A query, and where it is to be rewritten."""
 
 
-def looked_at(query: exp.Query, env: Environment) -> Iterator[Look]:
+def looked_at(query: exp.Query, env: Environment, seen: set[str] | None = None) -> Iterator[Look]:
     """Yield the queries whose rows, together, a subquery had to look at; trees of their own.
 
     Args:
         query: the subquery as the user wrote it.
         env: where it stands.
+        seen: texts of the sources that have been yielded already; each counts once.
 
     Raises:
         NotTracedError: a source must stay what it is and depends on the row beside it, or a condition of ON could hold.
@@ -39,21 +40,13 @@ def looked_at(query: exp.Query, env: Environment) -> Iterator[Look]:
     if not shape_of(query, env).open:
         yield query.copy(), env
         return
-    inside = bound(query, env)
-    if isinstance(query, exp.Subquery):
-        parts: Iterator[Look] = looked_at(_standing_alone(query.this, query), env)
-    elif isinstance(query, exp.SetOperation):
-        parts = _of_both(query, env)
-    elif isinstance(query, exp.Select):
-        parts = _of_select(Reading(query, inside), env)
-    else:
-        parts = iter([(query.copy(), env)])
-    yield from parts
-
-
-def _of_both(operation: exp.SetOperation, env: Environment) -> Iterator[Look]:
-    yield from looked_at(_standing_alone(operation.this, operation), env)
-    yield from looked_at(_standing_alone(operation.expression, operation), env)
+    seen = set() if seen is None else seen
+    if isinstance(query, exp.Select):
+        yield from _of_select(Reading(query, bound(query, env)), env, seen)
+    else:  # parentheses, a set operation
+        for part in (query.this, query.args.get("expression")):
+            if isinstance(part, exp.Query):
+                yield from looked_at(_standing_alone(part, query), env, seen)
 
 
 def _standing_alone(part: exp.Query, whole: exp.Query) -> exp.Query:
@@ -79,13 +72,17 @@ def _with_ctes(part: exp.Query, with_clause: exp.With | None, before: exp.Expr |
     return part
 
 
-def _of_select(reading: Reading, env: Environment) -> Iterator[Look]:
+def _of_select(reading: Reading, env: Environment, seen: set[str]) -> Iterator[Look]:
     in_on = reading.asks_in_on()
     if in_on is not None:
         what = "this condition in ON, in a subquery that decides, is not traced under control semantics"
         refuse(in_on, what, "Move it to WHERE, or the side it is about into a subquery in FROM.")
     for source in reading.to_fix:
-        yield from _of_source(source, reading, env)
+        for part, where in _of_source(source, reading, env):
+            text = part.sql(dialect="spark")
+            if text not in seen:
+                seen.add(text)
+                yield from looked_at(part, where, seen)
     if reading.changes_itself:
         yield _none_left_out(reading), env
     elif len(reading.to_fix) < len(reading.sources) or reading.asks_subqueries:
@@ -93,7 +90,7 @@ def _of_select(reading: Reading, env: Environment) -> Iterator[Look]:
 
 
 def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[Look]:
-    """What a source in FROM looked at; if it only has other values, all of its rows."""
+    """What a source in FROM is read from; if it only has other values, all of its rows."""
     if isinstance(source.node, exp.Lateral):
         what = "LATERAL in a subquery that decides is not traced here: what it yields may change with other rows"
         refuse(source.node, what, "Write it as a join with a subquery in FROM.")
@@ -106,7 +103,7 @@ def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[L
     definition = definition_of(source.node, reading.env)
     if definition is None or source.node.args.get("pivots"):
         refuse(source.node, "PIVOT of such a subquery is not traced in a subquery that decides", "Use GROUP BY.")
-    yield from looked_at(*_where_it_stands(definition, source, reading, env))
+    yield _where_it_stands(definition, source, reading, env)
 
 
 def _where_it_stands(definition: Definition, source: Source, reading: Reading, env: Environment) -> Look:

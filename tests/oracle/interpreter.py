@@ -8,6 +8,7 @@ What each operator does to lineage ("control adds" = only under control semantic
 
 - base table: the row's id. VALUES and SELECT without FROM: nothing.
 - WHERE, ON, ORDER BY, LIMIT, projection: the input row's. Control adds the rows of the subqueries in a predicate.
+- OFFSET: the row's own. Control adds the rows that it skips.
 - joins: the union of the sides that matched; an unmatched row of an outer join keeps its own.
 - LEFT SEMI JOIN: the left row's. Control adds the right rows that match it, with the rows of the subqueries in ON.
   LEFT ANTI JOIN: the left row's; no right row matches.
@@ -20,8 +21,9 @@ What each operator does to lineage ("control adds" = only under control semantic
 - DISTINCT, UNION: the union over equal rows (NULL equals NULL). UNION ALL: the row's own.
 - INTERSECT [ALL]: all equal rows of both sides, for every copy.
 - EXCEPT [ALL]: all equal rows of the left side, for every copy. Control adds all rows of the right side.
-- window aggregate: the row's own and all rows of its frame. Ranking: the row's own; control adds the rows of its
-  partition.
+- window aggregate: the row's own and all rows of its frame. Control adds those between the row and a ROWS frame.
+- lag, lead: the row's own and that of the row that is looked at. Control adds those that are passed over.
+- ranking: the row's own. Control adds the rows of its partition.
 - explode: the input row's. Lateral: as a join with the subquery evaluated for the left row.
 - LINEAGE ON: the id of a base row is the tuple of the values of the expressions on its table; tables not named have
   no lineage.
@@ -47,6 +49,10 @@ Decisions where the rule table leaves room:
  9. A column that nobody reads still counts: a scalar subquery in a derived table's select list is in the lineage of
     its rows.
 10. With GROUPING SETS, a set given twice yields its groups twice, each with the lineage of its rows.
+11. Under control a subquery that is asked for more than whether a row is there (by NOT, a comparison, in a select
+    list), and the right sides of EXCEPT and ANTI JOIN, also have what keeps other rows out of them. Which rows these
+    are has no single answer: the least is none, the widest all rows of the tables that are read. `promise` says what
+    they must be enough for.
 """
 
 from __future__ import annotations
@@ -122,9 +128,9 @@ def union(lineages: Iterable[Lineage]) -> Lineage:
     return NOTHING.union(*lineages)
 
 
-def may_let_rows_in(query: Query, ctes: set[str]) -> bool:
-    """Whether a subquery may have further rows, or other values, over fewer base rows; a broad guess."""
-    nodes = list(descendants(query))
+def may_let_rows_in(query: Node, ctes: set[str]) -> bool:
+    """Whether a query or a relation may have further rows, or other values, over fewer base rows; a broad guess."""
+    nodes = [query, *descendants(query)]
     inner = [node for each in nodes if isinstance(each, Derived | Cte | SetOp) for node in descendants(each)]
     return any(
         isinstance(node, Scalar | Exists | InQuery | SetOp)
@@ -136,9 +142,9 @@ def may_let_rows_in(query: Query, ctes: set[str]) -> bool:
     ) or any(isinstance(node, Agg | Over) for node in inner)
 
 
-def tables_read(query: Query, ctes: set[str], database: Database) -> set[str]:
-    """The base tables that a subquery may read: all there are if it reads a CTE from further out."""
-    names = {node.name for node in descendants(query) if isinstance(node, Table)}
+def tables_read(query: Node, ctes: set[str], database: Database) -> set[str]:
+    """The base tables that a query or relation may read: all there are if it reads a CTE from further out."""
+    names = {node.name for node in [query, *descendants(query)] if isinstance(node, Table)}
     return set(database) if names & ctes else names & set(database)
 
 
@@ -211,6 +217,7 @@ class Interpreter:
             else:
                 copies = copies - len(equal) if op.all else copies * (not equal)
                 lineage = row.lineage | union(each.lineage for each in right if self._control)
+                lineage |= self._kept_out_of(op.right, env)
             rows += [Row(row.values, lineage)] * (copies if op.all else min(copies, 1))
         return Relation(columns, tuple(rows))
 
@@ -298,13 +305,14 @@ class Interpreter:
     def _rows_of(self, query: Query, env: Env, *, presence: bool) -> Lineage:
         """The rows of a subquery; in the widest reading all that may keep others out of it, where that counts."""
         rows = union(row.lineage for row in self.query(query, env).rows)
-        if presence or not (self._widest and self._control and may_let_rows_in(query, set(env.ctes))):
-            return rows
-        return rows | union(
-            row.lineage
-            for name in tables_read(query, set(env.ctes), self._database)
-            for row in self._base_table(name).rows
-        )
+        return rows if presence else rows | self._kept_out_of(query, env)
+
+    def _kept_out_of(self, node: Node, env: Env) -> Lineage:
+        """In the widest reading all rows of the tables that a query or relation reads, if others may come into it."""
+        if not (self._widest and self._control and may_let_rows_in(node, set(env.ctes))):
+            return NOTHING
+        names = tables_read(node, set(env.ctes), self._database)
+        return union(row.lineage for name in names for row in self._base_table(name).rows)
 
     # --- grouping -------------------------------------------------------------------------------------------
 
@@ -413,7 +421,9 @@ class Interpreter:
             partners: dict[int, list[Lineage]] = {}
             for i, j in matched:
                 partners.setdefault(i, []).append(pair(left.rows[i], rights[i].rows[j]).lineage)
-            return Relation(left.columns, tuple(self._existence(join.kind, left.rows, partners)))
+            outside = self._kept_out_of(join.right, env) if join.kind == "ANTI" else NOTHING
+            stay = self._existence(join.kind, left.rows, partners)
+            return Relation(left.columns, tuple(Row(row.values, row.lineage | outside) for row in stay))
         rows = [pair(left.rows[i], rights[i].rows[j]) for i, j in matched]
         if join.kind in ("LEFT", "FULL"):
             rows += [pair(row, None) for i, row in enumerate(left.rows) if i not in {i for i, _ in matched}]
