@@ -150,12 +150,12 @@ class Reading:
     def changes_itself(self) -> bool:
         """Whether rows may appear though the sources in FROM stay what they are."""
         leaves_out = self.asking or self.padding or self.fleeting_having or self.select.args.get("qualify")
-        return bool(leaves_out) or self.cuts_what_is_fleeting or self.asks_in_on() is not None
+        return bool(leaves_out) or self.cuts_what_is_fleeting or bool(self.open_on)
 
     @cached_property
     def asking(self) -> list[exp.Expr]:
         """The conditions of WHERE that ask a subquery for more than whether a row is there."""
-        return [each for each in self._where() if self._asks(each)]
+        return [each for each in self._where() if self.asks(each)]
 
     @cached_property
     def padding(self) -> list[exp.Expr]:
@@ -199,8 +199,12 @@ class Reading:
     def cuts_what_is_fleeting(self) -> bool:
         """Whether LIMIT or OFFSET may let other rows through."""
         args = self.select.args
-        order = args.get("order")
-        return bool(args.get("offset")) or bool(args.get("limit") and order is not None and self.is_fleeting(order))
+        if args.get("offset") or not args.get("limit") or not args.get("order"):
+            return bool(args.get("offset"))
+        by = [key.this for key in args["order"].expressions]
+        if any(isinstance(key, exp.Literal) for key in by):  # the number of an item
+            by = [item.unalias() for item in self.select.expressions]
+        return any(map(self.is_fleeting, by))
 
     @property
     def asks_subqueries(self) -> bool:
@@ -217,8 +221,6 @@ class Reading:
 
     def is_fleeting(self, value: exp.Expr) -> bool:
         """Say whether a value of a row, computed after grouping, may be another one."""
-        if _is_position(value):
-            return any(self.is_fleeting(item.unalias()) for item in self.select.expressions)
         return self._depends(value, self._fleeting_aliases)
 
     @cached_property
@@ -254,12 +256,14 @@ class Reading:
         where = self.select.args.get("where")
         return list(conjuncts(where.this if where else None))
 
-    def asks_in_on(self) -> exp.Expr | None:
-        """Return a condition of an ON that asks a subquery for more than whether a row is there."""
+    @cached_property
+    def open_on(self) -> list[exp.Expr]:
+        """The conditions of ON that may become true: like `asking` and `padding`."""
         conditions = [each for join in self.joins for each in conjuncts(join.args.get("on"))]
-        return next((each for each in conditions if self._asks(each) or self._may_hold_of_padding(each)), None)
+        return [each for each in conditions if self.asks(each) or self._may_hold_of_padding(each)]
 
-    def _asks(self, condition: exp.Expr) -> bool:
+    def asks(self, condition: exp.Expr) -> bool:
+        """Say whether a condition asks a subquery for more than whether a row is there."""
         return any(not self._is_harmless(query, condition) for query in subqueries_in(condition))
 
     def _is_harmless(self, query: exp.Query, condition: exp.Expr) -> bool:
@@ -291,11 +295,6 @@ class Reading:
         others = (each for each in self.sources if each is not source)
         elsewhere = any(parts[0] == each.alias or parts[0] in (each.columns or ()) for each in others)
         return not elsewhere and (source.columns is None or parts[0] in source.columns)
-
-
-def _is_position(key: exp.Expr) -> bool:
-    """Say whether ORDER BY has a key that is the number of an item."""
-    return any(isinstance(each.this, exp.Literal) for each in key.find_all(exp.Ordered))
 
 
 def _source(place: Place, env: Environment) -> Source:

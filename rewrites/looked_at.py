@@ -21,6 +21,7 @@ from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
 from rewrites.refusals import refuse
+from rewrites.sources import places
 
 Look = tuple[exp.Query, Environment]
 """A query, and where it is to be rewritten."""
@@ -35,7 +36,7 @@ def looked_at(query: exp.Query, env: Environment, seen: set[str] | None = None) 
         seen: texts of the sources that have been yielded already; each counts once.
 
     Raises:
-        NotTracedError: a source must stay what it is and depends on the row beside it, or a condition of ON could hold.
+        NotTracedError: a source must stay what it is and depends on the row beside it; or ON of an anti join asks.
     """
     if not shape_of(query, env).open:
         yield query.copy(), env
@@ -73,10 +74,6 @@ def _with_ctes(part: exp.Query, with_clause: exp.With | None, before: exp.Expr |
 
 
 def _of_select(reading: Reading, env: Environment, seen: set[str]) -> Iterator[Look]:
-    in_on = reading.asks_in_on()
-    if in_on is not None:
-        what = "this condition in ON, in a subquery that decides, is not traced under control semantics"
-        refuse(in_on, what, "Move it to WHERE, or the side it is about into a subquery in FROM.")
     for source in reading.to_fix:
         for part, where in _of_source(source, reading, env):
             text = part.sql(dialect="spark")
@@ -129,12 +126,29 @@ def _none_left_out(reading: Reading) -> exp.Select:
     """The SELECT with every row and group that conditions which could hold were asked about."""
     select = reading.select.copy()
     qualify = list(conjuncts(_this(select, "qualify")))
+    for join in {id(place.join): place.join for place in places(select) if place.join is not None}.values():
+        _loosen_on(join, reading)
     _loosen(select, "where", [*reading.asking, *reading.padding], exp.Where)
     _loosen(select, "having", reading.fleeting_having, exp.Having)
     _loosen(select, "qualify", qualify, exp.Qualify)
     for clause in (*outermost.CLAUSES, "distinct"):  # which rows come first, or twice, is nothing to a union
         select.set(clause, None)
     return select
+
+
+def _loosen_on(join: exp.Join, reading: Reading) -> None:
+    """Every pair of an inner, outer or semi join stays; of an anti join every left row."""
+    conditions = list(conjuncts(join.args.get("on")))
+    if not any(each in reading.open_on for each in conditions):
+        return
+    if join.kind != "ANTI":
+        kept = [_true_in_any_case(each) if each in reading.open_on else each.copy() for each in conditions]
+        join.set("on", exp.and_(*(each for each in kept if each is not None), exp.true(), copy=False))
+    elif any(map(reading.asks, conditions)):
+        what = "a subquery in ON of an anti join, in a subquery that decides, is not traced under control semantics"
+        refuse(join, what, "Write the anti join as NOT EXISTS in WHERE.")
+    else:
+        join.set("on", exp.false())
 
 
 def _loosen(select: exp.Select, clause: str, could_hold: Sequence[exp.Expr], kind: type[exp.Expr]) -> None:

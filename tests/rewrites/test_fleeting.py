@@ -48,6 +48,7 @@ def test_nothing_may_change(sql: str) -> None:
         ("SELECT s + 1 AS r, k FROM (SELECT k, sum(v) AS s FROM t GROUP BY k)", {"r"}),
         ("SELECT * FROM (SELECT k, sum(v) AS s FROM t GROUP BY k) WHERE k > 1", {"s"}),
         ("SELECT count(*) AS n, n + 1 AS m FROM t", {"n", "m"}),
+        ("SELECT k, row_number() OVER (ORDER BY 1) AS n FROM t", {"n"}),
         ("WITH c AS (SELECT k, count(*) AS n FROM t GROUP BY k) SELECT x.k, x.n FROM c x", {"n"}),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_query_that_nothing_can_come_into_is_all_there_is(sql: str) -> None:
         ),
         (
             "SELECT k FROM t WHERE v = 1 AND k NOT IN (SELECT k FROM u)",
-            ["SELECT k FROM t WHERE v = 1 AND (NOT (NOT k IN (SELECT k FROM u)) IS NULL OR TRUE)"],
+            ["SELECT k FROM t WHERE v = 1 AND (NOT (k NOT IN (SELECT k FROM u)) IS NULL OR TRUE)"],
         ),
         (
             "SELECT k FROM u, (SELECT k AS q, sum(v) AS s FROM t GROUP BY k) WHERE s < w",
@@ -60,6 +60,14 @@ def test_a_query_that_nothing_can_come_into_is_all_there_is(sql: str) -> None:
                 "SELECT * FROM (SELECT k AS q, sum(v) AS s FROM t GROUP BY k)",
                 "SELECT k FROM u, (SELECT k AS q, sum(v) AS s FROM t GROUP BY k) WHERE s < w",
             ],
+        ),
+        (
+            "SELECT 1 FROM t JOIN u ON t.k = u.k AND v NOT IN (SELECT w FROM u)",
+            ["SELECT 1 FROM t JOIN u ON t.k = u.k AND (NOT (v NOT IN (SELECT w FROM u)) IS NULL OR TRUE) AND TRUE"],
+        ),
+        (
+            "SELECT 1 FROM t LEFT JOIN u ON t.k = u.k LEFT ANTI JOIN t y ON y.k = t.k AND u.w IS NULL",
+            ["SELECT * FROM t AS y", "SELECT 1 FROM t LEFT JOIN u ON t.k = u.k LEFT ANTI JOIN t AS y ON FALSE"],
         ),
         (
             "WITH c AS (SELECT k FROM t GROUP BY k HAVING count(*) = 1) SELECT k FROM c",
@@ -81,7 +89,7 @@ def test_each_source_counts_once() -> None:
 @pytest.mark.parametrize(
     ("sql", "complaint"),
     [
-        ("SELECT 1 FROM t JOIN u ON t.k = u.k AND t.v NOT IN (SELECT w FROM u)", "this condition in ON"),
+        ("SELECT 1 FROM t LEFT ANTI JOIN u ON t.k = u.k AND t.v NOT IN (SELECT w FROM u)", "in ON of an anti join"),
         ("SELECT n FROM u, LATERAL (SELECT count(*) AS n FROM t WHERE t.k = u.k) WHERE n < 2", "LATERAL in a subquery"),
     ],
 )
