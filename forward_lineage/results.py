@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,17 @@ from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - h
 from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"
+_SETS = re.compile(r"struct<.+:binary>")
+
+
+def carries_lineage(columns: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether rows carry their lineage: a column `DL` that is a struct of sets.
+
+    Args:
+        columns: names and Spark types.
+
+    """
+    return any(name.upper() == LINEAGE_COLUMN and _SETS.fullmatch(kind) is not None for name, kind in columns)
 
 
 class Registered(Protocol):

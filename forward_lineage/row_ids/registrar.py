@@ -18,6 +18,7 @@ from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
+from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import (
@@ -82,6 +83,8 @@ class Registrar:
         frame = open_relation(self.spark, table.relation)
         own_name = table.relation == quoted_name(table.name)
         view = None if own_name else f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"
+        given = open_relation(self.spark, f"(SELECT {table.row_id} AS id FROM {table.identified or table.relation})")
+        check_repeatable(given, table.name)
         manifest = Manifest(
             name=table.name,
             provider=Provider.COLUMN,

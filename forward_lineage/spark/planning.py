@@ -22,9 +22,13 @@ class Planner:
     Args:
         spark: a session with the kernel attached.
 
+    Attributes:
+        python_aggregates: names of the Python functions that aggregate groups in the statement that was planned last.
+
     """
 
     def __init__(self, spark: SparkSession) -> None:
+        self.python_aggregates = ""
         self._spark = spark
         self._session: Any = spark._jsparkSession
         self._plan_text: Any = kernel_object(spark, _CLASS)
@@ -46,7 +50,7 @@ class Planner:
             what: Any = sql
             if args:
                 what = self._spark.sql(sql, args=args)._jdf.queryExecution().analyzed()
-            plan, schema = self._plan_text.of(self._session, what)
+            plan, schema, self.python_aggregates = self._plan_text.of(self._session, what)
         self._schemas[sql] = schema
         return str(plan)
 
