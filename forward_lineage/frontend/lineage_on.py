@@ -174,7 +174,7 @@ def _expression(sql: str, readable: str, item: list[Token]) -> exp.Expr:
         raise WrongSqlError(error.what, at=error.at, instead=_LAST_CLAUSE) from None
     if tree.find(exp.Placeholder, exp.Parameter):
         raise WrongSqlError(
-            f"LINEAGE ON with a parameter, in `{sql[start:end]}`, though it says what ids mean for as long as they are kept",
+            f"LINEAGE ON with a parameter, in `{sql[start:end]}`: it says what ids mean as long as they are kept",
             at=position_at(sql, start),
             instead="Write the value itself.",
         )

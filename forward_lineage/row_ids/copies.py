@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
+from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source
@@ -70,6 +71,7 @@ def open_source(
     Raises:
         WrongSqlError: there is no such table, or Spark cannot read what is there.
         FailedQueryError: the same of files.
+        BadArgumentError: an option or the path holds a secret.
         NotTracedError: a stream, or a table that carries lineage.
 
     """
@@ -85,11 +87,13 @@ def open_source(
 
 
 def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[str, Any]) -> Source:
+    check_path(path)
+    kept = check_options(options)
     place = path if "://" in path else str(local_path(path).resolve())
+    given = resolved_options(options)
     with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
-        frame = spark.read.format(file_format).options(**options).load(place)
-    named = {key: str(options[key]) for key in sorted(options)}
-    return Source(frame, {"path": place, "format": file_format, "options": named}, input_files(frame))
+        frame = spark.read.format(file_format).options(**given).load(place)
+    return Source(frame, {"path": place, "format": file_format, "options": kept}, input_files(frame))
 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
@@ -98,8 +102,10 @@ def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> b
         return False
     if not source.can_be_told:
         return False
-    wanted = source.described()
-    return wanted == {key: manifest.source.get(key) for key in wanted} and Path(manifest.source["data"]).is_dir()
+    wanted, known = source.described(), manifest.source
+    alike = all(wanted[key] == known.get(key) for key in wanted if key != "options")
+    read_alike = same_options(wanted.get("options", {}), known.get("options", {}))
+    return alike and read_alike and Path(known["data"]).is_dir()
 
 
 def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) -> Manifest:

@@ -189,7 +189,7 @@ class Statements:
         if not sql.strip():
             return
         try:
-            self._planner.plan(sql, args)
+            self._planner.plan(sql, args, traced=True)
         except WrongSqlError as sparks:
             if sparks.condition not in _SAID_BETTER:
                 raise
@@ -197,8 +197,9 @@ class Statements:
     def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
         if texts not in self._faithful:
-            check_fidelity(lambda sql: self._planner.plan(sql, args), *texts)
-            if rewritten.tables and self._planner.python_aggregates:
+            traced = bool(rewritten.tables)
+            check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced), *texts)
+            if traced and self._planner.python_aggregates:
                 raise NotTracedError(
                     f"groups aggregated by a pandas or Arrow function ({self._planner.python_aggregates}): beside it "
                     "Spark computes no other aggregate, such as lineage",

@@ -21,6 +21,10 @@ final class PlanText {
   def of(session: SparkSession, sql: String): Array[String] =
     described(session, analyze(session, session.sessionState.sqlParser.parsePlan(sql)))
 
+  /** The same of an INSERT by position whose rows will have one more column than they have now, their lineage. */
+  def ofTraced(session: SparkSession, sql: String): Array[String] =
+    described(session, analyze(session, Inserts.named(session, session.sessionState.sqlParser.parsePlan(sql))))
+
   /** The same for a query whose parameters are bound. */
   def of(session: SparkSession, bound: LogicalPlan): Array[String] = described(session, analyze(session, bound))
 
@@ -40,7 +44,7 @@ final class PlanText {
   }
 
   private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {
-    val execution = session.sessionState.executePlan(Inserts.named(session, plan), CommandExecutionMode.SKIP)
+    val execution = session.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
     execution.assertAnalyzed()
     execution
   }
