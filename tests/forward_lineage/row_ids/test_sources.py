@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,32 @@ from pyspark.sql import SparkSession
 from forward_lineage import Catalog, ForwardLineage
 from forward_lineage.results import trusted_tables
 from forward_lineage.row_ids.manifest import Manifest
+from tests.conftest import REPOSITORY
+from tests.forward_lineage.row_ids import hive_tables
 from tests.forward_lineage.row_ids.conftest import ids, write
 from udafs.errors import ChangedError, NotTracedError
+
+
+def test_tables_of_a_hive_metastore(tmp_path: Path) -> None:
+    """What Hive's SerDe reads is refused or marked; a table that Spark reads itself, as files, is watched."""
+    done = subprocess.run(
+        [sys.executable, "-m", hive_tables.__name__, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=REPOSITORY,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    refused = "NotTracedError: changes of text cannot be noticed: it reads the Hive table spark_catalog.default.text. "
+    assert found["key"].startswith(refused)
+    assert found["dictionary"].startswith(refused)
+    assert found["position"].startswith("NotTracedError: text is not stored as local Parquet files")
+    assert found["copy"] == [0, 1, 2]
+    assert found["on trust"] == ["text"]
+    assert found["noticed"].startswith("ChangedError: the ids of table columns no longer hold: ")
+    assert found["stale"] == [["of_columns", "columns", 1, None]]
 
 
 @pytest.fixture
