@@ -14,7 +14,7 @@ from forward_lineage.row_ids.checks import other_table
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import in_backticks, joined, split_name
-from forward_lineage.spark.tables import columns_of
+from forward_lineage.spark.tables import columns_of, open_relation
 from rewrites.tables import BaseTable, View
 from udafs.errors import LineageError, NotTracedError
 
@@ -82,8 +82,10 @@ class NamesOfStatement:
             return None
         found = catalog.getTempViewOrPermanentTableMetadata(identifier)
         called = ".".join(parts)
-        _refuse_stream_and_lineage(self.spark.table(name), called)
+        frame = open_relation(self.spark, name)
+        _refuse_stream(frame, called)
         if found.tableType().name() != "VIEW":
+            _refuse_lineage(frame, called)
             return None
         if found.viewText().isEmpty():
             raise NotTracedError(
@@ -91,7 +93,7 @@ class NamesOfStatement:
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
-        columns = tuple(field.name for field in self.spark.table(name).schema)
+        columns = tuple(frame.columns)
         return View(called, columns, found.viewText().get())
 
 
@@ -141,17 +143,20 @@ def _full_name(spark: SparkSession, name: str) -> str | None:
     return ".".join(map(in_backticks, (*place, name)))
 
 
-def _refuse_stream_and_lineage(frame: DataFrame, called: str) -> None:
+def _refuse_stream(frame: DataFrame, called: str) -> None:
     if frame.isStreaming:
         raise NotTracedError(
             f"{called} is a stream, whose rows are never all there",
             instead="Write the stream to a table of files, and register that.",
         )
+
+
+def _refuse_lineage(frame: DataFrame, called: str) -> None:
     if carries_lineage(columns_of(frame)):
         raise NotTracedError(
             f"{called} carries lineage, in its column DL, which a query of {called} would not trace further",
-            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE … AS: queries trace through a '
-            "saved result to its base rows. Or query it with spark.sql(…).",
+            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE TABLE … AS: queries trace through '
+            "a saved result to its base rows. Or query it with spark.sql(…).",
         )
 
 

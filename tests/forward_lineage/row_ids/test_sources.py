@@ -301,6 +301,6 @@ def test_tables_that_carry_lineage(lineage: ForwardLineage, tmp_path: Path) -> N
             assert "lineage.save(" in str(refused.value)
         with pytest.raises(NotTracedError) as refused:
             lineage.sql("SELECT k FROM carries")
-        assert 'lineage.save(query, "carries") in place of CREATE … AS' in str(refused.value)
+        assert 'lineage.save(query, "carries") in place of CREATE TABLE … AS' in str(refused.value)
     finally:
         spark.sql("DROP TABLE carries")
