@@ -155,8 +155,8 @@ def _refuse_lineage(frame: DataFrame, called: str) -> None:
     if carries_lineage(columns_of(frame)):
         raise NotTracedError(
             f"{called} carries lineage, in its column DL, which a query of {called} would not trace further",
-            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE TABLE … AS: queries trace through '
-            "a saved result to its base rows. Or query it with spark.sql(…).",
+            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE TABLE … AS: queries trace '
+            "through a saved result to its base rows. Or query it with spark.sql(…).",
         )
 
 

@@ -188,6 +188,12 @@ def test_sparks_own_complaints(lineage: ForwardLineage) -> None:
         lineage.sql("INSERT INTO nowhere SELECT k FROM base")
 
 
+def test_a_script_is_no_insert(lineage: ForwardLineage) -> None:
+    with pytest.raises(LineageError):
+        lineage.sql("BEGIN INSERT INTO plain SELECT k, g FROM base; SELECT k FROM base; END")
+    assert rows(lineage, "plain") == []
+
+
 def test_an_insert_returns_nothing_to_save(lineage: ForwardLineage) -> None:
     with pytest.raises(NotTracedError, match=r"^a statement that is no query has no rows to save"):
         lineage.save("INSERT INTO plain SELECT k, g FROM base", "kept")

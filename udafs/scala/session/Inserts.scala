@@ -1,6 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoDir, InsertIntoStatement, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoDir, InsertIntoStatement, LogicalPlan, Union, UnresolvedWith}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types.{BinaryType, StructField, StructType}
 
@@ -16,18 +16,27 @@ final class Inserts {
    * column `DL`, none if it has no such column; null when the statement inserts nothing. Rows that go to a folder have no target.
    */
   def targets(session: SparkSession, sql: String): Array[Array[Array[String]]] = {
-    val plan = session.sessionState.sqlParser.parsePlan(sql)
-    val inserts = plan.collect { case insert: InsertIntoStatement => insert }
-    if (inserts.isEmpty && !plan.exists(_.isInstanceOf[InsertIntoDir])) null
-    else inserts.map { insert =>
+    val found = Inserts.of(session.sessionState.sqlParser.parsePlan(sql)).map(_.map { insert =>
       val schema = Inserts.schema(session, insert)
       Array(Inserts.filled(insert, schema).toArray, Inserts.lineage(schema).fold(Array.empty[String])(Inserts.fields))
-    }.toArray
+    })
+    found.map(_.toArray).orNull
   }
 }
 
 private object Inserts {
   val Lineage = "DL"
+
+  /** The INSERTs that a statement consists of; None when it is, or has, anything else: a query, a script. */
+  private def of(plan: LogicalPlan): Option[Seq[InsertIntoStatement]] = plan match {
+    case insert: InsertIntoStatement => Some(Seq(insert))
+    case _: InsertIntoDir => Some(Seq.empty)
+    case ctes: UnresolvedWith => of(ctes.child)
+    case several: Union => // FROM t INSERT … INSERT …
+      val found = several.children.map(of)
+      if (found.forall(_.isDefined)) Some(found.flatMap(_.get)) else None
+    case _ => None
+  }
 
   /** The same statement, with the columns that the rows fill by position named, if lineage fills one more. */
   def named(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan.transform {
