@@ -12,6 +12,7 @@ from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, lis
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
 from forward_lineage.spark.errors import NOT_FOUND
+from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -191,6 +192,23 @@ def _column_change(then: tuple[tuple[str, str], ...], now: tuple[tuple[str, str]
         if new not in then:
             return f"column {new[0]} {new[1]} is new"
     return "its columns are in another order"
+
+
+def check_name(spark: SparkSession, manifest: Manifest) -> None:
+    """Check that the name of a table of Spark's catalog means the table that was registered, before it is read by name.
+
+    Raises:
+        ChangedError: it means another one, as it may after USE.
+
+    """
+    if manifest.identity is not None:
+        means = full_name(spark, manifest.name) if _is_there(spark, manifest.name) else None
+        if means != manifest.identity:
+            raise other_table(manifest, f"the name means {means or 'no table'} now")
+
+
+def _is_there(spark: SparkSession, name: str) -> bool:
+    return bool(spark.catalog.tableExists(quoted_name(name)))
 
 
 def _check_name(spark: SparkSession, manifest: Manifest) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
-from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
@@ -65,6 +65,7 @@ class Registrar:
     def refresh(self, manifest: Manifest) -> Manifest:
         """See `ForwardLineage.refresh`."""
         name, trusted = manifest.name, manifest.trusted
+        check_name(self.spark, manifest)
         place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:

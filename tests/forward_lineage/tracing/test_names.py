@@ -56,6 +56,8 @@ class TestUse:
             lineage.sql("SELECT v FROM t")
         assert values(lineage, "default.t") == [0, 1]
         assert lineage.rows("t").count() == 2, "the table itself is what it was"
+        with pytest.raises(ChangedError, match=r"the name means `spark_catalog`.`d1`.`t` now"):
+            lineage.refresh("t")
 
     def test_a_temporary_view_in_front(self, databases: SparkSession, lineage: ForwardLineage) -> None:
         lineage.register("t", key="v")
