@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from forward_lineage import Catalog, ForwardLineage
 from forward_lineage.results import trusted_tables
@@ -186,14 +187,21 @@ CHANCE = {
     "spark_partition_id()": f"SELECT k + spark_partition_id() AS k FROM {BASE}",
     "input_file_name()": f"SELECT k, input_file_name() AS f FROM {BASE}",
     "current_date()": f"SELECT k FROM {BASE} WHERE current_date() > DATE '2000-01-01'",
-    "current_timestamp()": f"SELECT k, now() AS t FROM {BASE}",
+    "current_timestamp()": f"SELECT k, current_timestamp() AS t FROM {BASE}",
     "current_user()": f"SELECT k FROM {BASE} WHERE current_user() <> 'nobody'",
     "first()": f"SELECT g AS k, first(k) AS one FROM {BASE} GROUP BY g",
-    "collect_list()": f"SELECT g AS k, collect_list(k) AS all FROM {BASE} GROUP BY g",
+    "collect_list()": f"SELECT g AS k, collect_list(k) AS every FROM {BASE} GROUP BY g",
     "max_by()": f"SELECT max_by(k, g) AS k FROM {BASE}",
     "LIMIT or OFFSET without ORDER BY": f"SELECT k FROM {BASE} LIMIT 3",
     "a sample": f"SELECT * FROM (SELECT k FROM {BASE}) TABLESAMPLE (50 PERCENT) REPEATABLE (1)",
 }
+
+
+def test_a_python_function_that_is_not_deterministic(lineage: ForwardLineage) -> None:
+    lineage.spark.udf.register("by_chance", udf(lambda v: v, "bigint").asNondeterministic())
+    lineage.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW t AS SELECT by_chance(k) AS k FROM {BASE}")
+    with pytest.raises(NotTracedError, match=r"^t is not the same at every reading: it has by_chance\(\)\. "):
+        lineage.register("t", key="k")
 
 
 @pytest.mark.parametrize("what", CHANCE)

@@ -44,7 +44,11 @@ private object Repeatability {
       case _: Window => found.filterNot(ofAnyOrder) // its ORDER BY says in which order rows come; see `orders`
       case _ => found
     }
-    open.map(each => s"${each.prettyName}()")
+    open.map {
+      case variable: VariableReference => s"the variable ${variable.identifier.name}"
+      case function: UserDefinedExpression => s"${function.name}()"
+      case function => s"${function.prettyName}()"
+    }
   }
 
   /** The expression that brings chance in, not those around it. */
