@@ -71,7 +71,7 @@ SPARKS = [
     ("plain", "INSERT INTO plain (b, a) VALUES (1, DEFAULT)", [(7, 1)]),
     ("plain", "FROM base INSERT INTO plain SELECT k, g", TWO),
     ("plain", "FROM base INSERT INTO plain SELECT k, 0 INSERT INTO plain SELECT g, 1", TWICE),
-    ("parts", "INSERT OVERWRITE parts PARTITION (b = 1) IF NOT EXISTS SELECT k FROM base", [(1, 1), (2, 1)]),
+    ("parts", "INSERT OVERWRITE parts PARTITION (b = 9) IF NOT EXISTS SELECT k FROM base", [(1, 9), (2, 9)]),
 ]  # fmt: skip
 
 

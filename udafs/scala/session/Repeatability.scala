@@ -1,5 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -47,7 +49,7 @@ private object Repeatability {
     open.map {
       case variable: VariableReference => s"the variable ${variable.identifier.name}"
       case function: UserDefinedExpression => s"${function.name}()"
-      case function => s"${function.prettyName}()"
+      case function => s"${function.prettyName.toLowerCase(Locale.ROOT)}()"
     }
   }
 
