@@ -95,4 +95,5 @@ def test_files_count_as_part_of_the_plan(
 
 def test_planning_runs_nothing(planner: Planner, spark: SparkSession) -> None:
     planner.plan("CREATE TABLE never_made AS SELECT s_id FROM store")
+    planner.plan("BEGIN CREATE TABLE never_made AS SELECT s_id FROM store; END")
     assert not spark.catalog.tableExists("never_made")

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.PythonUDAF
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, CompoundBody, LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.command.CreateViewCommand
@@ -19,18 +19,25 @@ final class PlanText {
 
   /** The plan as text, the columns as JSON, and the Python functions that aggregate groups, by name. */
   def of(session: SparkSession, sql: String): Array[String] =
-    described(session, analyze(session, session.sessionState.sqlParser.parsePlan(sql)))
+    described(session, analyze(session, parse(session, sql)))
 
   /** The same of an INSERT by position whose rows will have one more column than they have now, their lineage. */
   def ofTraced(session: SparkSession, sql: String): Array[String] =
-    described(session, analyze(session, Inserts.named(session, session.sessionState.sqlParser.parsePlan(sql))))
+    described(session, analyze(session, Inserts.named(session, parse(session, sql))))
 
   /** The same for a query whose parameters are bound. */
   def of(session: SparkSession, bound: LogicalPlan): Array[String] = described(session, analyze(session, bound))
 
   /** The columns alone. */
   def schema(session: SparkSession, sql: String): String =
-    analyze(session, session.sessionState.sqlParser.parsePlan(sql)).analyzed.schema.json
+    analyze(session, parse(session, sql)).analyzed.schema.json
+
+  /** A script (BEGIN … END) is carried out when it is analysed, so nothing is asked of it. */
+  private def parse(session: SparkSession, sql: String): LogicalPlan =
+    session.sessionState.sqlParser.parsePlan(sql) match {
+      case _: CompoundBody => OneRowRelation()
+      case plan => plan
+    }
 
   private def described(session: SparkSession, execution: QueryExecution): Array[String] = {
     val queries = execution.analyzed match {
