@@ -53,7 +53,7 @@ def check_path(path: str) -> None:
         BadArgumentError: it does.
 
     """
-    if _tells("", path):
+    if "://" in path and _tells("", path):
         raise BadArgumentError(
             "path= holds a user or a password, which a manifest would keep",
             instead="Leave it out, and let Spark's configuration say it (spark.hadoop.…).",

@@ -80,6 +80,7 @@ def test_references_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_secret_in_a_path() -> None:
     check_path("s3a://bucket/folder")
+    check_path("/data/the key=1/t.csv")
     with pytest.raises(BadArgumentError, match=r"^path= holds a user or a password"):
         check_path("s3a://AKIA:secret@bucket/folder")
 

@@ -140,6 +140,19 @@ def test_files_behind_a_cache(lineage: ForwardLineage, spark: SparkSession, fold
         spark.catalog.uncacheTable("t")
 
 
+def test_files_behind_a_scalar_subquery(lineage: ForwardLineage, folder: Path, tmp_path: Path) -> None:
+    write(tmp_path / "u" / "a.parquet", [15])
+    lineage.spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW t AS SELECT v FROM parquet.`{folder}` "
+        f"WHERE v < (SELECT max(v) FROM parquet.`{tmp_path / 'u'}`)"
+    )
+    lineage.register("t", key="v")
+    assert ids(lineage, "t") == {10: 10, 11: 11, 12: 12}
+    write(tmp_path / "u" / "b.parquet", [25])
+    with pytest.raises(ChangedError, match=r"u/b.parquet is new"):
+        lineage.sql("SELECT v FROM t")
+
+
 class TestRowsInNoFile:
     def test_of_values(self, lineage: ForwardLineage, spark: SparkSession) -> None:
         view = "CREATE OR REPLACE TEMPORARY VIEW t AS SELECT * FROM VALUES ({}, 'a'), (2, 'b') AS t(v, w)"

@@ -11,7 +11,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, FileTable}
 
 /**
  * What the rows of a table or view depend on, read off its analysed plan, views and subqueries included: where they come
@@ -34,15 +34,20 @@ final class PlanFacts {
   def ties(frame: Dataset[_]): Array[String] =
     Repeatability.orders(plan(frame)).filter(_.hasTies(frame.sparkSession)).map(_.what).distinct.toArray
 
-  /** The files that the plan reads, cached or not. */
-  def files(frame: Dataset[_]): Array[String] =
-    if (!frame.queryExecution.withCachedData.exists(_.isInstanceOf[InMemoryRelation])) frame.inputFiles
-    else {
-      val plan = frame.sparkSession.sessionState.optimizer.execute(frame.queryExecution.analyzed.clone())
-      plan.collect {
-        case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.inputFiles.toSeq
-      }.flatten.distinct.toArray
-    }
+  /** The files that the plan reads, those of scalar subqueries and those behind a cache too; `inputFiles` has neither. */
+  def files(frame: Dataset[_]): Array[String] = {
+    val execution = frame.queryExecution
+    val cached = (execution.withCachedData +: execution.withCachedData.subqueriesAll).exists(_.exists(_.isInstanceOf[InMemoryRelation]))
+    val plan =
+      if (cached) frame.sparkSession.sessionState.optimizer.execute(execution.analyzed.clone()) else execution.optimizedPlan
+    plan.collectWithSubqueries {
+      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.inputFiles.toSeq
+      case scan: DataSourceV2ScanRelation => scan.relation.table match {
+          case files: FileTable => files.fileIndex.inputFiles.toSeq
+          case _ => Seq.empty
+        }
+    }.flatten.distinct.toArray
+  }
 
   /** A checksum of the rows that stand in the plan itself; empty when there are none. */
   def writtenRows(frame: Dataset[_]): String = {
@@ -70,8 +75,7 @@ final class PlanFacts {
   private def plan(frame: Dataset[_]): LogicalPlan = InlineCTE(alwaysInline = true)(frame.queryExecution.analyzed)
 
   private def source(leaf: LogicalPlan): Option[String] = leaf match {
-    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
-      elsewhere(files.location)
+    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => elsewhere(files.location)
     case LogicalRelation(other, _, _, _, _) => Some(s"a data source (${other.getClass.getSimpleName})")
     case table: HiveTableRelation => Some(s"the Hive table ${table.tableMeta.identifier.unquotedString}")
     case DataSourceV2Relation(files: FileTable, _, _, _, _, _) => elsewhere(files.fileIndex)
