@@ -37,7 +37,7 @@ final class PlanFacts {
   /** The files that the plan reads, those of scalar subqueries and those behind a cache too; `inputFiles` has neither. */
   def files(frame: Dataset[_]): Array[String] = {
     val execution = frame.queryExecution
-    val cached = (execution.withCachedData +: execution.withCachedData.subqueriesAll).exists(_.exists(_.isInstanceOf[InMemoryRelation]))
+    val cached = execution.withCachedData.collectWithSubqueries { case kept: InMemoryRelation => kept }.nonEmpty
     val plan =
       if (cached) frame.sparkSession.sessionState.optimizer.execute(execution.analyzed.clone()) else execution.optimizedPlan
     plan.collectWithSubqueries {
