@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,18 @@ from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - h
 from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"
+TRUSTED = "trusted"  # of an entry of a table; of an answer, the names of such tables
+_SETS = re.compile(r"struct<.+:binary>")
+
+
+def carries_lineage(columns: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether rows carry their lineage: a column `DL` that is a struct of sets.
+
+    Args:
+        columns: names and Spark types.
+
+    """
+    return any(name.upper() == LINEAGE_COLUMN and _SETS.fullmatch(kind) is not None for name, kind in columns)
 
 
 class Registered(Protocol):
@@ -24,6 +37,8 @@ class Registered(Protocol):
     def version(self) -> int: ...  # noqa: D102
     @property
     def provider(self) -> str: ...  # noqa: D102
+    @property
+    def trusted(self) -> bool: ...  # noqa: D102
 
 
 def described(
@@ -37,8 +52,8 @@ def described(
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
-        ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each; and under LINEAGE ON ``granules``, see
-        `frontend.described_granules`.
+        ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each, and ``trusted`` if it was taken on trust;
+        and under LINEAGE ON ``granules``, see `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {
@@ -46,9 +61,28 @@ def described(
         "semantics": semantics,
         "granularity": "granules" if granules else "rows",
         "home": str(home),
-        "tables": [{"name": table.name, "version": table.version, "provider": str(table.provider)} for table in tables],
+        "tables": [_table(table) for table in tables],
     }
     return {**meaning, "granules": dict(granules)} if granules else meaning
+
+
+def _table(table: Registered) -> dict[str, Any]:
+    known = {"name": table.name, "version": table.version, "provider": str(table.provider)}
+    return {**known, TRUSTED: True} if table.trusted else known
+
+
+def trusted_tables(frame: DataFrame) -> list[str]:
+    """Return the tables that a result or an answer takes on trust: registered with ``trusted=True``, never checked.
+
+    Args:
+        frame: what `sql` returned, or `backward`, `forward`, `impact`, `stale`, `table` or `rows`.
+
+    """
+    meaning = meaning_of(frame)
+    if meaning is not None:
+        return [table["name"] for table in meaning["tables"] if table.get(TRUSTED)]
+    said = frame.schema.fields[0].metadata.get(METADATA_KEY) if frame.schema.fields else None
+    return list(said.get(TRUSTED, ())) if isinstance(said, dict) else []
 
 
 def meaning_of(frame: DataFrame) -> dict[str, Any] | None:

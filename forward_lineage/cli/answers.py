@@ -19,11 +19,12 @@ from rich.console import Console
 
 from forward_lineage.cli.options import Command, json_option
 from forward_lineage.cli.tables import lineage_table
-from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.results import LINEAGE_COLUMN, trusted_tables
 from forward_lineage.spark.names import field_of_dl
 
 #: What `--exit-code` ends with when there is something; 1 is an error, 2 wrong usage.
 FOUND = 3
+UNCHECKED = "Nobody checks that ids are unique there, or notices a change."
 _SHOWN = 20
 _IDS = 8
 
@@ -55,6 +56,7 @@ class Answer:
             whether there were any.
 
         """
+        note_trust(frame)
         if self.as_json:
             return print_rows(frame, self.limit)
         rows, more = first_rows(frame, self.limit or _SHOWN)
@@ -88,6 +90,12 @@ def answer_options(command: Command) -> Command:
         return command(answer=Answer(as_json, limit, exit_code), **others)
 
     return with_answer
+
+
+def note_trust(frame: DataFrame) -> None:
+    """Say on standard error which tables an answer takes on trust."""
+    if names := trusted_tables(frame):
+        click.echo(f"Note: {', '.join(names)}: on trust. {UNCHECKED}", err=True)
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 
-from forward_lineage.cli.answers import Answer, answer_options, print_objects
+from forward_lineage.cli.answers import Answer, answer_options, note_trust, print_objects
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
 from forward_lineage.cli.tables import plain_table
@@ -32,7 +32,9 @@ def impact(
     With --rows and --json, each line is a touched row: {"result": …, "row": {…}}.
     """
     with opening.session("impact") as lineage:
-        touched = [row.asDict() for row in lineage.impact(table, where, ids=ids).collect()]
+        found = lineage.impact(table, where, ids=ids)
+        note_trust(found)
+        touched = [row.asDict() for row in found.collect()]
         if not answer.as_json:
             _print(touched, nothing=f"No saved result was made from these rows of {table}.")
         elif not with_rows:

@@ -8,12 +8,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from forward_lineage.cli.answers import print_objects
+from forward_lineage.cli.answers import UNCHECKED, print_objects
 from forward_lineage.cli.options import home_option, json_option
 from forward_lineage.cli.tables import plain_table
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
 
 @click.command()
@@ -48,11 +48,14 @@ def _described(saved: SavedResult) -> dict[str, Any]:
         "bytes": saved.size,
         "saved_at": saved.saved_at,
         "columns": dict(saved.columns),
-        "tables": {
-            each.name: {"version": each.version, "pairs": each.pairs, "bytes": each.size} for each in saved.tables
-        },
+        "tables": {each.name: _described_table(each) for each in saved.tables},
         "sql": saved.sql,
     }
+
+
+def _described_table(table: TracedTable) -> dict[str, Any]:
+    known = {"version": table.version, "pairs": table.pairs, "bytes": table.size}
+    return {**known, "trusted": True} if table.trusted else known
 
 
 def _print(found: list[SavedResult]) -> None:
@@ -60,7 +63,7 @@ def _print(found: list[SavedResult]) -> None:
     table = plain_table("result", *numbers, "lineage", "made of", right=numbers)
     for saved in found:
         lineage = saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, granules"
-        made_of = ", ".join(each.name for each in saved.tables)
+        made_of = ", ".join(f"{each.name} (on trust)" if each.trusted else each.name for each in saved.tables)
         sizes = (f"{saved.rows:,}", f"{saved.pairs:,}", f"{saved.size:,}")
         table.add_row(saved.name, str(saved.version), *sizes, lineage, made_of)
     Console(highlight=False).print(table)
@@ -69,3 +72,5 @@ def _print(found: list[SavedResult]) -> None:
 def _print_details(saved: SavedResult) -> None:
     columns = ", ".join(f"{column} {kind}" for column, kind in saved.columns)
     Console(highlight=False).print("", columns, "", saved.sql.strip(), sep="\n", markup=False)
+    if saved.trusted:
+        click.echo(f"\nOn trust: {', '.join(saved.trusted)}. {UNCHECKED}")

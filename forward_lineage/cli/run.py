@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from forward_lineage.cli.answers import first_rows, print_rows
+from forward_lineage.cli.answers import first_rows, note_trust, print_rows
 from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
@@ -27,6 +27,7 @@ def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, openi
     sql = read_sql(file)
     with opening.session_to_look("run") as lineage:
         frame = lineage.sql(sql, semantics)
+        note_trust(frame)
         if as_json:
             print_rows(frame, limit)
         else:

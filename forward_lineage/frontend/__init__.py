@@ -6,7 +6,7 @@ from forward_lineage.frontend.parameters import refuse_other_order
 from forward_lineage.frontend.rewriting import RewrittenStatement, rewrite_sql, rewrite_statement
 from forward_lineage.frontend.script import split_script
 from forward_lineage.frontend.settings import refuse_other_readings
-from forward_lineage.frontend.statement import Statement, parse
+from forward_lineage.frontend.statement import Statement, parse, without_clause
 
 __all__ = [
     "GranuleDictionary",
@@ -20,4 +20,5 @@ __all__ = [
     "rewrite_sql",
     "rewrite_statement",
     "split_script",
+    "without_clause",
 ]

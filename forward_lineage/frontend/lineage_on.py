@@ -172,6 +172,12 @@ def _expression(sql: str, readable: str, item: list[Token]) -> exp.Expr:
         tree = read_tree(sql, blank(readable[:start]) + readable[start:end], exp.Condition)
     except WrongSqlError as error:
         raise WrongSqlError(error.what, at=error.at, instead=_LAST_CLAUSE) from None
+    if tree.find(exp.Placeholder, exp.Parameter):
+        raise WrongSqlError(
+            f"LINEAGE ON with a parameter, in `{sql[start:end]}`: it says what ids mean as long as they are kept",
+            at=position_at(sql, start),
+            instead="Write the value itself.",
+        )
     if isinstance(tree, exp.Star | exp.Tuple | exp.Alias) or tree.find(exp.Query):
         raise WrongSqlError(
             f"LINEAGE ON cannot take `{sql[start:end]}`",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -63,7 +63,12 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
 
 
 def rewrite_statement(
-    statement: Statement, tables: Tables, semantics: str = "data", traced: Collection[str] | None = None
+    statement: Statement,
+    tables: Tables,
+    semantics: str = "data",
+    traced: Collection[str] | None = None,
+    *,
+    filled: Sequence[str] = (),
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -73,6 +78,8 @@ def rewrite_statement(
         tables: what its names mean.
         semantics: ``"data"`` or ``"control"``.
         traced: the only tables to trace; None: every table.
+        filled: of an INSERT by position, the columns of its target that the user's rows fill, where they are known: the
+            rewritten one names them, and `DL`, wherever in the table that stands.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -83,20 +90,32 @@ def rewrite_statement(
     tree = statement.tree.copy()
     name_positional(tree)
     reprinted, _ = restore_positional(print_sql(tree))
+    if _inserts_plain_values(statement):
+        return RewrittenStatement(reprinted, statement.text, reprinted, (), {})
     query = query_of(tree)
     result = rewrite(query, tables, read_fragment, semantics=wanted, chosen=traced, lineage_on=statement.lineage_on)
-    sql, places = restore_positional(print_sql(_put_back(tree, result)))
+    sql, places = restore_positional(print_sql(_put_back(tree, result, filled)))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
     return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places)
 
 
-def _put_back(tree: exp.Expr, result: RewrittenQuery) -> exp.Expr:
+def _inserts_plain_values(statement: Statement) -> bool:
+    """Whether the rows are written out, perhaps with DEFAULT among them, which is no column: nothing is rewritten."""
+    tree = statement.tree
+    rows = tree.expression if isinstance(tree, exp.Insert) else None
+    return isinstance(rows, exp.Values) and not rows.find(exp.Query) and statement.lineage_on is None
+
+
+def _put_back(tree: exp.Expr, result: RewrittenQuery, filled: Sequence[str]) -> exp.Expr:
     """Put the rewritten query back into its CREATE … AS or INSERT; a list of column names also names the lineage."""
     if not isinstance(tree, exp.Create | exp.Insert):
         return result.tree
     if isinstance(tree.expression, exp.Values) and not tree.expression.find(exp.Query):
         return tree  # nothing in it was rewritten
     tree.set("expression", result.tree)
+    if filled and result.tables and isinstance(tree.this, exp.Table) and not tree.args.get("by_name"):
+        named = [exp.to_identifier(column, quoted=True) for column in filled]
+        tree.set("this", exp.Schema(this=tree.this, expressions=named))
     if isinstance(tree.this, exp.Schema) and result.tables:
         tree.this.append("expressions", exp.to_identifier(LINEAGE_COLUMN))
     return tree

@@ -12,7 +12,7 @@ from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at,
 from forward_lineage.frontend.lineage_on import find_clause, read_clause
 from forward_lineage.frontend.parsing import read_tree
 from forward_lineage.frontend.roundtrip import check_printed_as_read
-from udafs.errors import NotTracedError, Position, WrongSqlError
+from udafs.errors import LineageError, NotTracedError, Position, WrongSqlError
 
 _QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "CREATE", "REPLACE", "INSERT", "("}
 _VERBS = {"SELECT", "FROM", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE"}
@@ -71,6 +71,16 @@ def parse(sql: str) -> Statement:
     tree = _read(sql, readable, said)
     lineage_on = None if clause is None else read_clause(sql, readable[: words[-1].end], words[clause:])
     return Statement(sql[: said[-1].end].strip(), tree, lineage_on)
+
+
+def without_clause(sql: str) -> str:
+    """Return a statement that may be wrong without its LINEAGE ON clause, as far as one is found."""
+    try:
+        words = meaningful(lex(sql))
+        clause = find_clause(sql, words)
+    except LineageError:
+        return sql
+    return sql if clause is None else sql[: words[clause].start]
 
 
 def _one_statement(sql: str, words: list[Token]) -> list[Token]:

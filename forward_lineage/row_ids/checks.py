@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, list_files, read_footers, stat_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
 from forward_lineage.spark.errors import NOT_FOUND
+from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -41,10 +43,15 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     # Of registered files the manifest describes the relation, not the view that gives it its name.
     frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
     _check_definition(manifest, frame)
+    if not manifest.trusted:
+        check_repeatable(frame, manifest.name)
+        check_watched(frame, manifest.name)
     if manifest.provider is Provider.DICTIONARY:
         _check_dictionary(manifest, frame)
-    elif manifest.files:
+    elif manifest.files or not manifest.trusted:
         check_files(manifest, input_files(frame))
+    if have_changed(frame, manifest.source):
+        raise other_table(manifest, "rows that are in no file have changed")
 
 
 def _check_copied_files(manifest: Manifest) -> None:
@@ -61,15 +68,15 @@ def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
     if manifest.view is not None and "relation" in manifest.source:  # the view has the columns that a catalog names
         columns = tuple(column for column in manifest.columns if column in columns)
     if manifest.columns != columns:
-        raise _other_table(manifest, _column_change(manifest.columns, columns))
+        raise other_table(manifest, _column_change(manifest.columns, columns))
     if manifest.source.get("fingerprint") != fingerprint(frame):
-        raise _other_table(manifest, "it is defined in another way now")
+        raise other_table(manifest, "it is defined in another way now")
 
 
 def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
     check_files(manifest, current_files(manifest))
     looked_up = source_files(manifest)
-    if looked_up and (change := _first_change(looked_up, input_files(frame))):
+    if (looked_up or not manifest.trusted) and (change := _first_change(looked_up, input_files(frame))):
         raise ChangedError(
             f"table {manifest.name} is not in step with its dictionary: {change}",
             instead=f'Call lineage.refresh("{manifest.name}").',
@@ -169,7 +176,8 @@ def _how(then: DataFile, now: DataFile) -> str:
     return "was written again" if now.modified != then.modified else "is another file under the same name"
 
 
-def _other_table(manifest: Manifest, how: str) -> ChangedError:
+def other_table(manifest: Manifest, how: str) -> ChangedError:
+    """Return the error that says how a name leads elsewhere than when it was registered."""
     return ChangedError(
         f"table {manifest.name} is not what was registered as version {manifest.version}: {how}",
         instead=f'Register "{manifest.name}" again.',
@@ -186,21 +194,43 @@ def _column_change(then: tuple[tuple[str, str], ...], now: tuple[tuple[str, str]
     return "its columns are in another order"
 
 
+def check_name(spark: SparkSession, manifest: Manifest) -> None:
+    """Check that the name of a table of Spark's catalog means the table that was registered, before it is read by name.
+
+    Raises:
+        ChangedError: it means another one, as it may after USE.
+
+    """
+    if manifest.identity is not None:
+        means = full_name(spark, manifest.name) if _is_there(spark, manifest.name) else None
+        if means != manifest.identity:
+            raise other_table(manifest, f"the name means {means or 'no table'} now")
+
+
+def _is_there(spark: SparkSession, name: str) -> bool:
+    return bool(spark.catalog.tableExists(quoted_name(name)))
+
+
 def _check_name(spark: SparkSession, manifest: Manifest) -> None:
     """The name that queries use must lead to the rows that the ids were given to."""
     if manifest.view is not None:
         if view_text(spark, manifest.name) != manifest.view:
-            raise _other_table(manifest, "the temporary view that registration made was dropped or replaced")
+            raise other_table(manifest, "the temporary view that registration made was dropped or replaced")
         return
     _opened(spark, manifest)
-    means = full_name(spark, manifest.name)
+    means = full_name(spark, _known_as(manifest))
     if means != manifest.identity:
-        raise _other_table(manifest, f"the name means {means or 'a temporary view'} now")
+        raise other_table(manifest, f"the name means {means or 'a temporary view'} now")
+
+
+def _known_as(manifest: Manifest) -> str:
+    """What a name means is asked when a statement is read; the table itself is known by its full name."""
+    return manifest.identity or manifest.name
 
 
 def _opened(spark: SparkSession, manifest: Manifest) -> DataFrame:
     try:
-        return open_table(spark, manifest.name)
+        return open_table(spark, _known_as(manifest))
     except WrongSqlError as error:
         if error.condition != NOT_FOUND:
             raise

@@ -18,9 +18,12 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
+from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
+from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source
 from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
 from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
 from udafs.errors import NotTracedError
 
@@ -39,6 +42,11 @@ class Source:
     frame: DataFrame
     what: dict[str, Any]
     files: tuple[DataFile, ...]
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether equal files mean equal rows: nothing else is read, and nothing left to chance or to the clock."""
+        return not (unwatched_sources(self.frame) or unrepeatable_parts(self.frame) or collections(self.frame))
 
     def described(self) -> dict[str, Any]:
         """Return what the manifest keeps, to tell later whether the source has changed."""
@@ -63,31 +71,41 @@ def open_source(
     Raises:
         WrongSqlError: there is no such table, or Spark cannot read what is there.
         FailedQueryError: the same of files.
+        BadArgumentError: an option or the path holds a secret.
+        NotTracedError: a stream, or a table that carries lineage.
 
     """
     if isinstance(source, DataFrame):
+        check_rows(source, "the DataFrame")
         return Source(source, {"dataframe": True}, input_files(source))
     if path is not None:
         return _open_files(spark, str(path), file_format, options)
     table = source or name
     frame = open_table(spark, table)
+    check_rows(frame, table)
     return Source(frame, {"table": table}, input_files(frame))
 
 
 def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[str, Any]) -> Source:
+    check_path(path)
+    kept = check_options(options)
     place = path if "://" in path else str(local_path(path).resolve())
+    given = resolved_options(options)
     with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
-        frame = spark.read.format(file_format).options(**options).load(place)
-    named = {key: str(options[key]) for key in sorted(options)}
-    return Source(frame, {"path": place, "format": file_format, "options": named}, input_files(frame))
+        frame = spark.read.format(file_format).options(**given).load(place)
+    return Source(frame, {"path": place, "format": file_format, "options": kept}, input_files(frame))
 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
     """Tell whether a copy that exists has these rows in this order: the same files, untouched, read the same way."""
     if manifest.provider is not Provider.COPY or manifest.order_by != tuple(order_by) or not source.files:
         return False
-    wanted = source.described()
-    return wanted == {key: manifest.source.get(key) for key in wanted} and Path(manifest.source["data"]).is_dir()
+    if not source.can_be_told:
+        return False
+    wanted, known = source.described(), manifest.source
+    alike = all(wanted[key] == known.get(key) for key in wanted if key != "options")
+    read_alike = same_options(wanted.get("options", {}), known.get("options", {}))
+    return alike and read_alike and Path(known["data"]).is_dir()
 
 
 def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) -> Manifest:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from forward_lineage.spark.paths import is_local, local_path
+from forward_lineage.spark.plan_facts import files_read
 from udafs.errors import BadArgumentError, DamagedError
 
 Looks = tuple[int, int, str]  # size, time and footer: what a file keeps when it is moved
@@ -82,7 +83,7 @@ def stat_files(paths: Iterable[str]) -> list[DataFile]:
 
 def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
     """Return the local files that a table or view reads, in order; empty when it reads none or they lie elsewhere."""
-    uris = frame.inputFiles()
+    uris = files_read(frame)
     if not all(map(is_local, uris)):
         return ()
     return tuple(sorted(stat_files(str(local_path(uri)) for uri in uris), key=lambda file: file.path))

@@ -22,6 +22,7 @@ from forward_lineage.row_ids.data_files import DataFile, input_files, list_files
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.position import ROW_ID
+from forward_lineage.row_ids.sources import check_source, contents
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
 from forward_lineage.spark.tables import (
@@ -67,6 +68,7 @@ def from_columns(
     """
     frame = open_table(spark, name)
     names = _key_names(frame, name, key)
+    check_source(frame, name, trusted=trusted)
     if not trusted:
         check_unique_columns(frame, names, name)
     before = last if last is not None and _goes_on(last, names) else None
@@ -84,7 +86,7 @@ def from_columns(
         row_id=_ID,
         identified=_with_ids(name, table, columns, names, folder),
         key=tuple(names),
-        source=_described(frame, name, folder),
+        source={**_described(frame, name, folder), **({} if trusted else contents(frame))},
         identity=identity,
         files=(*kept, *added),
         next_id=next_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,14 @@ from pyspark.sql.types import IntegralType
 from forward_lineage.catalog import key_table
 from forward_lineage.row_ids.data_files import input_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.sources import (
+    check_rows,
+    check_source,
+    contents,
+    digest_of,
+    is_of_a_program,
+    row_hash,
+)
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name
 from forward_lineage.spark.tables import (
@@ -40,6 +49,7 @@ def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = No
     Raises:
         WrongSqlError: there is no such table, or Spark cannot read it.
         BadArgumentError: there is no such column, or the column is not such a key.
+        NotTracedError: rows that may change unnoticed, or by themselves; see `check_source`.
 
     """
     opened = _open(spark, name, path)
@@ -50,9 +60,12 @@ def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = No
             f"key {field.name} of {name} is {type_name(field.dataType).upper()}, not an integer",
             instead=f'Use key=["{field.name}"]: a dictionary then gives every value of it an id.',
         )
+    check_source(opened.frame, name, trusted=trusted)
+    kept = {}
     if not trusted:
-        check_unique_ids(opened.frame, quoted(field.name), f"key {field.name} of {name}")
-    return opened.manifest(Provider.KEY, table.row_id, (field.name,), trusted)
+        digest = check_unique_ids(opened.frame, quoted(field.name), f"key {field.name} of {name}")
+        kept = contents(opened.frame, digest)
+    return opened.manifest(Provider.KEY, table.row_id, (field.name,), trusted, kept)
 
 
 def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: bool = False) -> Manifest:
@@ -67,6 +80,7 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
     Raises:
         WrongSqlError: there is no such table, or Spark does not understand the expression.
         BadArgumentError: the expression is no integer, or not unique and non-negative.
+        NotTracedError: rows or ids that may change unnoticed, or by themselves; see `check_source`.
 
     """
     opened = _open(spark, name, None)
@@ -79,9 +93,13 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
             f"row id {row_id} of {name} is {type_name(kind).upper()}, not an integer",
             instead="Use another expression, or key=[…]: a dictionary then gives every value an id.",
         )
+    check_rows(opened.frame, name)
+    check_source(ids, name, trusted=trusted)
+    kept = {}
     if not trusted:
         check_unique_ids(ids, "id", f"row id {row_id} of {name}")
-    return opened.manifest(Provider.COLUMN, f"CAST({row_id} AS BIGINT)", (row_id,), trusted)
+        kept = contents(opened.frame)
+    return opened.manifest(Provider.COLUMN, f"CAST({row_id} AS BIGINT)", (row_id,), trusted, kept)
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,9 @@ class _Opened:
     def columns(self) -> tuple[tuple[str, str], ...]:
         return columns_of(self.frame)
 
-    def manifest(self, provider: Provider, row_id: str, key: tuple[str, ...], trusted: bool) -> Manifest:
+    def manifest(
+        self, provider: Provider, row_id: str, key: tuple[str, ...], trusted: bool, kept: Mapping[str, Any]
+    ) -> Manifest:
         return Manifest(
             name=self.name,
             provider=provider,
@@ -106,7 +126,7 @@ class _Opened:
             row_id=row_id,
             view=self.view,
             key=key,
-            source={**self.source, "fingerprint": fingerprint(self.frame)},
+            source={**self.source, "fingerprint": fingerprint(self.frame), **kept},
             identity=self.identity,
             # A name that is ours leads to these files until `refresh`; who trusts a table of Spark's may let it grow.
             files=() if trusted and self.view is None else input_files(self.frame),
@@ -124,7 +144,7 @@ def _open(spark: SparkSession, name: str, path: Path | None) -> _Opened:
     return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})
 
 
-def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
+def check_unique_ids(frame: DataFrame, expression: str, what: str) -> str | None:
     """Check in one aggregate pass that an expression is never NULL, never negative and never twice the same.
 
     When it is, a second pass finds out what is wrong.
@@ -134,14 +154,19 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         expression: Spark SQL over them, of an integer type.
         what: how messages call it.
 
+    Returns:
+        the digest of the rows (see `digest_of`) if they are those of a program's DataFrame, else None.
+
     Raises:
         BadArgumentError: it is; the message says which, how often, and gives an example.
 
     """
     ids = frame.select(F.expr(expression).cast("bigint").alias("id"))
-    if _fits_in_a_set(frame) and _is_a_set(ids):
-        return
-    found = _faults(ids)
+    digested = is_of_a_program(frame)
+    if not digested and _fits_in_a_set(frame) and _is_a_set(ids):
+        return None
+    hashes = row_hash(frame) if digested else F.lit(0)
+    found = _faults(frame.select(F.expr(expression).cast("bigint").alias("id"), hashes.alias("hash")))
     wrong = None
     if found.nulls:
         wrong = f"NULL in {rows(found.nulls)}"
@@ -151,16 +176,18 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> None:
         wrong = f"not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}"
     if wrong is not None:
         raise BadArgumentError(f"{what} is {wrong}", instead=_OTHER_IDS)
+    return str(found.digest) if digested else None
 
 
 def _faults(ids: DataFrame) -> Row:
-    groups = ids.groupBy("id").agg(F.count("*").alias("n"))
+    groups = ids.groupBy("id").agg(F.count("*").alias("n"), F.bit_xor("hash").alias("hash"))
     counts = groups.agg(
         F.sum(F.when(F.col("id").isNull(), F.col("n"))).alias("nulls"),
         F.sum(F.when(F.col("id") < 0, F.col("n"))).alias("negatives"),
         F.min("id").alias("smallest"),
         F.sum(F.when(F.col("id").isNotNull() & (F.col("n") > 1), F.col("n") - 1)).alias("repeats"),
         F.min(F.when(F.col("n") > 1, F.col("id"))).alias("repeated"),
+        digest_of(F.col("hash"), F.coalesce(F.sum("n"), F.lit(0))).alias("digest"),
     )
     return only_row(counts)
 

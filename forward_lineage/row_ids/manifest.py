@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.row_ids.data_files import DataFile
+from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.spark.names import string_literal
 from forward_lineage.storage.sealed import FORMAT
 from rewrites.tables import BaseTable
@@ -53,7 +54,7 @@ class Manifest:
         key: the key columns, or the expression that is the row id.
         order_by: the order of a materialised copy.
         source: where the rows came from: {"path": …}, {"table": …} or {"dataframe": …}, and the format with its
-            options.
+            options, secrets among them by reference (`row_ids/secrets.py`).
         identity: for a table of Spark's own catalog, its full name; two tables may answer to one name after `USE`.
         files: the files that a query reads or whose rows the ids were made from.
         next_id: the first id that was never given to a row.
@@ -117,6 +118,7 @@ class Manifest:
         fields["files"] = tuple(DataFile(**file) for file in data["files"])
         fields["columns"] = tuple((name, kind) for name, kind in data["columns"])
         fields["retired"] = tuple((first, end) for first, end in data["retired"])
+        fields["source"] = redacted(data["source"])
         fields["key"], fields["order_by"] = tuple(data["key"]), tuple(data["order_by"])
         return cls(**fields)
 

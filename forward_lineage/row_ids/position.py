@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
+from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.spark.names import data_source
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import columns_of, full_name, open_relation, open_table, parquet_location
@@ -126,6 +127,7 @@ def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | No
         raise BadArgumentError(f"no Parquet file in {place.folder}", instead="Name a folder that holds some.")
     files, retired, next_id = merged(_known(last, place), listed, last.next_id if last is not None else 0)
     frame = open_relation(spark, place.relation)
+    refuse_lineage(columns_of(frame), name)
     _check_listing({str(local_path(uri)) for uri in frame.inputFiles()}, files, name)
     return Manifest(
         name=name,

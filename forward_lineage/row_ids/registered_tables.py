@@ -54,6 +54,11 @@ class RegisteredTables:
         """The tables as `rewrite_sql` takes them."""
         return self._registrar.catalog(self._manifests.values())
 
+    @property
+    def of_catalogs(self) -> dict[str, Manifest]:
+        """The registered tables of Spark's catalogs, by full name in lower case."""
+        return {each.identity.lower(): each for each in self._manifests.values() if each.identity is not None}
+
     def get(self, name: str) -> Manifest | None:
         """Return the registration that this session knows; None when there is none."""
         return self._manifests.get(name.lower())

@@ -12,12 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
-from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
+from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import (
@@ -64,6 +65,7 @@ class Registrar:
     def refresh(self, manifest: Manifest) -> Manifest:
         """See `ForwardLineage.refresh`."""
         name, trusted = manifest.name, manifest.trusted
+        check_name(self.spark, manifest)
         place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:
@@ -82,6 +84,8 @@ class Registrar:
         frame = open_relation(self.spark, table.relation)
         own_name = table.relation == quoted_name(table.name)
         view = None if own_name else f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"
+        given = open_relation(self.spark, f"(SELECT {table.row_id} AS id FROM {table.identified or table.relation})")
+        check_repeatable(given, table.name)
         manifest = Manifest(
             name=table.name,
             provider=Provider.COLUMN,

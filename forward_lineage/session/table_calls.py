@@ -12,6 +12,7 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.request import Request
 from forward_lineage.session.parts import Parts
+from forward_lineage.store.asking.trust import on_trust
 from udafs.lineage_set import LineageSet
 
 
@@ -54,14 +55,17 @@ class TableCalls:
             row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
             source: a DataFrame, or the name of a table or view, to be copied.
             format: of the files in `path`, as Spark's readers call it.
-            options: of the reader.
-            trusted: take it on trust that the key is unique.
+            options: of the reader. Secrets only by reference, as ``${env:NAME}``, which is what the manifest keeps.
+            trusted: take it on trust that the key is unique, and that changes do no harm: nothing is checked, and every
+                answer that relies on the table says so (`results.trusted_tables`). Needed for what we cannot watch:
+                Hive tables, JDBC, custom sources, files elsewhere.
 
         Returns:
             the manifest: columns, files, provider, version.
 
         Raises:
-            LineageError: the table cannot be read, or the ids would not be unique, non-negative and stable.
+            LineageError: the table cannot be read; the ids would not be unique, non-negative and stable; its rows may
+                change unnoticed or by themselves (`rand()`, LIMIT without ORDER BY), are a stream, or carry lineage.
 
         """
         request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
@@ -92,8 +96,10 @@ class TableCalls:
             LineageError: the table is not registered, or is not what was registered any more; an id is negative.
 
         """
-        found = self._parts.questions.tables_now.rows(table)
-        return found.with_ids() if ids is None else found.pick(LineageSet(ids))
+        tables = self._parts.questions.tables_now
+        found = tables.rows(table)
+        rows = found.with_ids() if ids is None else found.pick(LineageSet(ids))
+        return on_trust(rows, [table] if tables.takes_on_trust(table) else [])
 
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.

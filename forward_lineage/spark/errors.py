@@ -15,6 +15,8 @@ from udafs.errors import FailedQueryError, InternalError, Position, SparkError, 
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+#: What it calls a query of a stream; it has given it no better name.
+STREAMING = "_LEGACY_ERROR_TEMP_3102"
 _PLACE = re.compile(r"[(;,]?\s*line (\d+),? pos(?:ition)? (\d+)\)?")
 _CONDITION = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w{5}\b")

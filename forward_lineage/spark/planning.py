@@ -22,20 +22,25 @@ class Planner:
     Args:
         spark: a session with the kernel attached.
 
+    Attributes:
+        python_aggregates: names of the Python functions that aggregate groups in the statement that was planned last.
+
     """
 
     def __init__(self, spark: SparkSession) -> None:
+        self.python_aggregates = ""
         self._spark = spark
         self._session: Any = spark._jsparkSession
         self._plan_text: Any = kernel_object(spark, _CLASS)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
-    def plan(self, sql: str, args: Arguments = None) -> str:
+    def plan(self, sql: str, args: Arguments = None, *, traced: bool = False) -> str:
         """Return the optimised plan as text, with the rows of inline tables and the places of files.
 
         Args:
             sql: one statement.
             args: values of its parameters; then it must be a query, not a command.
+            traced: whether, in an INSERT by position, the rows lack a column of the target: that of their lineage.
 
         Raises:
             WrongSqlError: Spark's own complaint about the text.
@@ -46,7 +51,8 @@ class Planner:
             what: Any = sql
             if args:
                 what = self._spark.sql(sql, args=args)._jdf.queryExecution().analyzed()
-            plan, schema = self._plan_text.of(self._session, what)
+            ask = self._plan_text.ofTraced if traced and not args else self._plan_text.of
+            plan, schema, self.python_aggregates = ask(self._session, what)
         self._schemas[sql] = schema
         return str(plan)
 

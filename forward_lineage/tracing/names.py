@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
+from forward_lineage.results import carries_lineage
+from forward_lineage.row_ids.checks import other_table
+from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.names import joined
+from forward_lineage.spark.names import in_backticks, joined, split_name
+from forward_lineage.spark.tables import columns_of, open_relation
 from rewrites.tables import BaseTable, View
 from udafs.errors import LineageError, NotTracedError
 
@@ -23,6 +27,7 @@ class NamesOfStatement:
         spark: the session.
         catalog: the registered tables.
         damaged: what is wrong with tables that cannot be read, by name in lower case.
+        of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
         read_from: how a table's rows are to be read.
 
     """
@@ -30,17 +35,20 @@ class NamesOfStatement:
     spark: SparkSession
     catalog: Catalog
     damaged: Mapping[str, LineageError] = field(default_factory=dict)
+    of_catalogs: Mapping[str, Manifest] = field(default_factory=dict)
     read_from: Callable[[BaseTable], BaseTable] = lambda table: table
 
     def find(self, parts: Sequence[str]) -> BaseTable | View | None:
         """Return the registered table or the view that a name of one to three parts means; None when there is neither.
 
         Raises:
-            NotTracedError: a view that was made from a DataFrame, or in another database than the current one.
+            NotTracedError: a view that was made from a DataFrame, or in another database than the current one; a table
+                or view that carries lineage.
+            ChangedError: the name means another table than the one that was registered under it.
             DamagedError: the table is registered, and what was written about it cannot be read.
 
         """
-        table = self.catalog.find(parts)
+        table = self._registered(parts)
         if table is not None:
             return self.read_from(table)
         view = self._view(parts)
@@ -52,6 +60,19 @@ class NamesOfStatement:
         """Return the names of the registered tables."""
         return self.catalog.names()
 
+    def _registered(self, parts: Sequence[str]) -> BaseTable | None:
+        """A name of one part means what it means to Spark: after USE it may be another table than before."""
+        table = self.catalog.find(parts)
+        if len(parts) > 1 or not self.of_catalogs:
+            return table
+        means = _full_name(self.spark, parts[0])
+        if means is not None and means.lower() in self.of_catalogs:
+            return self.catalog.find(split_name(self.of_catalogs[means.lower()].name))
+        taken = [each for each in self.of_catalogs.values() if table is not None and each.name == table.name]
+        if taken:
+            raise other_table(taken[0], f"the name means {means or 'a temporary view'} now")
+        return table
+
     def _view(self, parts: Sequence[str]) -> View | None:
         session = self.spark._jsparkSession.sessionState()
         name = joined(parts)
@@ -60,16 +81,19 @@ class NamesOfStatement:
         if not (catalog.isTempView(identifier) or catalog.tableExists(identifier)):
             return None
         found = catalog.getTempViewOrPermanentTableMetadata(identifier)
-        if found.tableType().name() != "VIEW":
-            return None
         called = ".".join(parts)
+        frame = open_relation(self.spark, name)
+        _refuse_stream(frame, called)
+        if found.tableType().name() != "VIEW":
+            _refuse_lineage(frame, called)
+            return None
         if found.viewText().isEmpty():
             raise NotTracedError(
                 f"{called} is a view made from a DataFrame, whose rows have no ids",
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
-        columns = tuple(field.name for field in self.spark.table(name).schema)
+        columns = tuple(frame.columns)
         return View(called, columns, found.viewText().get())
 
 
@@ -101,12 +125,39 @@ class SessionNames:
         def read_from(table: BaseTable) -> BaseTable:
             return table if table is suspects else self._tables.base_table_here(table)
 
-        return NamesOfStatement(self._tables.spark, catalog, self._tables.damaged, read_from)
+        return NamesOfStatement(self._tables.spark, catalog, self._tables.damaged, self._tables.of_catalogs, read_from)
 
     def anywhere(self) -> NamesOfStatement:
         """Return what names mean to a text that outlives the session, or runs in another: no hidden view is named."""
         self._bring_up_to_date()
-        return NamesOfStatement(self._tables.spark, self._tables.catalog, self._tables.damaged)
+        tables = self._tables
+        return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, tables.of_catalogs)
+
+
+def _full_name(spark: SparkSession, name: str) -> str | None:
+    """What a name of one part means to Spark, whether or not there is such a table; None for a temporary view."""
+    session = spark._jsparkSession.sessionState()
+    if session.catalog().isTempView(session.sqlParser().parseTableIdentifier(in_backticks(name))):
+        return None
+    place = (spark.catalog.currentCatalog(), *split_name(spark.catalog.currentDatabase(), keep_case=True))
+    return ".".join(map(in_backticks, (*place, name)))
+
+
+def _refuse_stream(frame: DataFrame, called: str) -> None:
+    if frame.isStreaming:
+        raise NotTracedError(
+            f"{called} is a stream, whose rows are never all there",
+            instead="Write the stream to a table of files, and register that.",
+        )
+
+
+def _refuse_lineage(frame: DataFrame, called: str) -> None:
+    if carries_lineage(columns_of(frame)):
+        raise NotTracedError(
+            f"{called} carries lineage, in its column DL, which a query of {called} would not trace further",
+            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE TABLE … AS: queries trace '
+            "through a saved result to its base rows. Or query it with spark.sql(…).",
+        )
 
 
 def _refuse_other_database(spark: SparkSession, view: Any, called: str) -> None:

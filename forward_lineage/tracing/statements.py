@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
 from forward_lineage.frontend import (
     RewrittenStatement,
@@ -15,18 +16,21 @@ from forward_lineage.frontend import (
     parse,
     refuse_other_readings,
     rewrite_statement,
+    without_clause,
 )
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.errors import NOT_FOUND, rewritten_errors, spark_errors
+from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
+from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.tracing.commands import check_fields, form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.names import SessionNames
 from rewrites.tables import BaseTable
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
-#: What Spark says of a name that it does not know, and that may want registering.
-_UNKNOWN_NAME = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND")
+#: What Spark says of a name that it does not know, and that may want registering; and of a stream.
+_SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class TracedStatement:
         statement: what was read from it.
         rewritten: what runs.
         args: values of its parameters.
+        as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
 
     """
 
@@ -47,6 +52,7 @@ class TracedStatement:
     statement: Statement
     rewritten: RewrittenStatement
     args: Arguments = None
+    as_it_is: bool = False
 
 
 class Statements:
@@ -92,19 +98,34 @@ class Statements:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
         """
+        targets = self._targets(sql)
+        if targets is not None and not any(target.lineage for target in targets):
+            return _plain_insert(sql, semantics, args, unless_query)
         refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), sql)
         try:
             statement = parse(sql)
         except LineageError as ours:
-            self._prefer_sparks_complaint(sql, args)
-            raise ours from None
+            self._prefer_sparks_complaint(without_clause(sql), args)
+            raise (ours if targets is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
-        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects)
+        filled = targets[0].columns if targets else ()
+        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, filled=filled)
+        if targets:
+            check_fields(rewritten.tables, targets[0])
+        refuse_permanent_view(self._spark, statement.tree, rewritten.tables)
         traced = TracedStatement(sql, semantics, statement, rewritten, args)
         self._tables.check_unchanged(traced.rewritten.tables)
         self._check_fidelity(traced.rewritten, args)
         return traced
+
+    def _targets(self, sql: str) -> list[Target] | None:
+        """The targets of an INSERT, None for any other statement."""
+        text = without_clause(sql)
+        targets = insert_targets(self._spark, text)
+        if targets is not None and text != sql:
+            refuse_values(sql, text)
+        return targets
 
     def check_condition(self, table: str, condition: str) -> None:
         """Check that a condition over a table's columns means to Spark what it means to the rules.
@@ -124,6 +145,9 @@ class Statements:
             LineageError: Spark's own complaint; or the result has a column DL already.
 
         """
+        if traced.as_it_is:
+            with spark_errors(traced.sql):
+                return self._spark.sql(traced.sql, args=traced.args) if traced.args else self._spark.sql(traced.sql)
         if traced.statement.is_command:
             return self._carry_out(traced)
         rewritten, args = traced.rewritten, traced.args
@@ -142,12 +166,19 @@ class Statements:
             return self._spark.sql(traced.rewritten.sql)
 
     def _rewritten(
-        self, statement: Statement, semantics: str, args: Arguments, anywhere: bool, suspects: BaseTable | None
+        self,
+        statement: Statement,
+        semantics: str,
+        args: Arguments,
+        anywhere: bool,
+        suspects: BaseTable | None,
+        *,
+        filled: Sequence[str],
     ) -> RewrittenStatement:
         names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
         only: Sequence[str] | None = None if suspects is None else [suspects.name]
         try:
-            return rewrite_statement(statement, names, semantics, only)
+            return rewrite_statement(statement, names, semantics, only, filled=filled)
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
                 self._prefer_sparks_complaint(statement.text, args)
@@ -158,13 +189,28 @@ class Statements:
         if not sql.strip():
             return
         try:
-            self._planner.plan(sql, args)
+            self._planner.plan(sql, args, traced=True)
         except WrongSqlError as sparks:
-            if sparks.condition not in _UNKNOWN_NAME:
+            if sparks.condition not in _SAID_BETTER:
                 raise
 
     def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
         if texts not in self._faithful:
-            check_fidelity(lambda sql: self._planner.plan(sql, args), *texts)
+            traced = bool(rewritten.tables)
+            check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced), *texts)
+            if traced and self._planner.python_aggregates:
+                raise NotTracedError(
+                    f"groups aggregated by a pandas or Arrow function ({self._planner.python_aggregates}): beside it "
+                    "Spark computes no other aggregate, such as lineage",
+                    instead="Use SQL aggregates; or compute it with spark.sql(…), without lineage.",
+                )
             self._faithful.add(texts)
+
+
+def _plain_insert(sql: str, semantics: str, args: Arguments, unless_query: LineageError | None) -> TracedStatement:
+    """An INSERT whose targets have no column `DL`: they get the rows that they would get without lineage."""
+    if unless_query is not None:
+        raise unless_query
+    statement = Statement(sql, exp.Command(this="INSERT", expression=exp.Literal.string(sql)), None)
+    return TracedStatement(sql, semantics, statement, RewrittenStatement(sql, sql, sql, (), {}), args, as_it_is=True)

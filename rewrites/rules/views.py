@@ -22,7 +22,9 @@ from rewrites.tables import View
 from rewrites.terms import LINEAGE_COLUMN, hidden_column, name
 from udafs.errors import LineageError
 
-_SAY_WHAT = "Query it with spark.sql, or trace the query that it was made from."
+_SAY_WHAT = (
+    "Query it with spark.sql, or keep the query that it was made from with lineage.save(…), and trace through that."
+)
 
 
 def apply(node: exp.Expr, block: Block) -> FromItem | None:

@@ -23,6 +23,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
 # Names that callers outside the kernel use; they stay.
 PUBLIC = {
     "session/EntryPoints.scala": {"Kernel", "LineageExtensions"},
+    "session/Inserts.scala": {"Inserts"},
+    "session/PlanFacts.scala": {"PlanFacts"},
     "session/PlanText.scala": {"PlanText"},
     "session/StoredView.scala": {"StoredView"},
 }

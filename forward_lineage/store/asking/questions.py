@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.store.asking.ancestors import ancestor, check_one_kind_of_ids, known_as
+from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
 from forward_lineage.store.asking.pipeline import Node, Pipeline, Reached, Touched, node_of
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.asking.tables_now import TablesNow
+from forward_lineage.store.asking.trust import on_trust
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import BadArgumentError, NotSavedError
@@ -54,12 +55,19 @@ class Questions:
         owner, edge = edges[0]
         if edge.granules:
             values = IdentifiedRows.of_granules(self._spark, owner, edge).pick(reached.ids)
-            return values.drop(values.columns[0])
+            return self._on_trust(values.drop(values.columns[0]), edges)
         if edge.is_result:
             newest = max(each.version for _, each in edges)  # has the rows of the others and perhaps more behind them
             return IdentifiedRows.of_result(self._spark, self._library.get(edge.name, newest)).pick(reached.ids)
         oldest = min((each for _, each in edges), key=lambda each: each.version)
-        return self.tables_now.pick(saved.name, oldest, reached.ids)
+        return self._on_trust(self.tables_now.pick(saved.name, oldest, reached.ids), edges)
+
+    def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
+        """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""
+        tables = (edge for _, edge in edges if not edge.is_result)
+        return on_trust(
+            answer, (edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
+        )
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
@@ -102,7 +110,8 @@ class Questions:
     ) -> DataFrame:
         """See `ForwardLineage.forward`."""
         saved, rows = self._forward(table, where, ids, result)
-        return IdentifiedRows.of_result(self._spark, saved).pick(rows)
+        answer = IdentifiedRows.of_result(self._spark, saved).pick(rows)
+        return self._on_trust(answer, _edges(Pipeline(self._library, [saved]), table))
 
     def _forward(
         self, table: str, where: str | None, ids: Iterable[int] | None, result: str
@@ -119,7 +128,8 @@ class Questions:
             (each.result.name, len(each.rows), each.result.rows, " → ".join(each.path))
             for each in self.impacted(table, where, ids=ids)
         ]
-        return self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
+        answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
+        return self._on_trust(answer, _edges(Pipeline(self._library, self._library.all_results()), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
         """Return every saved result with rows that were made of suspected ones, those made of others behind these."""
@@ -149,7 +159,7 @@ class Questions:
         name = ancestor(pipeline, saved, table)
         reached = pipeline.backward(saved, LineageSet(), name)
         self._check_one_kind_of_ids(saved, reached)
-        return self._pairs(pipeline.relation(saved, name))
+        return self._on_trust(self._pairs(pipeline.relation(saved, name)), _edges(pipeline, name))
 
     def table(self, text: str) -> DataFrame:
         """See `ForwardLineage.table`."""
@@ -186,7 +196,8 @@ class Questions:
                 now = self._version_now(name, is_result)
                 if now != version:
                     found.append((saved.name, name, version, now))
-        return self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
+        answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
+        return self._on_trust(answer, _edges(Pipeline(self._library, self._library.results())))
 
     def _version_now(self, name: str, is_result: bool) -> int | None:
         """The version that a query would read now; None when it is not there, or changed and nobody registered that."""
@@ -194,6 +205,13 @@ class Questions:
             return self.tables_now.version(name)
         latest = self._library.latest(name)
         return latest.version if latest else None
+
+
+def _edges(pipeline: Pipeline, table: str | None = None) -> list[Edge]:
+    """Return the steps of a pipeline that read a table; all of them when none is named."""
+    edges = [(each, edge) for each in pipeline.nodes.values() for edge in each.tables]
+    name = known_as(pipeline, table) if table is not None else None
+    return edges if table is None else [step for step in edges if step[1].name == name]
 
 
 def _refuse_both(one: str, first: object, two: str, second: object) -> None:

@@ -36,6 +36,11 @@ class TablesNow:
             return None
         return manifest.version
 
+    def takes_on_trust(self, name: str) -> bool:
+        """Tell whether a table is registered with ``trusted=True`` now."""
+        manifest = self._tables.get(name)
+        return manifest is not None and manifest.trusted
+
     def check_known(self, name: str) -> None:
         """Check that there is such a table at all.
 
@@ -71,14 +76,10 @@ class TablesNow:
         now = self._tables.registered(edge.name)
         self._check_meaning(result, edge, now)
         picked = rows.pick(ids)
-        if now.version != edge.version:
+        if now.version != edge.version or now.trusted:  # whether a trusted table has changed, its rows alone say
             gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - picked.count()
             if gone:
-                raise ChangedError(
-                    f"{gone} of the {len(ids)} rows of {edge.name} that were asked for are gone: {result} was saved "
-                    f"with version {edge.version}, now it is version {now.version}",
-                    instead="lineage.backward_ids(…) still names them; save the result again for one that is in step.",
-                )
+                raise _other_rows(result, edge, now, len(ids), gone)
         return picked
 
     def check_all_there(self, saved: SavedResult, edge: TracedTable, library: Library) -> None:
@@ -125,6 +126,17 @@ class TablesNow:
                 f"(ids by {edge.provider}), now it is version {now.version} (ids by {now.provider})",
                 instead=f"Save {result} again.",
             )
+
+
+def _other_rows(result: str, edge: TracedTable, now: Manifest, asked: int, gone: int) -> ChangedError:
+    since = f"now it is version {now.version}" if now.version != edge.version else "on trust, and it has changed"
+    what = f"{gone} of the {asked} rows of {edge.name} that were asked for are gone"
+    if gone < 0:
+        what = f"the {asked} ids in {edge.name} that were asked for are those of {asked - gone} rows"
+    return ChangedError(
+        f"{what}: {result} was saved with version {edge.version}, {since}",
+        instead="lineage.backward_ids(…) still names them; save the result again for one that is in step.",
+    )
 
 
 def _same_ids(one: Manifest | None, other: Manifest | None) -> bool:

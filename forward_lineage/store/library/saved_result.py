@@ -14,6 +14,7 @@ from typing import Any
 
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.secrets import redacted
 
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
@@ -93,6 +94,11 @@ class TracedTable:
         return self.provider is Provider.RESULT
 
     @property
+    def trusted(self) -> bool:
+        """Whether the table was taken on trust: nobody checked that its ids are unique, or would notice a change."""
+        return bool(self.manifest and self.manifest.get("trusted"))
+
+    @property
     def pairs(self) -> int:
         """Number of (row, id) pairs."""
         return sum(segment.pairs for segment in self.segments)
@@ -160,6 +166,11 @@ class SavedResult:
         return self.home / f"{self.version}.json"
 
     @property
+    def trusted(self) -> tuple[str, ...]:
+        """The tables that the result was made of directly and that were taken on trust."""
+        return tuple(table.name for table in self.tables if table.trusted)
+
+    @property
     def granularity(self) -> str:
         """``"granules"`` under LINEAGE ON, else ``"rows"``."""
         return "granules" if any(table.granules for table in self.tables) else "rows"
@@ -219,11 +230,13 @@ def _check_first_format(data: dict[str, Any]) -> None:
 
 def _table(entry: dict[str, Any]) -> TracedTable:
     table = TracedTable(**entry)
+    manifest = table.manifest and {**table.manifest, "source": redacted(table.manifest["source"])}
     segments = tuple(SegmentEntry(**segment) for segment in entry["segments"])
     dictionary_files = tuple(RowFile(**file) for file in entry.get("dictionary_files", ()))
     return replace(
         table,
         provider=Provider(table.provider),
+        manifest=manifest,
         segments=segments,
         granules=tuple(table.granules),
         dictionary_files=dictionary_files,

@@ -29,8 +29,24 @@ SAME = [
         "SELECT max(price) FROM sales WHERE s_id IN (SELECT s_id FROM store)",
         "SELECT max(price) FROM sales WHERE s_id IN (SELECT s_id FROM store)",
     ),
+    (
+        "create temp view v as\n  select s_id, sum(price) s\n  from sales -- all of them\n  group by s_id",
+        "CREATE TEMP VIEW v AS SELECT s_id, sum(price) AS s FROM sales GROUP BY s_id",
+    ),
+    (
+        "CREATE GLOBAL TEMPORARY VIEW v (a COMMENT 'x') COMMENT 'y' AS (select s_id from store)",
+        "CREATE GLOBAL TEMPORARY VIEW v (a COMMENT 'x') COMMENT 'y' AS (SELECT s_id FROM store)",
+    ),
 ]
+VIEW = "CREATE TEMP VIEW v (a COMMENT 'x') COMMENT 'y' AS SELECT s_id FROM store"
 OTHER = [
+    (VIEW, VIEW.replace("s_id", "s_name")),
+    (VIEW, VIEW.replace("VIEW v", "VIEW w")),
+    (VIEW, VIEW.replace("(a ", "(b ")),
+    (VIEW, VIEW.replace("'x'", "'z'")),
+    (VIEW, VIEW.replace("'y'", "'z'")),
+    (VIEW, VIEW.replace("TEMP", "GLOBAL TEMP")),
+    (VIEW, VIEW.replace("CREATE", "CREATE OR REPLACE")),
     ("SELECT uuid(3) u FROM store", "SELECT uuid() AS u FROM store"),
     ("SELECT rand(3) r FROM store", "SELECT rand(4) r FROM store"),
     ("SELECT * FROM VALUES (1), (2) t(a)", "SELECT * FROM VALUES (1), (3) t(a)"),
@@ -79,4 +95,5 @@ def test_files_count_as_part_of_the_plan(
 
 def test_planning_runs_nothing(planner: Planner, spark: SparkSession) -> None:
     planner.plan("CREATE TABLE never_made AS SELECT s_id FROM store")
+    planner.plan("BEGIN CREATE TABLE never_made AS SELECT s_id FROM store; END")
     assert not spark.catalog.tableExists("never_made")

@@ -1,8 +1,10 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.PythonUDAF
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, CompoundBody, LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
+import org.apache.spark.sql.execution.command.CreateViewCommand
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
@@ -15,21 +17,38 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  */
 final class PlanText {
 
-  /** The plan as text, and the columns as JSON. */
-  def of(session: SparkSession, sql: String): Array[String] = {
-    val analyzed = analyze(session, session.sessionState.sqlParser.parsePlan(sql))
-    Array(of(session, analyzed), analyzed.analyzed.schema.json)
-  }
+  /** The plan as text, the columns as JSON, and the Python functions that aggregate groups, by name. */
+  def of(session: SparkSession, sql: String): Array[String] =
+    described(session, analyze(session, parse(session, sql)))
+
+  /** The same of an INSERT by position whose rows will have one more column than they have now, their lineage. */
+  def ofTraced(session: SparkSession, sql: String): Array[String] =
+    described(session, analyze(session, Inserts.named(session, parse(session, sql))))
 
   /** The same for a query whose parameters are bound. */
-  def of(session: SparkSession, bound: LogicalPlan): Array[String] = {
-    val analyzed = analyze(session, bound)
-    Array(of(session, analyzed), analyzed.analyzed.schema.json)
-  }
+  def of(session: SparkSession, bound: LogicalPlan): Array[String] = described(session, analyze(session, bound))
 
   /** The columns alone. */
   def schema(session: SparkSession, sql: String): String =
-    analyze(session, session.sessionState.sqlParser.parsePlan(sql)).analyzed.schema.json
+    analyze(session, parse(session, sql)).analyzed.schema.json
+
+  /** A script (BEGIN … END) is carried out when it is analysed, so nothing is asked of it. */
+  private def parse(session: SparkSession, sql: String): LogicalPlan =
+    session.sessionState.sqlParser.parsePlan(sql) match {
+      case _: CompoundBody => OneRowRelation()
+      case plan => plan
+    }
+
+  private def described(session: SparkSession, execution: QueryExecution): Array[String] = {
+    val queries = execution.analyzed match {
+      case command: Command => inside(command)
+      case query => Seq(query)
+    }
+    val python = queries.flatMap(_.collectWithSubqueries {
+      case groups: Aggregate => groups.aggregateExpressions.flatMap(_.collect { case each: PythonUDAF => each.name })
+    }).flatten
+    Array(of(session, execution), execution.analyzed.schema.json, python.distinct.mkString(", "))
+  }
 
   private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {
     val execution = session.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
@@ -41,10 +60,19 @@ final class PlanText {
     execution.analyzed match {
       // The query inside a command is optimised only when the command is carried out.
       case command: Command =>
-        val queries = (command.children ++ command.innerChildren).collect { case query: LogicalPlan => query }
-        (command.simpleString(Int.MaxValue) +: queries.map(query => of(session, analyze(session, query)))).mkString("\n")
+        val queries = inside(command).map(query => of(session, analyze(session, query)))
+        (withoutSpelling(command).simpleString(Int.MaxValue) +: queries).mkString("\n")
       case _ => text(execution)
     }
+
+  private def inside(command: LogicalPlan): Seq[LogicalPlan] =
+    (command.children ++ command.innerChildren).collect { case query: LogicalPlan => query }
+
+  /** Without the text of a view as its maker spelled it: what it means is compared as a plan. */
+  private def withoutSpelling(command: LogicalPlan): LogicalPlan = command match {
+    case view: CreateViewCommand => view.copy(originalText = None)
+    case other => other
+  }
 
   private def text(execution: QueryExecution): String = {
     val plan = execution.optimizedPlan

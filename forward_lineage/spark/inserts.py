@@ -1,0 +1,52 @@
+"""Where the rows of an INSERT go, as Spark reads the statement, and whether their lineage has a place there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.spark.errors import spark_errors
+from udafs.attach import kernel_object
+from udafs.errors import SparkError
+
+_CLASS = "org.apache.spark.sql.forwardlineage.Inserts"  # see udafs/scala/session/Inserts.scala
+_INSERT = re.compile(r"\bINSERT\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table that rows are inserted into.
+
+    Attributes:
+        columns: those that the statement's rows fill, in the table's order; neither `DL` nor partitions that it names
+            the values of.
+        lineage: the fields of the table's column `DL`; () when it has no such column.
+
+    """
+
+    columns: tuple[str, ...]
+    lineage: tuple[str, ...]
+
+
+def insert_targets(spark: SparkSession, sql: str) -> list[Target] | None:
+    """Return the tables that a statement inserts rows into.
+
+    Args:
+        spark: a session with the kernel attached.
+        sql: one statement.
+
+    Returns:
+        one for each INSERT in it, none where rows go to a folder; None when it inserts nothing, when Spark does not
+        read it (LINEAGE ON is not Spark's), or when there is no such table.
+
+    """
+    if not _INSERT.search(sql):
+        return None
+    try:
+        with spark_errors():
+            found = kernel_object(spark, _CLASS).targets(spark._jsparkSession, sql)
+    except SparkError:
+        return None
+    return None if found is None else [Target(tuple(columns), tuple(lineage)) for columns, lineage in found]

@@ -1,0 +1,52 @@
+"""What the rows of a table or view depend on, as Spark's analysed plan says it: sources, chance, order, own rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.spark.errors import spark_errors
+from udafs.attach import kernel_object
+
+_CLASS = "org.apache.spark.sql.forwardlineage.PlanFacts"  # see udafs/scala/session/PlanFacts.scala
+
+
+def unwatched_sources(frame: DataFrame) -> list[str]:
+    """Return, in words, each source whose changes cannot be noticed: neither local files nor rows of the plan."""
+    return list(_facts(frame).unwatched(frame._jdf))
+
+
+def unrepeatable_parts(frame: DataFrame) -> list[str]:
+    """Return, in words, what is left to chance, to the clock or to the session, so that rows may differ every time."""
+    return list(_facts(frame).unrepeatable(frame._jdf))
+
+
+def open_orders(frame: DataFrame) -> list[str]:
+    """Return, in words, the orders on which rows depend and in which some rows are equal; runs a job for each.
+
+    Raises:
+        FailedQueryError: Spark cannot compute the rows.
+
+    """
+    with spark_errors():
+        return list(_facts(frame).ties(frame._jdf))
+
+
+def files_read(frame: DataFrame) -> list[str]:
+    """Return the URIs of the files that a table or view reads, also where Spark has its rows in a cache."""
+    return list(_facts(frame).files(frame._jdf))
+
+
+def written_rows(frame: DataFrame) -> str:
+    """Return a checksum of the rows that stand in the plan itself, as those of VALUES do; empty when there are none."""
+    return str(_facts(frame).writtenRows(frame._jdf))
+
+
+def collections(frame: DataFrame) -> tuple[str, ...]:
+    """Return names for the RDDs that the plan reads, each good for one Spark application; () when there are none."""
+    return tuple(_facts(frame).collections(frame._jdf))
+
+
+def _facts(frame: DataFrame) -> Any:
+    return kernel_object(frame.sparkSession, _CLASS)

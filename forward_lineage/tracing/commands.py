@@ -1,0 +1,78 @@
+"""What is asked of a command before it is run: whether the lineage of its rows has a place where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pyspark.sql import SparkSession
+from sqlglot import exp
+
+from forward_lineage.spark.inserts import Target
+from udafs.errors import LineageError, NotTracedError, Position
+
+_A_FUNCTION = "dl_of"  # stands for all of the kernel's
+
+
+def check_fields(traced: Sequence[str], target: Target) -> None:
+    """Check that the column `DL` of a target is lineage in the tables that rows are traced to: structs go by position.
+
+    Raises:
+        NotTracedError: it is lineage in others, or in another order.
+
+    """
+    if traced and [table.lower() for table in traced] != [field.lower() for field in target.lineage]:
+        raise NotTracedError(
+            f"the column DL of the target is lineage in {', '.join(target.lineage)}, that of the rows in "
+            f"{', '.join(traced)}",
+            instead="Insert rows that are made of the same tables, in the same order; or use lineage.save(…).",
+        )
+
+
+def form_of_insert(ours: LineageError) -> LineageError:
+    """Return the error for an INSERT that Spark accepts, into a table with `DL`, in a form that we do not read."""
+    return NotTracedError(
+        f"a form of INSERT that is not traced into a table with a column DL: {ours.what}",
+        at=ours.at,
+        instead="Write INSERT INTO or OVERWRITE the table, PARTITION (…) and (columns) if need be, then the query.",
+    )
+
+
+def refuse_values(sql: str, before: str) -> NoReturn:
+    """Refuse LINEAGE ON in an INSERT: its ids would stand beside those of rows, or of other values.
+
+    Args:
+        sql: the statement.
+        before: what stands before the clause.
+
+    Raises:
+        NotTracedError: always.
+
+    """
+    lines = before.split("\n")
+    raise NotTracedError(
+        "LINEAGE ON in an INSERT: what its ids stand for cannot be kept with the rows",
+        at=Position(len(lines), len(lines[-1]) + 1),
+        instead="Save the query with lineage.save(…), or leave the clause out.",
+    )
+
+
+def refuse_permanent_view(spark: SparkSession, tree: exp.Expr, traced: Sequence[str]) -> None:
+    """Refuse to make a permanent view whose text would need functions of this session.
+
+    Raises:
+        NotTracedError: the statement makes one, and the kernel was attached to a session that runs already.
+
+    """
+    makes_one = isinstance(tree, exp.Create) and str(tree.args.get("kind")).upper() == "VIEW"
+    if makes_one and traced and not tree.find(exp.TemporaryProperty) and _functions_are_temporary(spark):
+        raise NotTracedError(
+            "a permanent view with lineage would need functions that only this session has",
+            instead="Make it with spark.sql(…): queries trace through a plain view. Or CREATE TEMPORARY VIEW.",
+        )
+
+
+def _functions_are_temporary(spark: SparkSession) -> bool:
+    session = spark._jsparkSession.sessionState()
+    identifier = session.sqlParser().parseFunctionIdentifier(_A_FUNCTION)
+    return bool(session.catalog().isTemporaryFunction(identifier))
