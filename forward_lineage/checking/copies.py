@@ -1,0 +1,173 @@
+"""Plain Spark over other base rows: all of them in another order, or only some, in a copy of the session.
+
+Each base table is written once more, with its ids, in another order. In a copy of the user's session its name then
+stands for all rows of that copy, or for those with some ids; views follow, as they are resolved by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from forward_lineage.checking.results import failure_of
+from forward_lineage.checking.scratch import HIDDEN, copy_of
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.names import quoted, split_name
+from forward_lineage.spark.planning import Planner
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+#: Tables with more rows are not copied.
+LARGEST = 5_000_000
+_LISTED = 1000
+_SMALL = 200_000
+#: Settings under which queries over few rows are fastest, and which run them another way than Spark's defaults do.
+_FOR_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+_FOR_MANY_ROWS = {"spark.sql.shuffle.partitions": "7"}
+
+
+@dataclass(frozen=True)
+class Without:
+    """All rows of a table but one."""
+
+    row_id: int
+
+
+Kept = Mapping[str, LineageSet | Without]  # table → the rows of it that stay; a table that is not named keeps all
+
+
+class NotCutError(Exception):
+    """Base rows cannot be taken away from under a query; the message says why."""
+
+
+@dataclass
+class Copies:
+    """Copies of base tables with their ids, made when they are first needed.
+
+    Attributes:
+        scratch: where they are written.
+
+    """
+
+    scratch: Path
+    _made: dict[str, Path] = field(default_factory=dict)
+    _ids_written: int = 0
+
+    def path(self, lineage: ForwardLineage, manifest: Manifest) -> Path:
+        """Return the folder of a table's copy: its rows and their ids, in another order.
+
+        Raises:
+            NotCutError: the table is too large.
+
+        """
+        key = "|".join([manifest.name, *(f"{file.path}:{file.modified}:{file.offset}" for file in manifest.files)])
+        if key not in self._made:
+            if manifest.next_id > LARGEST:
+                raise NotCutError(f"a table of more than {LARGEST:,} rows")
+            folder = self.scratch / "copies" / str(len(self._made))
+            rows = lineage.rows(manifest.name)
+            order = F.xxhash64(rows.columns[0]) if manifest.next_id > 1 else F.lit(0)
+            rows.withColumnRenamed(rows.columns[0], f"{HIDDEN}id").orderBy(order).write.parquet(str(folder))
+            self._made[key] = folder
+        return self._made[key]
+
+    def ids_file(self, ids: LineageSet) -> Path:
+        """Write ids into a file."""
+        self._ids_written += 1
+        path = self.scratch / "copies" / f"ids-{self._ids_written}.parquet"
+        pq.write_table(pa.table({f"{HIDDEN}id": np.asarray(ids.ids(), dtype=np.int64)}), path)
+        return path
+
+
+class OtherRows:
+    """A copy of a session in which base tables have other rows.
+
+    Args:
+        lineage: the session.
+        tables: names of the base tables, as they were registered.
+        copies: where their rows are taken from.
+
+    Raises:
+        NotCutError: one of the tables cannot be copied.
+
+    """
+
+    def __init__(self, lineage: ForwardLineage, tables: Iterable[str], copies: Copies) -> None:
+        self._copies = copies
+        known = lineage.tables()
+        self._manifests = {name: known[name] for name in tables}
+        try:
+            self._folders = {name: copies.path(lineage, each) for name, each in self._manifests.items()}
+        except LineageError as error:
+            raise NotCutError(f"a table cannot be copied: {error.what}") from None
+        self.spark = copy_of(lineage.spark)
+        few = sum(each.next_id for each in self._manifests.values()) <= _SMALL
+        for key, value in (_FOR_FEW_ROWS if few else _FOR_MANY_ROWS).items():
+            self.spark.conf.set(key, value)
+        for name, folder in self._folders.items():
+            self.spark.read.parquet(str(folder)).createOrReplaceTempView(_rows_of(name))
+
+    def all_rows(self) -> None:
+        """Give every table all its rows, in another order."""
+        self.cut({})
+
+    def cut(self, kept: Kept) -> None:
+        """Give each table only some of its rows, those that are not named all of them."""
+        for name, manifest in self._manifests.items():
+            columns = ", ".join(quoted(column) for column, _ in manifest.columns)
+            where = self._condition(kept[name]) if name in kept else ""
+            view = quoted(split_name(name)[-1])
+            text = f"SELECT {columns} FROM {quoted(_rows_of(name))}{where}"
+            self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {text}")
+
+    def all_ids(self, name: str) -> LineageSet:
+        """Return the ids of all rows of a table."""
+        column = f"{HIDDEN}id"
+        return LineageSet(pq.read_table(self._folders[name], columns=[column])[column].to_numpy())
+
+    def run(self, sql: str) -> DataFrame:
+        """Return what a query gives over these rows."""
+        return self.spark.sql(sql)
+
+    def check_effect(self, sql: str) -> None:
+        """Check that a query reads none of the tables' own rows.
+
+        Raises:
+            NotCutError: it does, so that taking rows away would show nothing.
+
+        """
+        try:
+            plan = Planner(self.spark).plan(sql)
+        except Exception as error:  # whatever Spark says
+            raise NotCutError(f"it cannot be planned over other rows: {failure_of(error).why}") from None
+        for name, manifest in self._manifests.items():
+            places = {str(Path(file.path).parent) for file in manifest.files}
+            if any(place in plan for place in places):
+                raise NotCutError(f"{name} is read by a name that cannot stand for other rows")
+
+    def _condition(self, ids: LineageSet | Without) -> str:
+        column = f"{HIDDEN}id"
+        if isinstance(ids, Without):
+            return f" WHERE {column} <> {ids.row_id}"
+        if len(ids) <= _LISTED:
+            listed = ", ".join(map(str, ids)) or "NULL"
+            return f" WHERE {column} IN ({listed})"
+        view = f"{HIDDEN}ids_{len(ids)}_{self._copies._ids_written}"
+        self.spark.read.parquet(str(self._copies.ids_file(ids))).createOrReplaceTempView(view)
+        return f" WHERE {column} IN (SELECT {column} FROM {view})"
+
+
+def _rows_of(name: str) -> str:
+    return HIDDEN + "rows_" + "_".join(split_name(name))

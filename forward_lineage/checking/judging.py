@@ -1,0 +1,234 @@
+"""One statement, judged: run as it is, run with lineage, compared, and the laws tried on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.checking.base_tables import BaseTables
+from forward_lineage.checking.comparison import compare_bags, first_difference
+from forward_lineage.checking.copies import Copies, NotCutError, OtherRows
+from forward_lineage.checking.laws import Trial
+from forward_lineage.checking.ordering import Expected
+from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
+from forward_lineage.checking.results import Failure, Result, collect, failure_of
+from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
+from forward_lineage.checking.statements import is_query, stays_out
+from forward_lineage.checking.values import unordered
+from udafs.errors import FailedQueryError, InternalError, LineageError
+
+SEMANTICS = ("data", "control")
+_COLLECTS = ("collect_list", "collect_set", "array_agg", "listagg", "string_agg", "first", "any_value", "last")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be tried.
+
+    Attributes:
+        semantics: which ones.
+        rows: how many result rows of a query to sample.
+        timeout: seconds after which no further law is tried.
+
+    """
+
+    semantics: Sequence[str] = SEMANTICS
+    rows: int = 5
+    timeout: float = 60.0
+
+
+@dataclass
+class Judge:
+    """Judges the statements of one file, in their order.
+
+    Attributes:
+        bases: the file's base tables, and its session.
+        copies: copies of base tables.
+        wanted: what is to be tried.
+        step: called with what is done next.
+        said: called with the verdict on each semantics, as soon as it stands; a later one takes its place.
+
+    """
+
+    bases: BaseTables
+    copies: Copies
+    wanted: Wanted
+    step: Callable[[str], None]
+    said: Callable[[str, Verdict], None]
+
+    def judge(self, sql: str, place: str) -> Laws:
+        """Judge a statement.
+
+        Args:
+            sql: the statement.
+            place: what the sample depends on.
+
+        Raises:
+            SparkIsGoneError: the Java process has ended.
+
+        """
+        if not is_query(sql):
+            self._say_all(self.set_up(sql))
+            return Laws()
+        return self._query(sql, place)
+
+    def set_up(self, sql: str) -> Verdict:
+        """Run a statement that is no query, in the scratch catalog."""
+        if (why := stays_out(sql)) is not None:
+            return Verdict(Outcome.PASSED_OVER, why, grouped(why))
+        self.step("set-up")
+        self.bases.before_set_up(sql)
+        try:
+            self.bases.spark.sql(sql).collect()
+        except Exception as error:  # whatever Spark says
+            return _wrong(failure_of(error))
+        finally:
+            with suppress(LineageError):
+                self.bases.after_set_up(sql)
+        return Verdict(Outcome.SET_UP)
+
+    def _query(self, sql: str, place: str) -> Laws:
+        deadline = time.monotonic() + self.wanted.timeout
+        self.step("base tables")
+        self.bases.prepare(sql)
+        self.step("plain")
+        try:
+            frame = self.bases.spark.sql(sql)
+            plain = collect(frame)
+        except Exception as error:  # whatever Spark says
+            self._say_all(self._wrong_for_us_too(sql, _wrong(failure_of(error))))
+            return Laws()
+        expected = Expected(sql, plain, self.bases.spark.sql)
+        traced = {semantics: self._traced(sql, semantics, expected) for semantics in self.wanted.semantics}
+        return self._tried(frame, expected, {name: each for name, each in traced.items() if each}, place, deadline)
+
+    def _wrong_for_us_too(self, sql: str, verdict: Verdict) -> Verdict:
+        """What plain Spark refuses we may refuse, too, but not break on."""
+        if verdict.outcome is not Outcome.WRONG:
+            return verdict
+        try:
+            self.bases.lineage.rewrite(sql)
+        except Exception as error:  # what is raised is the question
+            failure = failure_of(error)
+            if failure.ours is None or isinstance(failure.ours, InternalError):
+                return Verdict(Outcome.FAILED, failure.why, grouped(failure.why))
+        return verdict
+
+    def _traced(self, sql: str, semantics: str, expected: Expected) -> tuple[Verdict, Result] | None:
+        """Run a query with lineage and say what came of it; None when no rows came."""
+        self.step(semantics)
+        try:
+            found = collect(self.bases.lineage.sql(sql, semantics), traced=True)
+            verdict = _compared(expected, found)
+        except Exception as error:  # what is raised is the question
+            self.said(semantics, _without_rows(failure_of(error)))
+            return None
+        self.said(semantics, verdict)
+        return verdict, found
+
+    def _tried(
+        self,
+        frame: DataFrame,
+        expected: Expected,
+        traced: dict[str, tuple[Verdict, Result]],
+        place: str,
+        deadline: float,
+    ) -> Laws:
+        trial = Trial(expected.sql, self.wanted.rows, place, deadline, self.step)
+        if not traced:
+            return trial.laws
+        tables = sorted({table for _, found in traced.values() for table in found.tables})
+        try:
+            self.step("other order")
+            other = OtherRows(self.bases.lineage, tables, self.copies)
+            stable = self._stable(frame, expected, other, [found for _, found in traced.values()])
+        except NotCutError as error:
+            trial.laws.witness.skip(str(error))
+            return trial.laws
+        if not stable:
+            for semantics, (verdict, _) in traced.items():
+                self.said(semantics, _not_deterministic(verdict))
+        elif is_deterministic(frame):
+            self._laws(trial, frame, traced, other)
+        return trial.laws
+
+    def _laws(
+        self, trial: Trial, frame: DataFrame, traced: dict[str, tuple[Verdict, Result]], other: OtherRows
+    ) -> None:
+        control, data = traced.get("control"), traced.get("data")
+        if control is not None and control[1].tables and control[1].rows:
+            trial.witnesses(control[1], other)
+        if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame) and not _cut(trial.sql):
+            trial.necessity(data[1], other)
+
+    def _stable(self, frame: DataFrame, expected: Expected, other: OtherRows, found: Sequence[Result]) -> bool:
+        """Whether plain Spark gives the same over base rows in another order; asked twice where ours differ."""
+        differ = any(expected.compare(each.rows) is Rows.DIFFERENT for each in found)
+        if differ and not is_deterministic(frame):
+            return False
+        if differ and _collects(expected.sql) and any(_same_unordered(expected.plain, each) for each in found):
+            return False
+        other.all_rows()
+        return all(self._same_again(expected, other, partitions) for partitions in (["1", "5"] if differ else [None]))
+
+    def _same_again(self, expected: Expected, other: OtherRows, partitions: str | None) -> bool:
+        if partitions is not None:
+            other.spark.conf.set("spark.sql.shuffle.partitions", partitions)
+        try:
+            again = collect(other.run(expected.sql))
+        except Exception as error:  # whatever Spark says
+            failure_of(error)
+            raise NotCutError("plain Spark fails over the same rows in another order") from None
+        return expected.compare(again.rows) is not Rows.DIFFERENT
+
+    def _say_all(self, verdict: Verdict) -> None:
+        for semantics in self.wanted.semantics:
+            self.said(semantics, verdict)
+
+
+def _compared(expected: Expected, found: Result) -> Verdict:
+    plain = expected.plain
+    rows = Rows.DIFFERENT if list(found.columns) != list(plain.columns) else expected.compare(found.rows)
+    why = ""
+    if rows is Rows.DIFFERENT:
+        same = compare_bags(plain.rows, found.rows) is not Rows.DIFFERENT
+        why = "the rows come in another order" if same else first_difference(plain.rows, found.rows)
+        why = why if list(found.columns) == list(plain.columns) else f"columns {found.columns}, not {plain.columns}"
+    return Verdict(Outcome.REWRITTEN, why, "", rows, tuple(found.tables), len(plain.rows))
+
+
+def _wrong(failure: Failure) -> Verdict:
+    outcome = Outcome.OUT_OF_MEMORY if failure.no_memory or failure.too_large else Outcome.WRONG
+    return Verdict(outcome, failure.why, failure.condition or grouped(failure.why))
+
+
+def _without_rows(failure: Failure) -> Verdict:
+    """What our side raised, where plain Spark gave rows."""
+    outcome = Outcome.FAILED
+    if failure.no_memory or failure.too_large:
+        outcome = Outcome.OUT_OF_MEMORY
+    elif failure.ours is not None and not isinstance(failure.ours, InternalError | FailedQueryError):
+        outcome = Outcome.REFUSED
+    what = failure.ours.what if failure.ours is not None else failure.why
+    return Verdict(outcome, failure.why, grouped(what))
+
+
+def _not_deterministic(verdict: Verdict) -> Verdict:
+    why = "plain Spark gives other rows over the same rows in another order"
+    return replace(verdict, outcome=Outcome.NOT_DETERMINISTIC, why=why, reason=why, rows=None)
+
+
+def _same_unordered(plain: Result, found: Result) -> bool:
+    return sorted(map(unordered, plain.rows)) == sorted(map(unordered, found.rows))
+
+
+def _collects(sql: str) -> bool:
+    return any(word in sql.lower() for word in _COLLECTS)
+
+
+def _cut(sql: str) -> bool:
+    return Expected(sql, Result((), ()), lambda _: None).is_cut  # type: ignore[arg-type,return-value]

@@ -1,0 +1,197 @@
+"""The statements of SQL files, each with its place, and what may be done with each."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlparse import tokens as kinds
+
+from forward_lineage.frontend import split_script
+from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at, with_depth
+from udafs.errors import BadArgumentError, LineageError
+
+_QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("}
+_WRITES = {"INSERT", "UPDATE", "DELETE", "MERGE"}
+#: Words that name a file, a folder or code outside the scratch catalog.
+_OUTSIDE = {"LOCATION": "LOCATION", "DIRECTORY": "INSERT … DIRECTORY", "JAR": "a JAR", "FILE": "a FILE"}
+_PLACES = ("path", "url", "dbtable", "'path'", '"path"')
+_FILE_PROVIDERS = {"PARQUET", "ORC", "CSV", "JSON", "TEXT", "AVRO", "XML", "HIVE"}
+_OTHER_CATALOGS = re.compile(r"set\s+`?(spark\.sql\.catalog\.|spark\.hadoop\.|fs\.|hadoop\.)", re.IGNORECASE)
+_NEVER = {
+    "ADD": "it adds code or files from outside",
+    "LOAD": "it moves files from outside",
+    "EXECUTE": "its text is made while it runs",
+    "CALL": "it calls a procedure",
+}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a file.
+
+    Attributes:
+        line: where it begins in the file, from 1.
+        sql: its text, without the semicolon.
+
+    """
+
+    line: int
+    sql: str
+
+
+@dataclass(frozen=True)
+class SqlFile:
+    """A file and its statements.
+
+    Attributes:
+        name: its path below the folder, with slashes.
+        statements: in their order.
+        error: why it could not be read or cut into statements.
+
+    """
+
+    name: str
+    statements: tuple[Statement, ...]
+    error: str | None = None
+    kind: str = ""
+
+
+def read_files(folder: Path) -> list[SqlFile]:
+    """Read every `.sql` file below a folder, in the order of their names.
+
+    A file that cannot be read or cut into statements has none, and says why.
+
+    Raises:
+        BadArgumentError: there is no such folder, no such file in it, or none of them can be read.
+
+    """
+    if not folder.is_dir():
+        raise BadArgumentError(f"there is no folder {folder}", instead="Give a folder that holds .sql files.")
+    try:
+        found = sorted(each for each in folder.rglob("*") if each.suffix.lower() == ".sql" and each.is_file())
+    except OSError as error:
+        raise BadArgumentError(f"{folder} cannot be read: {error.strerror}", instead="Give one that can.") from None
+    if not found:
+        raise BadArgumentError(f"no .sql file in {folder}", instead="Give a folder that holds some.")
+    files = [_read(each, each.relative_to(folder).as_posix()) for each in found]
+    if all(each.kind == "unreadable" for each in files):
+        raise BadArgumentError(f"{files[0].name}: {files[0].error}", instead="Give .sql files that are UTF-8 text.")
+    return files
+
+
+def _read(path: Path, name: str) -> SqlFile:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        return SqlFile(name, (), "it cannot be read: it is not UTF-8 text", "unreadable")
+    except OSError as error:
+        return SqlFile(name, (), f"it cannot be read: {error.strerror}", "unreadable")
+    try:
+        return SqlFile(name, tuple(statements_of(text)))
+    except LineageError as error:
+        return SqlFile(name, (), f"it cannot be cut into statements: {error}", type(error).__name__)
+
+
+def statements_of(text: str) -> Iterator[Statement]:
+    """Yield the statements of a script with the lines they begin in.
+
+    Raises:
+        LineageError: as `split_script` does.
+
+    """
+    begins = {token.start for token in meaningful(lex(text))}
+    at = 0
+    for sql in split_script(text):
+        at = text.find(sql, at)
+        while at not in begins:  # the same words in a comment
+            at = text.find(sql, at + 1)
+        yield Statement(position_at(text, at).line, sql)
+        at += len(sql)
+
+
+def is_query(sql: str) -> bool:
+    """Whether a statement returns rows that could be traced; everything else is set-up."""
+    words = _words(sql)
+    if not words or (words[0].word or words[0].text) not in _QUERIES:
+        return False
+    return not any(token.word in _WRITES for token, depth in with_depth(words) if depth == 0)
+
+
+def stays_out(sql: str) -> str | None:
+    """Say why a set-up statement must not be run: it could reach what is not in the scratch catalog.
+
+    Returns:
+        None when it may run: whatever it makes, fills, changes or drops lies in the scratch catalog.
+
+    """
+    words = _words(sql)
+    first = words[0].word if words else ""
+    if first in _NEVER:
+        return _NEVER[first]
+    if first in ("SHOW", "DESCRIBE", "DESC", "EXPLAIN", "USE", "SET", "RESET"):
+        return "it sets up access to another catalog" if _OTHER_CATALOGS.match(sql) else None
+    return _named_place(words) or _other_provider(words)
+
+
+def _named_place(words: list[Token]) -> str | None:
+    for token, after in itertools.zip_longest(words, words[1:]):
+        if token.word in _OUTSIDE and (after is None or after.kind in kinds.String or token.word == "DIRECTORY"):
+            return f"it names a place outside the scratch catalog ({_OUTSIDE[token.word]})"
+        if token.kind in kinds.Name.Quoted and "/" in token.text:
+            return f"it names a place outside the scratch catalog ({token.text})"
+        if token.text.lower() in _PLACES and after is not None and (after.kind in kinds.String or after.text == "="):
+            return f"it names a place outside the scratch catalog ({token.text})"
+    return None
+
+
+def _other_provider(words: list[Token]) -> str | None:
+    for (token, depth), (after, _) in itertools.pairwise(with_depth(words)):
+        if depth == 0 and token.word == "USING" and words[0].word in ("CREATE", "REPLACE"):
+            provider = after.text.strip("`").upper()
+            if provider not in _FILE_PROVIDERS and after.text != "(":
+                return f"its tables may lie outside the scratch catalog (USING {after.text})"
+    return None
+
+
+def names_in(sql: str) -> set[str]:
+    """Return every word of a statement that may be a name, in lower case; quoted ones without their quotes."""
+    try:
+        tokens = meaningful(lex(sql))
+    except LineageError:
+        return set()
+    return {name for token in tokens if (name := name_of(token))}
+
+
+def defined_name(sql: str) -> str | None:
+    """Return what a CREATE or CACHE statement makes: the last part of its name, in lower case."""
+    words = _words(sql)
+    if not words or words[0].word not in ("CREATE", "CACHE", "REPLACE"):
+        return None
+    start = next((n for n, token in enumerate(words) if token.word in ("VIEW", "TABLE", "FUNCTION")), None)
+    if start is None:
+        return None
+    rest = [token for token in words[start + 1 :] if token.word not in ("IF", "NOT", "EXISTS")]
+    name = None
+    for part, dot in itertools.zip_longest(rest[::2], rest[1::2]):
+        name = name_of(part)
+        if dot is None or dot.text != ".":
+            break
+    return name
+
+
+def name_of(token: Token) -> str | None:
+    """Return the identifier that a token is, in lower case, or None."""
+    if token.kind in kinds.Name.Quoted:
+        return token.text[1:-1].replace("``", "`").lower()
+    return token.text.lower() if token.kind is kinds.Name else None
+
+
+def _words(sql: str) -> list[Token]:
+    try:
+        return meaningful(lex(sql))
+    except LineageError:
+        return []
