@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,15 @@ from forward_lineage.spark.tables import view_text
 from udafs.errors import LineageError
 
 _READS = re.compile(r"(?<!Local)(?<!OneRow)Relation\b|RelationV2|\bView \(")
+
+
+@dataclass(frozen=True)
+class ViewText:
+    """A view: its name, its columns, and the query it stands for."""
+
+    name: str
+    columns: tuple[str, ...]
+    text: str
 
 
 @dataclass
@@ -58,6 +68,7 @@ class BaseTables:
                 self._forget(name)
         if made is not None:
             self.data.pop(made, None)
+            self._made_of.pop(made, None)
             self._made_of[made] = words
 
     def after_set_up(self, sql: str) -> None:
@@ -80,6 +91,24 @@ class BaseTables:
             if _last(name) in words and name not in self._current and name not in self._passed:
                 self._passed.add(name)
                 self._give_ids(name, kind)
+
+    def views(self, sql: str) -> list[ViewText]:
+        """Return the views that a query may read, those that it makes out of base rows, in the order they were made."""
+        words = self._all_words(sql)
+        names = [name for name in self._made_of if name in words and name not in self._current]
+        return [view for name in names if (view := self._view(name)) is not None]
+
+    def _view(self, name: str) -> ViewText | None:
+        session: Any = self.spark._jsparkSession.sessionState()
+        try:
+            identifier = session.sqlParser().parseTableIdentifier(joined((name,)))
+            found = session.catalog().getTempViewOrPermanentTableMetadata(identifier)
+            columns = self.spark.table(joined((name,))).columns
+        except (PySparkException, Py4JJavaError):  # dropped meanwhile
+            return None
+        if found.tableType().name() != "VIEW" or found.viewText().isEmpty():
+            return None
+        return ViewText(name, tuple(columns), str(found.viewText().get()))
 
     def why_not(self, name: str) -> str | None:
         """Say why a table has no ids, if it could not be given some."""

@@ -27,13 +27,13 @@ def compare_bags(left: Sequence[Value], right: Sequence[Value]) -> Rows:
     missing = _left_over(left, right)
     if not missing[0]:
         return Rows.EQUAL
-    return Rows.TOLERANCE if _close(*missing) else Rows.DIFFERENT
+    return Rows.TOLERANCE if _matched(*missing, _scale([*left, *right])) else Rows.DIFFERENT
 
 
 def is_within(part: Sequence[Value], whole: Sequence[Value]) -> bool:
     """Whether one result is a part of another, each row at most as often as there."""
     spare, extra = _left_over(part, whole)
-    return not spare or _matched(spare, extra, _scale([*spare, *extra]))
+    return not spare or _matched(spare, extra, _scale(whole))
 
 
 def occurrences(row: Value, rows: Iterable[Value]) -> int:
@@ -85,10 +85,6 @@ def _left_over(left: Sequence[Value], right: Sequence[Value]) -> tuple[list[Valu
     """What each side has that the other has not."""
     ours, theirs = Counter(left), Counter(right)
     return list((ours - theirs).elements()), list((theirs - ours).elements())
-
-
-def _close(left: Sequence[Value], right: Sequence[Value]) -> bool:
-    return _matched(left, right, _scale([*left, *right]))
 
 
 def _matched(left: Sequence[Value], right: Sequence[Value], scale: Sequence[float]) -> bool:

@@ -7,15 +7,18 @@ stands for all rows of that copy, or for those with some ids; views follow, as t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from forward_lineage.checking.base_tables import ViewText
 from forward_lineage.checking.results import failure_of
 from forward_lineage.checking.scratch import HIDDEN, copy_of
 from forward_lineage.row_ids.manifest import Manifest
@@ -97,6 +100,7 @@ class OtherRows:
     Args:
         lineage: the session.
         tables: names of the base tables, as they were registered.
+        views: views over them, in the order they were made.
         copies: where their rows are taken from.
 
     Raises:
@@ -104,7 +108,9 @@ class OtherRows:
 
     """
 
-    def __init__(self, lineage: ForwardLineage, tables: Iterable[str], copies: Copies) -> None:
+    def __init__(
+        self, lineage: ForwardLineage, tables: Iterable[str], views: Iterable[ViewText], copies: Copies
+    ) -> None:
         self._copies = copies
         known = lineage.tables()
         self._manifests = {name: known[name] for name in tables}
@@ -118,6 +124,15 @@ class OtherRows:
             self.spark.conf.set(key, value)
         for name, folder in self._folders.items():
             self.spark.read.parquet(str(folder)).createOrReplaceTempView(_rows_of(name))
+        self.all_rows()
+        self._make_views(views)
+
+    def _make_views(self, views: Iterable[ViewText]) -> None:
+        """Make views anew, to read the tables of this session; one that cannot be is noticed when it matters."""
+        for view in views:
+            columns = ", ".join(map(quoted, view.columns))
+            with suppress(PySparkException):
+                self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(view.name)} ({columns}) AS {view.text}")
 
     def all_rows(self) -> None:
         """Give every table all its rows, in another order."""

@@ -144,7 +144,7 @@ class Judge:
         tables = sorted({table for _, found in traced.values() for table in found.tables})
         try:
             self.step("other order")
-            other = OtherRows(self.bases.lineage, tables, self.copies)
+            other = OtherRows(self.bases.lineage, tables, self.bases.views(expected.sql), self.copies)
             stable = self._stable(frame, expected, other, [found for _, found in traced.values()])
         except NotCutError as error:
             trial.laws.witness.skip(str(error))
@@ -160,6 +160,13 @@ class Judge:
         self, trial: Trial, frame: DataFrame, traced: dict[str, tuple[Verdict, Result]], other: OtherRows
     ) -> None:
         control, data = traced.get("control"), traced.get("data")
+        if all(not found.tables or not found.rows for _, found in traced.values()):
+            return
+        try:
+            other.check_effect(trial.sql)
+        except NotCutError as error:
+            trial.laws.witness.skip(str(error))
+            return
         if control is not None and control[1].tables and control[1].rows:
             trial.witnesses(control[1], other)
         if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame) and not _cut(trial.sql):
@@ -172,7 +179,6 @@ class Judge:
             return False
         if differ and _collects(expected.sql) and any(_same_unordered(expected.plain, each) for each in found):
             return False
-        other.all_rows()
         return all(self._same_again(expected, other, partitions) for partitions in (["1", "5"] if differ else [None]))
 
     def _same_again(self, expected: Expected, other: OtherRows, partitions: str | None) -> bool:

@@ -15,7 +15,7 @@ from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at,
 from udafs.errors import BadArgumentError, LineageError
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("}
-_WRITES = {"INSERT", "UPDATE", "DELETE", "MERGE"}
+_WRITES = {("INSERT", "INTO"), ("INSERT", "OVERWRITE"), ("DELETE", "FROM"), ("MERGE", "INTO")}
 #: Words that name a file, a folder or code outside the scratch catalog.
 _OUTSIDE = {"LOCATION": "LOCATION", "DIRECTORY": "INSERT … DIRECTORY", "JAR": "a JAR", "FILE": "a FILE"}
 _PLACES = ("path", "url", "dbtable", "'path'", '"path"')
@@ -118,7 +118,8 @@ def is_query(sql: str) -> bool:
     words = _words(sql)
     if not words or (words[0].word or words[0].text) not in _QUERIES:
         return False
-    return not any(token.word in _WRITES for token, depth in with_depth(words) if depth == 0)
+    outside = [token.word for token, depth in with_depth(words) if depth == 0]
+    return not any(pair in _WRITES for pair in itertools.pairwise(outside))
 
 
 def stays_out(sql: str) -> str | None:

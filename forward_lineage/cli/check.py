@@ -118,7 +118,8 @@ def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
 
 def _show(board: Scoreboard, semantics: Sequence[str]) -> None:
     console = Console()
-    console.print(f"{board.statements:,} statements of {len(board.files):,} files, {board.seconds:,.0f} s")
+    console.print(f"{_several(board.statements, 'statement')} of {_several(len(board.files), 'file')}", highlight=False)
+    click.echo(f"{board.seconds:,.0f} s", err=True)
     table = plain_table("", *semantics, right=semantics)
     for outcome in Outcome:
         if outcome not in board.outcomes:
@@ -150,11 +151,16 @@ def _show_laws(console: Console, board: Scoreboard) -> None:
     mean = board.minimality
     if mean is not None:
         count = len(board.laws.minimality)
-        console.print(f"minimality: lineage is {mean:.2f} times the smallest found, {count:,} rows", highlight=False)
+        tried = _several(count, "row")
+        console.print(f"minimality: lineage is {mean:.2f} times the smallest found, {tried}", highlight=False)
     if board.without_base_rows:
-        console.print(f"{board.without_base_rows:,} rewritten statements read no base rows", highlight=False)
+        console.print(f"without base rows: {_several(board.without_base_rows, 'rewritten statement')}", highlight=False)
     if not board.finished:
         console.print("interrupted: not every statement was tried", style="bold")
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _said(law: Law) -> str:
