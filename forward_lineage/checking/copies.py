@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from forward_lineage.checking.base_tables import ViewText
 from forward_lineage.checking.results import failure_of
 from forward_lineage.checking.scratch import HIDDEN, copy_of
+from forward_lineage.checking.statements import shortened
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.session import ForwardLineage
 from forward_lineage.spark.names import quoted, split_name
@@ -31,6 +32,7 @@ from udafs.lineage_set import LineageSet
 #: Tables with more rows are not copied.
 LARGEST = 5_000_000
 _LISTED = 1000
+_ID = HIDDEN + "id"
 _SMALL = 200_000
 #: Settings under which queries over few rows are fastest, and which run them another way than Spark's defaults do.
 _FOR_FEW_ROWS = {
@@ -81,8 +83,9 @@ class Copies:
                 raise NotCutError(f"a table of more than {LARGEST:,} rows")
             folder = self.scratch / "copies" / str(len(self._made))
             rows = lineage.rows(manifest.name)
-            order = F.xxhash64(rows.columns[0]) if manifest.next_id > 1 else F.lit(0)
-            rows.withColumnRenamed(rows.columns[0], f"{HIDDEN}id").orderBy(order).write.parquet(str(folder))
+            few = manifest.next_id <= _SMALL
+            mixed = rows.withColumnRenamed(rows.columns[0], _ID).repartition(1 if few else 3)
+            mixed.sortWithinPartitions(F.xxhash64(_ID)).write.parquet(str(folder))
             self._made[key] = folder
         return self._made[key]
 
@@ -90,7 +93,7 @@ class Copies:
         """Write ids into a file."""
         self._ids_written += 1
         path = self.scratch / "copies" / f"ids-{self._ids_written}.parquet"
-        pq.write_table(pa.table({f"{HIDDEN}id": np.asarray(ids.ids(), dtype=np.int64)}), path)
+        pq.write_table(pa.table({_ID: np.asarray(ids.ids(), dtype=np.int64)}), path)
         return path
 
 
@@ -114,6 +117,8 @@ class OtherRows:
         self._copies = copies
         known = lineage.tables()
         self._manifests = {name: known[name] for name in tables}
+        if len({split_name(name)[-1] for name in self._manifests}) < len(self._manifests):
+            raise NotCutError("two of its tables have the same name in two schemas")
         try:
             self._folders = {name: copies.path(lineage, each) for name, each in self._manifests.items()}
         except LineageError as error:
@@ -127,12 +132,19 @@ class OtherRows:
         self.all_rows()
         self._make_views(views)
 
+    def _long_names(self) -> list[tuple[str, ...]]:
+        """The names of several parts by which a query may call a table of Spark's catalog, longest first."""
+        identities = [split_name(each.identity) for each in self._manifests.values() if each.identity is not None]
+        return [parts for length in (3, 2) for each in identities if len(parts := each[-length:]) == length]
+
     def _make_views(self, views: Iterable[ViewText]) -> None:
         """Make views anew, to read the tables of this session; one that cannot be is noticed when it matters."""
         for view in views:
             columns = ", ".join(map(quoted, view.columns))
             with suppress(PySparkException):
-                self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(view.name)} ({columns}) AS {view.text}")
+                self.spark.sql(
+                    f"CREATE OR REPLACE TEMPORARY VIEW {quoted(view.name)} ({columns}) AS {self._here(view.text)}"
+                )
 
     def all_rows(self) -> None:
         """Give every table all its rows, in another order."""
@@ -149,12 +161,15 @@ class OtherRows:
 
     def all_ids(self, name: str) -> LineageSet:
         """Return the ids of all rows of a table."""
-        column = f"{HIDDEN}id"
-        return LineageSet(pq.read_table(self._folders[name], columns=[column])[column].to_numpy())
+        return LineageSet(pq.read_table(self._folders[name], columns=[_ID])[_ID].to_numpy())
 
     def run(self, sql: str) -> DataFrame:
         """Return what a query gives over these rows."""
-        return self.spark.sql(sql)
+        return self.spark.sql(self._here(sql))
+
+    def _here(self, sql: str) -> str:
+        """A query that calls tables by the names they have here."""
+        return shortened(sql, self._long_names())
 
     def check_effect(self, sql: str) -> None:
         """Check that a query reads none of the tables' own rows.
@@ -164,7 +179,7 @@ class OtherRows:
 
         """
         try:
-            plan = Planner(self.spark).plan(sql)
+            plan = Planner(self.spark).plan(self._here(sql))
         except Exception as error:  # whatever Spark says
             raise NotCutError(f"it cannot be planned over other rows: {failure_of(error).why}") from None
         for name, manifest in self._manifests.items():
@@ -173,15 +188,14 @@ class OtherRows:
                 raise NotCutError(f"{name} is read by a name that cannot stand for other rows")
 
     def _condition(self, ids: LineageSet | Without) -> str:
-        column = f"{HIDDEN}id"
         if isinstance(ids, Without):
-            return f" WHERE {column} <> {ids.row_id}"
+            return f" WHERE {_ID} <> {ids.row_id}"
         if len(ids) <= _LISTED:
             listed = ", ".join(map(str, ids)) or "NULL"
-            return f" WHERE {column} IN ({listed})"
+            return f" WHERE {_ID} IN ({listed})"
         view = f"{HIDDEN}ids_{len(ids)}_{self._copies._ids_written}"
         self.spark.read.parquet(str(self._copies.ids_file(ids))).createOrReplaceTempView(view)
-        return f" WHERE {column} IN (SELECT {column} FROM {view})"
+        return f" WHERE {_ID} IN (SELECT {_ID} FROM {view})"
 
 
 def _rows_of(name: str) -> str:

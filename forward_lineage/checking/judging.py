@@ -17,7 +17,7 @@ from forward_lineage.checking.ordering import Expected
 from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
 from forward_lineage.checking.results import Failure, Result, collect, failure_of
 from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
-from forward_lineage.checking.statements import is_query, stays_out
+from forward_lineage.checking.statements import is_query, stays_out, without_lineage_on
 from forward_lineage.checking.values import unordered
 from udafs.errors import FailedQueryError, InternalError, LineageError
 
@@ -96,15 +96,17 @@ class Judge:
         self.step("base tables")
         self.bases.prepare(sql)
         self.step("plain")
+        plain_sql, coarser = without_lineage_on(sql)
         try:
-            frame = self.bases.spark.sql(sql)
+            frame = self.bases.spark.sql(plain_sql)
             plain = collect(frame)
         except Exception as error:  # whatever Spark says
             self._say_all(self._wrong_for_us_too(sql, _wrong(failure_of(error))))
             return Laws()
-        expected = Expected(sql, plain, self.bases.spark.sql)
+        expected = Expected(plain_sql, plain, self.bases.spark.sql)
         traced = {semantics: self._traced(sql, semantics, expected) for semantics in self.wanted.semantics}
-        return self._tried(frame, expected, {name: each for name, each in traced.items() if each}, place, deadline)
+        rows = {name: each for name, each in traced.items() if each is not None}
+        return Laws() if coarser else self._tried(frame, expected, rows, place, deadline)
 
     def _wrong_for_us_too(self, sql: str, verdict: Verdict) -> Verdict:
         """What plain Spark refuses we may refuse, too, but not break on."""

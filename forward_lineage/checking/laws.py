@@ -108,7 +108,8 @@ class Trial:
     def _shrink(self, row: Value, lineage: Lineage, other: OtherRows) -> None:
         """Take rows out of a lineage, halves first, while the row is still given back."""
         whole = sum(map(len, lineage.values()))
-        if whole == 0:
+        if whole <= 1:
+            self.laws.minimality += [1.0] * whole
             return
         left, runs = {table: list(ids) for table, ids in lineage.items() if len(ids) <= 100_000}, 0
         size = max(1, max(map(len, left.values()), default=0) // 2)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -142,9 +144,7 @@ def failure_of(error: Exception) -> Failure:
         SparkIsGoneError: the Java process has ended.
 
     """
-    if isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError):
-        raise SparkIsGoneError(str(error)) from None
-    if isinstance(error, ConnectionError | EOFError):
+    if _spark_is_gone():
         raise SparkIsGoneError(str(error)) from None
     text = str(error)
     no_memory = any(word in text for word in _NO_MEMORY)
@@ -155,6 +155,14 @@ def failure_of(error: Exception) -> Failure:
         said = from_spark(error)
         return Failure(said.what, said.condition or "", no_memory, _TOO_LARGE in text)
     return Failure(f"{type(error).__name__}: {' '.join(text.split())[:300]}", no_memory=no_memory)
+
+
+def _spark_is_gone() -> bool:
+    context: Any = SparkContext._active_spark_context
+    try:
+        return context is None or bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return True
 
 
 def lineage_of(result: Result, place: int) -> Mapping[str, bytes]:

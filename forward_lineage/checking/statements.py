@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlparse import tokens as kinds
 
-from forward_lineage.frontend import split_script
+from forward_lineage.frontend import parse, split_script
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at, with_depth
 from udafs.errors import BadArgumentError, LineageError
 
@@ -189,6 +189,36 @@ def name_of(token: Token) -> str | None:
     if token.kind in kinds.Name.Quoted:
         return token.text[1:-1].replace("``", "`").lower()
     return token.text.lower() if token.kind is kinds.Name else None
+
+
+def shortened(sql: str, names: Iterable[Sequence[str]]) -> str:
+    """Write names of several parts as their last part alone, wherever they stand in a statement.
+
+    Args:
+        sql: the statement.
+        names: the parts of each name, in lower case; longer names first.
+
+    """
+    words, pieces, at, n = _words(sql), list[str](), 0, 0
+    patterns = [[part for name in parts for part in (name, ".")][:-1] for parts in names]
+    while n < len(words):
+        texts = [name_of(token) or token.text for token in words[n : n + 5]]
+        found = next((each for each in patterns if texts[: len(each)] == each), None)
+        if found is not None:
+            last = words[n + len(found) - 1]
+            pieces += [sql[at : words[n].start], last.text]
+            at = last.end
+        n += 1 if found is None else len(found)
+    return "".join(pieces) + sql[at:]
+
+
+def without_lineage_on(sql: str) -> tuple[str, bool]:
+    """Return what plain Spark is to run of a query, and whether LINEAGE ON was taken off its end."""
+    try:
+        read = parse(sql)
+    except (LineageError, RecursionError):
+        return sql, False
+    return (sql, False) if read.lineage_on is None else (read.text, True)
 
 
 def _words(sql: str) -> list[Token]:

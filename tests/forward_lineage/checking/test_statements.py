@@ -9,7 +9,16 @@ import pytest
 from forward_lineage import BadArgumentError
 from forward_lineage.checking.data import tables_in
 from forward_lineage.checking.outcomes import grouped
-from forward_lineage.checking.statements import defined_name, is_query, names_in, read_files, statements_of, stays_out
+from forward_lineage.checking.statements import (
+    defined_name,
+    is_query,
+    names_in,
+    read_files,
+    shortened,
+    statements_of,
+    stays_out,
+    without_lineage_on,
+)
 
 
 def test_statements_know_their_lines() -> None:
@@ -112,6 +121,17 @@ def test_names() -> None:
     assert defined_name("CACHE LAZY TABLE c AS SELECT 1") == "c"
     assert defined_name("INSERT INTO TABLE t SELECT 1") is None
     assert defined_name("CREATE TABLE") is None
+
+
+def test_names_of_several_parts_are_shortened() -> None:
+    names = [("c", "d", "t"), ("d", "t")]
+    assert shortened("SELECT c.d.t.a, d.`T`.b FROM c . d.t, x.t", names) == "SELECT t.a, `T`.b FROM t, x.t"
+
+
+def test_plain_spark_does_not_see_lineage_on() -> None:
+    assert without_lineage_on("SELECT a FROM t LINEAGE ON b") == ("SELECT a FROM t", True)
+    assert without_lineage_on("SELECT a FROM t") == ("SELECT a FROM t", False)
+    assert without_lineage_on("SELECT 'x") == ("SELECT 'x", False)
 
 
 def test_files_that_cannot_be_cut_say_why(tmp_path: Path) -> None:
