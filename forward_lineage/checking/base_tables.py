@@ -110,10 +110,6 @@ class BaseTables:
             return None
         return ViewText(name, tuple(columns), str(found.viewText().get()))
 
-    def why_not(self, name: str) -> str | None:
-        """Say why a table has no ids, if it could not be given some."""
-        return self.unregistered.get(name.lower())
-
     def _all_words(self, sql: str) -> set[str]:
         words, seen = names_in(sql), set[str]()
         while unseen := (words & self._made_of.keys()) - seen:

@@ -26,7 +26,6 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.session import ForwardLineage
 from forward_lineage.spark.names import quoted, split_name
 from forward_lineage.spark.planning import Planner
-from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
 #: Tables with more rows are not copied.
@@ -37,6 +36,7 @@ _SMALL = 200_000
 #: Settings under which queries over few rows are fastest, and which run them another way than Spark's defaults do.
 _FOR_FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
@@ -121,8 +121,10 @@ class OtherRows:
             raise NotCutError("two of its tables have the same name in two schemas")
         try:
             self._folders = {name: copies.path(lineage, each) for name, each in self._manifests.items()}
-        except LineageError as error:
-            raise NotCutError(f"a table cannot be copied: {error.what}") from None
+        except NotCutError:
+            raise
+        except Exception as error:  # whatever Spark says of rows that it could read before
+            raise NotCutError(f"a table cannot be copied: {failure_of(error).why}") from None
         self.spark = copy_of(lineage.spark)
         few = sum(each.next_id for each in self._manifests.values()) <= _SMALL
         for key, value in (_FOR_FEW_ROWS if few else _FOR_MANY_ROWS).items():

@@ -17,8 +17,9 @@ from forward_lineage.checking.ordering import Expected
 from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
 from forward_lineage.checking.results import Failure, Result, collect, failure_of
 from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
-from forward_lineage.checking.statements import is_query, stays_out, without_lineage_on
+from forward_lineage.checking.statements import is_query, names_in, stays_out, without_lineage_on
 from forward_lineage.checking.values import unordered
+from forward_lineage.spark.names import split_name
 from udafs.errors import FailedQueryError, InternalError, LineageError
 
 SEMANTICS = ("data", "control")
@@ -127,10 +128,19 @@ class Judge:
             found = collect(self.bases.lineage.sql(sql, semantics), traced=True)
             verdict = _compared(expected, found)
         except Exception as error:  # what is raised is the question
-            self.said(semantics, _without_rows(failure_of(error)))
+            self.said(semantics, self._without_ids(sql, _without_rows(failure_of(error))))
             return None
         self.said(semantics, verdict)
         return verdict, found
+
+    def _without_ids(self, sql: str, verdict: Verdict) -> Verdict:
+        """Say why a table has no ids, if that is why a query was refused."""
+        words = names_in(sql)
+        reasons = [(name, why) for name, why in self.bases.unregistered.items() if split_name(name)[-1] in words]
+        if verdict.outcome is not Outcome.REFUSED or not reasons:
+            return verdict
+        name, why = reasons[0]
+        return replace(verdict, why=f"{name} has no row ids: {why}", reason=grouped(f"no row ids: {why}"))
 
     def _tried(
         self,
@@ -144,6 +154,8 @@ class Judge:
         if not traced:
             return trial.laws
         tables = sorted({table for _, found in traced.values() for table in found.tables})
+        if not tables and is_deterministic(frame):
+            return trial.laws  # there is nothing that could come in another order
         try:
             self.step("other order")
             other = OtherRows(self.bases.lineage, tables, self.bases.views(expected.sql), self.copies)
@@ -171,7 +183,7 @@ class Judge:
             return
         if control is not None and control[1].tables and control[1].rows:
             trial.witnesses(control[1], other)
-        if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame) and not _cut(trial.sql):
+        if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame):
             trial.necessity(data[1], other)
 
     def _stable(self, frame: DataFrame, expected: Expected, other: OtherRows, found: Sequence[Result]) -> bool:
@@ -210,19 +222,23 @@ def _compared(expected: Expected, found: Result) -> Verdict:
 
 
 def _wrong(failure: Failure) -> Verdict:
-    outcome = Outcome.OUT_OF_MEMORY if failure.no_memory or failure.too_large else Outcome.WRONG
+    outcome = _limit(failure) or Outcome.WRONG
     return Verdict(outcome, failure.why, failure.condition or grouped(failure.why))
 
 
 def _without_rows(failure: Failure) -> Verdict:
     """What our side raised, where plain Spark gave rows."""
-    outcome = Outcome.FAILED
-    if failure.no_memory or failure.too_large:
-        outcome = Outcome.OUT_OF_MEMORY
-    elif failure.ours is not None and not isinstance(failure.ours, InternalError | FailedQueryError):
-        outcome = Outcome.REFUSED
+    refused = failure.ours is not None and not isinstance(failure.ours, InternalError | FailedQueryError)
+    outcome = _limit(failure) or (Outcome.REFUSED if refused else Outcome.FAILED)
     what = failure.ours.what if failure.ours is not None else failure.why
     return Verdict(outcome, failure.why, grouped(what))
+
+
+def _limit(failure: Failure) -> Outcome | None:
+    """Which limit of the process was met, if one was."""
+    if failure.no_memory:
+        return Outcome.OUT_OF_MEMORY
+    return Outcome.TOO_LARGE if failure.too_large else None
 
 
 def _not_deterministic(verdict: Verdict) -> Verdict:
@@ -236,7 +252,3 @@ def _same_unordered(plain: Result, found: Result) -> bool:
 
 def _collects(sql: str) -> bool:
     return any(word in sql.lower() for word in _COLLECTS)
-
-
-def _cut(sql: str) -> bool:
-    return Expected(sql, Result((), ()), lambda _: None).is_cut  # type: ignore[arg-type,return-value]

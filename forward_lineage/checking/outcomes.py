@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     PASSED_OVER = "passed over"
     TIMED_OUT = "timed out"
     OUT_OF_MEMORY = "out of memory"
+    TOO_LARGE = "too large"
     DIED = "died"
     UNREADABLE = "unreadable"
 

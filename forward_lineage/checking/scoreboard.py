@@ -15,7 +15,7 @@ BAD = (Outcome.FAILED, Outcome.UNREADABLE)
 #: Outcomes that are told by reason.
 _GROUPED = (
     Outcome.REFUSED, Outcome.WRONG, Outcome.NOT_DETERMINISTIC, Outcome.PASSED_OVER, Outcome.TIMED_OUT,
-    Outcome.OUT_OF_MEMORY, Outcome.DIED,
+    Outcome.OUT_OF_MEMORY, Outcome.TOO_LARGE, Outcome.DIED,
 )  # fmt: skip
 
 
