@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from forward_lineage.checking.data import as_parquet
 from forward_lineage.checking.scratch import HIDDEN
 from forward_lineage.checking.statements import defined_name, names_in
 from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.errors import from_spark
 from forward_lineage.spark.names import joined, split_name
 from forward_lineage.spark.tables import view_text
 from udafs.errors import LineageError
@@ -42,13 +45,15 @@ class BaseTables:
 
     Attributes:
         lineage: the file's session.
-        data: the tables of `--data`: name in lower case → Parquet file or folder.
+        data: the tables of `--data`: name in lower case → file or folder.
+        scratch: where those of other formats than Parquet are copied to.
         unregistered: why a table has no ids, by its name in lower case.
 
     """
 
     lineage: ForwardLineage
     data: dict[str, Path]
+    scratch: Path
     unregistered: dict[str, str] = field(default_factory=dict)
     _made_of: dict[str, set[str]] = field(default_factory=dict)  # what a CREATE statement makes → its words
     _current: dict[str, str] = field(default_factory=dict)  # tables with ids: name in lower case → kind
@@ -86,7 +91,7 @@ class BaseTables:
         words = self._all_words(sql)
         for name in sorted(words & self.data.keys()):
             if name not in self._current:
-                self._register(name, "data", path=self.data[name])
+                self._register_data(name)
         for name, kind in list(self._listed()):
             if _last(name) in words and name not in self._current and name not in self._passed:
                 self._passed.add(name)
@@ -154,9 +159,18 @@ class BaseTables:
         self.unregistered.pop(name, None)
         return True
 
+    def _register_data(self, name: str) -> None:
+        try:
+            path = as_parquet(self.spark, self.data[name], self.scratch)
+        except PySparkException as error:
+            self.unregistered[name] = from_spark(error).what
+        else:
+            self._register(name, "data", path=path)
+
     def _forget(self, name: str) -> None:
         del self._current[name]
-        self.lineage.unregister(name)
+        with suppress(LineageError):  # it is gone already
+            self.lineage.unregister(name)
 
     def _holds_its_rows(self, name: str) -> bool:
         """Whether a view reads nothing but rows written in its own text, and always the same."""

@@ -21,6 +21,7 @@ from udafs.errors import SetupError
 
 #: To start Spark, and to compile the kernel where nobody has yet.
 _STARTING = 600.0
+_LOOK = "See whether forward-lineage demo works here, and whether --memory is what this machine has."
 # Many short queries: the optimising compiler and parallel collectors cost more than they give.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
 
@@ -79,14 +80,17 @@ class Child:
         self._log = (self._scratch / "worker.log").open("w+", encoding="utf-8")
         self._process = _started(self._scratch, self._log)
         self._unread = b""
-        self._send({**_first(settings), "scratch": str(self._scratch)})
         try:
+            self._send({**_first(settings), "scratch": str(self._scratch)})
             for _ in self._answers(_STARTING):
                 pass
-        except ChildEndedError:
+        except (ChildEndedError, BrokenPipeError):
             said = self._last_words()
             self.close()
-            raise SetupError(f"the process that runs statements does not start: {said}") from None
+            raise SetupError(f"the process that runs statements does not start: {said}", instead=_LOOK) from None
+        except BaseException:  # Ctrl-C
+            self.close()
+            raise
 
     def ask(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Send a request and yield the answers, the last one being ``{"done": …}``.

@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.checking.base_tables import BaseTables
 from forward_lineage.checking.copies import Copies
-from forward_lineage.checking.data import as_parquet
 from forward_lineage.checking.judging import Judge, Wanted
 from forward_lineage.checking.outcomes import Outcome, Verdict
 from forward_lineage.checking.results import SparkIsGoneError, failure_of
@@ -53,21 +52,24 @@ class Worker:
     def answer(self, request: dict[str, Any]) -> None:
         """Do what is asked: open a file, run a set-up statement again, or judge a statement."""
         done: Any = True
+        if request["do"] == "open":
+            self._open_file()
+        elif request["do"] == "again":
+            self._file.set_up(request["sql"])
+        else:
+            done = self._judged(request["sql"], request["place"])
+        self._say({"done": done})
+
+    def _judged(self, sql: str, place: str) -> dict[str, Any] | None:
         try:
-            if request["do"] == "open":
-                self._open_file()
-            elif request["do"] == "again":
-                self._file.set_up(request["sql"])
-            else:
-                done = self._file.judge(request["sql"], request["place"]).to_json()
+            return self._file.judge(sql, place).to_json()
         except SparkIsGoneError:
             raise
         except Exception as error:  # nothing may end the run; it is a failure of ours, and said
             why = f"{type(error).__name__}: {failure_of(error).why}"
             for semantics in self._wanted.semantics:
                 self._say_verdict(semantics, Verdict(Outcome.FAILED, why, why))
-            done = None
-        self._say({"done": done})
+            return None
 
     @property
     def _file(self) -> Judge:
@@ -77,8 +79,8 @@ class Worker:
     def _open_file(self) -> None:
         self._open.close()
         lineage = self._open.enter_context(session_for_a_file(self._spark, self._scratch))
-        data = {name: as_parquet(self._spark, path, self._scratch) for name, path in self._data.items()}
-        self._judge = Judge(BaseTables(lineage, data), self._copies, self._wanted, self._say_step, self._say_verdict)
+        bases = BaseTables(lineage, dict(self._data), self._scratch)
+        self._judge = Judge(bases, self._copies, self._wanted, self._say_step, self._say_verdict)
 
     def _say_step(self, step: str) -> None:
         self._say({"step": step})

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forward_lineage.checking.child import Settings
+from forward_lineage import SetupError
+from forward_lineage.checking.child import Child, Settings
 from forward_lineage.checking.corpus import Entry, Run
 from forward_lineage.checking.data import tables_in
 from forward_lineage.checking.outcomes import Outcome, Rows
@@ -35,6 +36,10 @@ INSERT INTO x VALUES (3, 'd');
 SELECT max(a) AS last FROM x;
 SELECT 1 AS nothing_read;
 SELECT n FROM numbers WHERE n IN (SELECT a FROM x);
+CREATE DATABASE other;
+CREATE TABLE other.far (f INT);
+INSERT INTO other.far VALUES (1), (2);
+SELECT max(far.f) AS m FROM other.far;
 """,
     "b_ties.sql": """
 SELECT big % 3 AS r, big FROM ties ORDER BY r LIMIT 4;
@@ -98,6 +103,7 @@ def outcomes(entry: Entry) -> set[Outcome]:
         "a_good.sql:11": Outcome.REWRITTEN,
         "a_good.sql:12": Outcome.REWRITTEN,
         "a_good.sql:13": Outcome.REWRITTEN,
+        "a_good.sql:17": Outcome.REWRITTEN,
         "b_ties.sql:2": Outcome.REWRITTEN,
         "b_ties.sql:3": Outcome.NOT_DETERMINISTIC,
         "c_bad.sql:2": Outcome.WRONG,
@@ -125,6 +131,7 @@ def test_what_is_rewritten_is_equal_and_its_witnesses_hold(entries: dict[str, En
         "a_good.sql:11": ("x",),
         "a_good.sql:12": (),
         "a_good.sql:13": ("numbers", "x"),
+        "a_good.sql:17": ("other.far",),
         "d_deadly.sql:4": ("mine",),
         "d_deadly.sql:6": ("mine",),
     }
@@ -148,6 +155,12 @@ def test_the_scoreboard_adds_up(entries: dict[str, Entry]) -> None:
     assert board.minimality is not None and board.minimality >= 1
     assert board.to_json()["witness"]["failed"] == 0
     assert [each.count for each in board.reasons[Outcome.REFUSED].values()] == [1]
+
+
+def test_a_process_that_does_not_start(temporary: Path) -> None:
+    with pytest.raises(SetupError, match=r"does not start: .*heap"):
+        Child(Settings(memory="1k"))
+    assert list(temporary.iterdir()) == []
 
 
 def test_nothing_is_left(entries: dict[str, Entry], temporary: Path) -> None:
