@@ -152,7 +152,9 @@ class Child:
         self._log.flush()
         self._log.seek(0)
         lines = [line.strip() for line in self._log.read().splitlines() if line.strip()]
-        return lines[-1][:300] if lines else "it says nothing"
+        javas = next((n for n, line in enumerate(lines) if line.startswith(("Error", "Invalid"))), None)
+        said = lines[-1:] if javas is None else lines[javas : javas + 2]
+        return "; ".join(said)[:300].rstrip(".") or "it says nothing"
 
 
 def _started(scratch: Path, log: Any) -> subprocess.Popen[bytes]:
