@@ -36,11 +36,14 @@ def is_within(part: Sequence[Value], whole: Sequence[Value]) -> bool:
     return not spare or _matched(spare, extra, _scale(whole))
 
 
-def occurrences(row: Value, rows: Iterable[Value]) -> int:
-    """How many rows of a result are this row."""
-    same = [each for each in rows if each.exact == row.exact]
+def occurrences(row: Value, rows: Iterable[Value]) -> list[int]:
+    """Where a row is in a result: the places of all rows that equal it, floating numbers up to their tolerance."""
     scale = _scale([row])
-    return sum(each.floats == row.floats or _alike(each, row, scale) for each in same)
+    return [
+        place
+        for place, each in enumerate(rows)
+        if each.exact == row.exact and (each.floats == row.floats or _alike(each, row, scale))
+    ]
 
 
 def ordered_alike(wanted: Sequence[Value], found: Sequence[Value], keys: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from forward_lineage.checking.base_tables import ViewText
 from forward_lineage.checking.results import failure_of
@@ -57,6 +58,20 @@ class NotCutError(Exception):
     """Base rows cannot be taken away from under a query; the message says why."""
 
 
+@dataclass(frozen=True)
+class Copy:
+    """A table's rows with their ids.
+
+    Attributes:
+        folder: Parquet files.
+        schema: of them; Spark need not look.
+
+    """
+
+    folder: Path
+    schema: StructType
+
+
 @dataclass
 class Copies:
     """Copies of base tables with their ids, made when they are first needed.
@@ -67,11 +82,11 @@ class Copies:
     """
 
     scratch: Path
-    _made: dict[str, Path] = field(default_factory=dict)
+    _made: dict[str, Copy] = field(default_factory=dict)
     _ids_written: int = 0
 
-    def path(self, lineage: ForwardLineage, manifest: Manifest) -> Path:
-        """Return the folder of a table's copy: its rows and their ids, in another order.
+    def of(self, lineage: ForwardLineage, manifest: Manifest) -> Copy:
+        """Return a table's copy, its rows in another order.
 
         Raises:
             NotCutError: the table is too large.
@@ -86,7 +101,7 @@ class Copies:
             few = manifest.next_id <= _SMALL
             mixed = rows.withColumnRenamed(rows.columns[0], _ID).repartition(1 if few else 3)
             mixed.sortWithinPartitions(F.xxhash64(_ID)).write.parquet(str(folder))
-            self._made[key] = folder
+            self._made[key] = Copy(folder, mixed.schema)
         return self._made[key]
 
     def ids_file(self, ids: LineageSet) -> Path:
@@ -120,7 +135,7 @@ class OtherRows:
         if len({split_name(name)[-1] for name in self._manifests}) < len(self._manifests):
             raise NotCutError("two of its tables have the same name in two schemas")
         try:
-            self._folders = {name: copies.path(lineage, each) for name, each in self._manifests.items()}
+            self._made = {name: copies.of(lineage, each) for name, each in self._manifests.items()}
         except NotCutError:
             raise
         except Exception as error:  # whatever Spark says of rows that it could read before
@@ -129,8 +144,8 @@ class OtherRows:
         few = sum(each.next_id for each in self._manifests.values()) <= _SMALL
         for key, value in (_FOR_FEW_ROWS if few else _FOR_MANY_ROWS).items():
             self.spark.conf.set(key, value)
-        for name, folder in self._folders.items():
-            self.spark.read.parquet(str(folder)).createOrReplaceTempView(_rows_of(name))
+        for name, copy in self._made.items():
+            self.spark.read.schema(copy.schema).parquet(str(copy.folder)).createOrReplaceTempView(_rows_of(name))
         self.all_rows()
         self._make_views(views)
 
@@ -148,22 +163,29 @@ class OtherRows:
                     f"CREATE OR REPLACE TEMPORARY VIEW {quoted(view.name)} ({columns}) AS {self._here(view.text)}"
                 )
 
-    def all_rows(self) -> None:
-        """Give every table all its rows, in another order."""
-        self.cut({})
+    @property
+    def tables(self) -> list[str]:
+        """The tables that have other rows here."""
+        return list(self._manifests)
+
+    def all_rows(self, *, backwards: bool = False) -> None:
+        """Give every table all its rows, in another order: mixed, or the last first."""
+        for name in self._manifests:
+            self._stand_for(name, f" ORDER BY {_ID} DESC" if backwards else "")
 
     def cut(self, kept: Kept) -> None:
         """Give each table only some of its rows, those that are not named all of them."""
-        for name, manifest in self._manifests.items():
-            columns = ", ".join(quoted(column) for column, _ in manifest.columns)
-            where = self._condition(kept[name]) if name in kept else ""
-            view = quoted(split_name(name)[-1])
-            text = f"SELECT {columns} FROM {quoted(_rows_of(name))}{where}"
-            self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {text}")
+        for name in self._manifests:
+            self._stand_for(name, self._condition(kept[name]) if name in kept else "")
+
+    def _stand_for(self, name: str, clause: str) -> None:
+        columns = ", ".join(quoted(column) for column, _ in self._manifests[name].columns)
+        text = f"SELECT {columns} FROM {quoted(_rows_of(name))}{clause}"
+        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(split_name(name)[-1])} AS {text}")
 
     def all_ids(self, name: str) -> LineageSet:
         """Return the ids of all rows of a table."""
-        return LineageSet(pq.read_table(self._folders[name], columns=[_ID])[_ID].to_numpy())
+        return LineageSet(pq.read_table(self._made[name].folder, columns=[_ID])[_ID].to_numpy())
 
     def run(self, sql: str) -> DataFrame:
         """Return what a query gives over these rows."""

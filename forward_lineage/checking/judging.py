@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.checking.again import PlainAgain
 from forward_lineage.checking.base_tables import BaseTables
 from forward_lineage.checking.comparison import compare_bags, first_difference
 from forward_lineage.checking.copies import Copies, NotCutError, OtherRows
@@ -18,12 +19,10 @@ from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grou
 from forward_lineage.checking.results import Failure, Result, collect, failure_of
 from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
 from forward_lineage.checking.statements import is_query, names_in, stays_out, without_lineage_on
-from forward_lineage.checking.values import unordered
 from forward_lineage.spark.names import split_name
 from udafs.errors import FailedQueryError, InternalError, LineageError
 
 SEMANTICS = ("data", "control")
-_COLLECTS = ("collect_list", "collect_set", "array_agg", "listagg", "string_agg", "first", "any_value", "last")
 
 
 @dataclass(frozen=True)
@@ -151,24 +150,33 @@ class Judge:
         deadline: float,
     ) -> Laws:
         trial = Trial(expected.sql, self.wanted.rows, place, deadline, self.step)
-        if not traced:
-            return trial.laws
         tables = sorted({table for _, found in traced.values() for table in found.tables})
-        if not tables and is_deterministic(frame):
-            return trial.laws  # there is nothing that could come in another order
+        if not traced or (not tables and is_deterministic(frame)):
+            return trial.laws  # nothing could come in another order
+        self.step("other order")
+        other = self._other_rows(trial, expected.sql, tables)
+        again = PlainAgain(frame, expected, other)
         try:
-            self.step("other order")
-            other = OtherRows(self.bases.lineage, tables, self.bases.views(expected.sql), self.copies)
-            stable = self._stable(frame, expected, other, [found for _, found in traced.values()])
+            agrees = again.agrees([found for _, found in traced.values()])
+            if agrees and is_deterministic(frame) and other.tables:
+                self._laws(trial, frame, traced, other)
+                agrees = not trial.laws.witness.failed or again.agrees_in_doubt()
         except NotCutError as error:
             trial.laws.witness.skip(str(error))
             return trial.laws
-        if not stable:
-            for semantics, (verdict, _) in traced.items():
-                self.said(semantics, _not_deterministic(verdict))
-        elif is_deterministic(frame):
-            self._laws(trial, frame, traced, other)
-        return trial.laws
+        if agrees:
+            return trial.laws
+        for semantics, (verdict, _) in traced.items():
+            self.said(semantics, _not_deterministic(verdict))
+        return Laws()
+
+    def _other_rows(self, trial: Trial, sql: str, tables: Sequence[str]) -> OtherRows:
+        """The base rows in another order; as they are where that cannot be."""
+        try:
+            return OtherRows(self.bases.lineage, tables, self.bases.views(sql), self.copies)
+        except NotCutError as error:
+            trial.laws.witness.skip(str(error))
+            return OtherRows(self.bases.lineage, (), (), self.copies)
 
     def _laws(
         self, trial: Trial, frame: DataFrame, traced: dict[str, tuple[Verdict, Result]], other: OtherRows
@@ -176,34 +184,11 @@ class Judge:
         control, data = traced.get("control"), traced.get("data")
         if all(not found.tables or not found.rows for _, found in traced.values()):
             return
-        try:
-            other.check_effect(trial.sql)
-        except NotCutError as error:
-            trial.laws.witness.skip(str(error))
-            return
+        other.check_effect(trial.sql)
         if control is not None and control[1].tables and control[1].rows:
             trial.witnesses(control[1], other)
         if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame):
             trial.necessity(data[1], other)
-
-    def _stable(self, frame: DataFrame, expected: Expected, other: OtherRows, found: Sequence[Result]) -> bool:
-        """Whether plain Spark gives the same over base rows in another order; asked twice where ours differ."""
-        differ = any(expected.compare(each.rows) is Rows.DIFFERENT for each in found)
-        if differ and not is_deterministic(frame):
-            return False
-        if differ and _collects(expected.sql) and any(_same_unordered(expected.plain, each) for each in found):
-            return False
-        return all(self._same_again(expected, other, partitions) for partitions in (["1", "5"] if differ else [None]))
-
-    def _same_again(self, expected: Expected, other: OtherRows, partitions: str | None) -> bool:
-        if partitions is not None:
-            other.spark.conf.set("spark.sql.shuffle.partitions", partitions)
-        try:
-            again = collect(other.run(expected.sql))
-        except Exception as error:  # whatever Spark says
-            failure_of(error)
-            raise NotCutError("plain Spark fails over the same rows in another order") from None
-        return expected.compare(again.rows) is not Rows.DIFFERENT
 
     def _say_all(self, verdict: Verdict) -> None:
         for semantics in self.wanted.semantics:
@@ -244,11 +229,3 @@ def _limit(failure: Failure) -> Outcome | None:
 def _not_deterministic(verdict: Verdict) -> Verdict:
     why = "plain Spark gives other rows over the same rows in another order"
     return replace(verdict, outcome=Outcome.NOT_DETERMINISTIC, why=why, reason=why, rows=None)
-
-
-def _same_unordered(plain: Result, found: Result) -> bool:
-    return sorted(map(unordered, plain.rows)) == sorted(map(unordered, found.rows))
-
-
-def _collects(sql: str) -> bool:
-    return any(word in sql.lower() for word in _COLLECTS)

@@ -69,7 +69,7 @@ class Trial:
     def necessity(self, data: Result, other: OtherRows) -> None:
         """Try the necessity law: rows in and out of the lineage of sampled rows, dropped one at a time."""
         for place in self._sample(data.rows, min(self.rows, _NECESSITY_ROWS)):
-            copies = [n for n, row in enumerate(data.rows) if row == data.rows[place]]
+            copies = occurrences(data.rows[place], data.rows)
             of_any: Lineage = {}
             for n in copies:
                 of_any = _union(of_any, _lineage(data, n))
@@ -134,7 +134,7 @@ class Trial:
         self.tell("witness")
         other.cut(kept)
         try:
-            return occurrences(row, collect(other.run(self.sql)).rows)
+            return len(occurrences(row, collect(other.run(self.sql)).rows))
         except Exception as error:  # whatever Spark says of other rows than the user's
             law.skip(f"plain Spark fails on the rows that are left: {failure_of(error).condition or 'an error'}")
             return None
