@@ -88,7 +88,7 @@ class Run:
 
     def _file(self, file: SqlFile) -> Iterator[Entry]:
         if file.error is not None:
-            yield Entry(file.name, 1, "", self._everywhere(_unsplit(file)))
+            yield Entry(file.name, 1, "", self._everywhere(Verdict(Outcome.UNREADABLE, file.error, file.error)))
         self._set_up = []
         if self._asked > _REPLACED_AFTER:
             self._end_child()
@@ -174,9 +174,3 @@ class Run:
 
     def _everywhere(self, verdict: Verdict) -> dict[str, Verdict]:
         return dict.fromkeys(self._settings.semantics, verdict)
-
-
-def _unsplit(file: SqlFile) -> Verdict:
-    outcomes = {"unreadable": Outcome.UNREADABLE, "WrongSqlError": Outcome.WRONG}
-    assert file.error is not None
-    return Verdict(outcomes.get(file.kind, Outcome.REFUSED), file.error, file.error.partition(" (")[0][:120])

@@ -18,7 +18,7 @@ from forward_lineage.checking.ordering import Expected
 from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
 from forward_lineage.checking.results import Failure, Result, collect, failure_of
 from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
-from forward_lineage.checking.statements import is_query, names_in, stays_out, without_lineage_on
+from forward_lineage.checking.statements import is_query, is_script, names_in, stays_out, without_lineage_on
 from forward_lineage.spark.names import split_name
 from udafs.errors import FailedQueryError, InternalError, LineageError
 
@@ -71,6 +71,10 @@ class Judge:
             SparkIsGoneError: the Java process has ended.
 
         """
+        if is_script(sql):
+            why = "a BEGIN … END block is not traced, and was not run"
+            self._say_all(Verdict(Outcome.REFUSED, why, why))
+            return Laws()
         if not is_query(sql):
             self._say_all(self.set_up(sql))
             return Laws()

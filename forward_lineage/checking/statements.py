@@ -10,12 +10,14 @@ from pathlib import Path
 
 from sqlparse import tokens as kinds
 
-from forward_lineage.frontend import parse, split_script
+from forward_lineage.frontend import parse
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at, with_depth
-from udafs.errors import BadArgumentError, LineageError
+from udafs.errors import BadArgumentError, LineageError, Position, WrongSqlError
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("}
 _WRITES = {("INSERT", "INTO"), ("INSERT", "OVERWRITE"), ("DELETE", "FROM"), ("MERGE", "INTO")}
+#: What END closes besides a block.
+_ENDS = {"IF", "WHILE", "FOR", "LOOP", "REPEAT"}
 #: Words that name a file, a folder or code outside the scratch catalog.
 _OUTSIDE = {"LOCATION": "LOCATION", "DIRECTORY": "INSERT … DIRECTORY", "JAR": "a JAR", "FILE": "a FILE"}
 _PLACES = ("path", "url", "dbtable", "'path'", '"path"')
@@ -25,6 +27,7 @@ _NEVER = {
     "ADD": "it adds code or files from outside",
     "LOAD": "it moves files from outside",
     "EXECUTE": "its text is made while it runs",
+    "BEGIN": "it is a transaction or a block",
     "CALL": "it calls a procedure",
 }
 
@@ -50,20 +53,19 @@ class SqlFile:
     Attributes:
         name: its path below the folder, with slashes.
         statements: in their order.
-        error: why it could not be read or cut into statements.
+        error: why it could not be read.
 
     """
 
     name: str
     statements: tuple[Statement, ...]
     error: str | None = None
-    kind: str = ""
 
 
 def read_files(folder: Path) -> list[SqlFile]:
     """Read every `.sql` file below a folder, in the order of their names.
 
-    A file that cannot be read or cut into statements has none, and says why.
+    A file that cannot be read has no statements, and says why.
 
     Raises:
         BadArgumentError: there is no such folder, no such file in it, or none of them can be read.
@@ -78,7 +80,7 @@ def read_files(folder: Path) -> list[SqlFile]:
     if not found:
         raise BadArgumentError(f"no .sql file in {folder}", instead="Give a folder that holds some.")
     files = [_read(each, each.relative_to(folder).as_posix()) for each in found]
-    if all(each.kind == "unreadable" for each in files):
+    if all(each.error is not None for each in files):
         raise BadArgumentError(f"{files[0].name}: {files[0].error}", instead="Give .sql files that are UTF-8 text.")
     return files
 
@@ -87,30 +89,72 @@ def _read(path: Path, name: str) -> SqlFile:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        return SqlFile(name, (), "it cannot be read: it is not UTF-8 text", "unreadable")
+        return SqlFile(name, (), "it cannot be read: it is not UTF-8 text")
     except OSError as error:
-        return SqlFile(name, (), f"it cannot be read: {error.strerror}", "unreadable")
-    try:
-        return SqlFile(name, tuple(statements_of(text)))
-    except LineageError as error:
-        return SqlFile(name, (), f"it cannot be cut into statements: {error}", type(error).__name__)
+        return SqlFile(name, (), f"it cannot be read: {error.strerror}")
+    return SqlFile(name, tuple(statements_of(text)))
 
 
 def statements_of(text: str) -> Iterator[Statement]:
     """Yield the statements of a script with the lines they begin in.
 
-    Raises:
-        LineageError: as `split_script` does.
-
+    What stands behind a string or comment that is never closed is one statement, and so is a ``BEGIN … END`` block.
     """
-    begins = {token.start for token in meaningful(lex(text))}
-    at = 0
-    for sql in split_script(text):
-        at = text.find(sql, at)
-        while at not in begins:  # the same words in a comment
-            at = text.find(sql, at + 1)
-        yield Statement(position_at(text, at).line, sql)
-        at += len(sql)
+    try:
+        tokens = lex(text)
+    except WrongSqlError as error:
+        at = _offset(text, error.at)
+        end = max((token.end for token in lex(text[:at]) if token.text == ";"), default=0)
+        yield from statements_of(text[:end])
+        begins = next(n for n in range(end, at + 1) if n == at or not text[n].isspace())
+        yield Statement(position_at(text, begins).line, text[begins:].strip())
+        return
+    for words in _apart(meaningful(tokens)):
+        yield Statement(position_at(text, words[0].start).line, text[words[0].start : words[-1].end])
+
+
+def _apart(words: Iterable[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens of each statement: up to a semicolon, unless it stands in a block."""
+    statement: list[Token] = []
+    for token in words:
+        if token.text == ";" and not _is_open(statement):
+            if statement:
+                yield statement
+            statement = []
+        else:
+            statement.append(token)
+    if statement:
+        yield statement
+
+
+def _is_open(words: list[Token]) -> bool:
+    """Whether a statement is a block whose END has not come yet."""
+    if not _is_block(words):
+        return False
+    depth, before = 0, ""
+    for token in words:
+        depth += token.word in ("BEGIN", "CASE") and before != "END"
+        depth -= token.word == "END"
+        depth += before == "END" and token.word in _ENDS  # which nothing was counted for
+        before = token.word
+    return depth > 0
+
+
+def _is_block(words: list[Token]) -> bool:
+    """Whether tokens begin a ``BEGIN … END`` block, perhaps with a label; BEGIN alone opens a transaction."""
+    if len(words) > 2 and words[1].text == ":":
+        words = words[2:]
+    return len(words) > 1 and words[0].word == "BEGIN" and words[1].word not in ("TRANSACTION", "WORK")
+
+
+def _offset(text: str, at: Position | None) -> int:
+    assert at is not None
+    return sum(len(line) + 1 for line in text.split("\n")[: at.line - 1]) + at.column - 1
+
+
+def is_script(sql: str) -> bool:
+    """Whether a statement is a ``BEGIN … END`` block."""
+    return _is_block(_words(sql))
 
 
 def is_query(sql: str) -> bool:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from forward_lineage import BadArgumentError
+from forward_lineage import BadArgumentError, split_script
 from forward_lineage.checking.data import tables_in
 from forward_lineage.checking.outcomes import grouped
 from forward_lineage.checking.statements import (
     defined_name,
     is_query,
+    is_script,
     names_in,
     read_files,
     shortened,
@@ -134,7 +135,34 @@ def test_plain_spark_does_not_see_lineage_on() -> None:
     assert without_lineage_on("SELECT 'x") == ("SELECT 'x", False)
 
 
-def test_files_that_cannot_be_cut_say_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("BEGIN SELECT 1; SELECT 2; END; SELECT 3", ["BEGIN SELECT 1; SELECT 2; END", "SELECT 3"]),
+        ("a: BEGIN IF x THEN SELECT 1; END IF; BEGIN SELECT 2; END; END a; SELECT 3", None),
+        ("BEGIN SELECT CASE WHEN a THEN 1 END; CASE x WHEN 1 THEN SELECT 1; END CASE; END; SELECT 3", None),
+        ("BEGIN; SELECT 1; END", ["BEGIN", "SELECT 1", "END"]),
+        ("BEGIN TRANSACTION; SELECT 1", ["BEGIN TRANSACTION", "SELECT 1"]),
+        ("SELECT 1; SELECT 'it; SELECT 2", ["SELECT 1", "SELECT 'it; SELECT 2"]),
+        ("SELECT 1;\n/* open; SELECT 2", ["SELECT 1", "/* open; SELECT 2"]),
+        ("SELECT 'x", ["SELECT 'x"]),
+        (" -- nothing", []),
+    ],
+)
+def test_blocks_and_what_is_never_closed(text: str, statements: list[str] | None) -> None:
+    found = [each.sql for each in statements_of(text)]
+    if statements is None:
+        statements = [text.removesuffix("; SELECT 3"), "SELECT 3"]
+    assert found == statements
+    assert [each for each in found if is_script(each)] == [each for each in found if each.startswith(("BEGIN S", "a:"))]
+
+
+def test_statements_are_those_of_a_session() -> None:
+    text = "SELECT ';' AS `a;b` /* ; */; -- ;\n(SELECT 1);;SELECT r'\\;' --x"
+    assert [each.sql for each in statements_of(text)] == split_script(text)
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.sql").write_text("SELECT 'it")
     (tmp_path / "b.SQL").write_bytes(b"SELECT '\xe4'")
@@ -143,7 +171,7 @@ def test_files_that_cannot_be_cut_say_why(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("SELECT 1")
     files = {each.name: each for each in read_files(tmp_path)}
     assert list(files) == ["a.sql", "b.SQL", "sub/c.sql", "sub/d.sql"]
-    assert [each.kind for each in files.values()] == ["WrongSqlError", "unreadable", "NotTracedError", ""]
+    assert [name for name, each in files.items() if each.error] == ["b.SQL"]
     assert "not UTF-8" in str(files["b.SQL"].error)
     assert [each.sql for each in files["sub/d.sql"].statements] == ["SELECT 1", "SELECT 2"]
 
