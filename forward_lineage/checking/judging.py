@@ -155,7 +155,8 @@ class Judge:
     ) -> Laws:
         trial = Trial(expected.sql, self.wanted.rows, place, deadline, self.step)
         tables = sorted({table for _, found in traced.values() for table in found.tables})
-        if not traced or (not tables and is_deterministic(frame)):
+        differ = any(verdict.rows is Rows.DIFFERENT for verdict, _ in traced.values())
+        if not traced or not (tables or differ or not is_deterministic(frame)):
             return trial.laws  # nothing could come in another order
         self.step("other order")
         other = self._other_rows(trial, expected.sql, tables)

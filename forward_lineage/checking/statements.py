@@ -179,7 +179,13 @@ def stays_out(sql: str) -> str | None:
         return _NEVER[first]
     if first in ("SHOW", "DESCRIBE", "DESC", "EXPLAIN", "USE", "SET", "RESET"):
         return "it sets up access to another catalog" if _OTHER_CATALOGS.match(sql) else None
-    return _named_place(words) or _other_provider(words)
+    target = _before_query(words) if first in ("CREATE", "REPLACE", "INSERT", "CACHE") else words
+    return _named_place(target) or _other_provider(target)
+
+
+def _before_query(words: list[Token]) -> list[Token]:
+    """What stands in front of a statement's query, which only reads."""
+    return list(itertools.takewhile(lambda token: token.word not in ("SELECT", "VALUES", "FROM"), words))
 
 
 def _named_place(words: list[Token]) -> str | None:
@@ -214,7 +220,8 @@ def names_in(sql: str) -> set[str]:
 def defined_name(sql: str) -> str | None:
     """Return what a CREATE or CACHE statement makes: the last part of its name, in lower case."""
     words = _words(sql)
-    if not words or words[0].word not in ("CREATE", "CACHE", "REPLACE"):
+    makes = {"CREATE": True, "REPLACE": True, "CACHE": any(token.word == "SELECT" for token in words)}
+    if not words or not makes.get(words[0].word):
         return None
     start = next((n for n, token in enumerate(words) if token.word in ("VIEW", "TABLE", "FUNCTION")), None)
     if start is None:

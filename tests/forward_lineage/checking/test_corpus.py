@@ -52,6 +52,7 @@ SELECT {{ column }} FROM numbers;
 WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r;
 INSERT OVERWRITE DIRECTORY '/nowhere' SELECT 1;
 SELECT rand() AS r, n FROM numbers;
+INSERT INTO numbers VALUES (7);
 """,
     "d_deadly.sql": """
 CREATE TEMPORARY VIEW mine AS SELECT * FROM VALUES (1), (2) AS mine(a);
@@ -112,6 +113,7 @@ def outcomes(entry: Entry) -> set[Outcome]:
         "c_bad.sql:5": Outcome.REFUSED,
         "c_bad.sql:6": Outcome.PASSED_OVER,
         "c_bad.sql:7": Outcome.NOT_DETERMINISTIC,
+        "c_bad.sql:8": Outcome.WRONG,
         "d_deadly.sql:2": Outcome.SET_UP,
         "d_deadly.sql:3": Outcome.TIMED_OUT,
         "d_deadly.sql:4": Outcome.REWRITTEN,

@@ -103,6 +103,8 @@ def test_what_reaches_outside_is_not_run(sql: str) -> None:
         "CREATE VIEW v AS SELECT * FROM a JOIN b USING (x)",
         "INSERT INTO t VALUES (1)",
         "DROP TABLE t",
+        "CREATE VIEW v AS SELECT * FROM parquet.`/data/t` WHERE path = 'x'",
+        "INSERT INTO t SELECT * FROM parquet.`/data/t`",
         "SET spark.sql.ansi.enabled = false",
         "SET -v",
         "USE d",
@@ -122,6 +124,7 @@ def test_names() -> None:
     assert defined_name("CACHE LAZY TABLE c AS SELECT 1") == "c"
     assert defined_name("INSERT INTO TABLE t SELECT 1") is None
     assert defined_name("CREATE TABLE") is None
+    assert defined_name("CACHE TABLE t") is None
 
 
 def test_names_of_several_parts_are_shortened() -> None:
