@@ -21,6 +21,8 @@ _ENDS = {"IF", "WHILE", "FOR", "LOOP", "REPEAT"}
 #: Words that name a file, a folder or code outside the scratch catalog.
 _OUTSIDE = {"LOCATION": "LOCATION", "DIRECTORY": "INSERT … DIRECTORY", "JAR": "a JAR", "FILE": "a FILE"}
 _PLACES = ("path", "url", "dbtable", "'path'", '"path"')
+#: Behind these stands a name, whatever word it is.
+_NAME_FOLLOWS = {"TABLE", "VIEW", "INTO", "OVERWRITE", "EXISTS", "."}
 _FILE_PROVIDERS = {"PARQUET", "ORC", "CSV", "JSON", "TEXT", "AVRO", "XML", "HIVE"}
 _OTHER_CATALOGS = re.compile(r"set\s+`?(spark\.sql\.catalog\.|spark\.hadoop\.|fs\.|hadoop\.)", re.IGNORECASE)
 _NEVER = {
@@ -179,13 +181,20 @@ def stays_out(sql: str) -> str | None:
         return _NEVER[first]
     if first in ("SHOW", "DESCRIBE", "DESC", "EXPLAIN", "USE", "SET", "RESET"):
         return "it sets up access to another catalog" if _OTHER_CATALOGS.match(sql) else None
-    target = _before_query(words) if first in ("CREATE", "REPLACE", "INSERT", "CACHE") else words
+    has_query = first in ("CREATE", "REPLACE", "INSERT", "CACHE") and all(each.word != "FUNCTION" for each in words[:5])
+    target = _before_query(words) if has_query else words
     return _named_place(target) or _other_provider(target)
 
 
 def _before_query(words: list[Token]) -> list[Token]:
     """What stands in front of a statement's query, which only reads."""
-    return list(itertools.takewhile(lambda token: token.word not in ("SELECT", "VALUES", "FROM"), words))
+    query = ("SELECT", "VALUES", "FROM") if words[0].word == "INSERT" else ("AS",)
+    before = ""
+    for place, (token, depth) in enumerate(with_depth(words)):
+        if depth == 0 and token.word in query and before not in _NAME_FOLLOWS:
+            return words[:place]
+        before = token.word or token.text
+    return words
 
 
 def _named_place(words: list[Token]) -> str | None:
