@@ -22,7 +22,7 @@ from udafs.lineage_set import LineageSet
 Lineage = dict[str, LineageSet]
 
 _NECESSITY_ROWS = 2
-_MINIMALITY_RUNS = 12
+_MINIMALITY_RUNS = 8
 _OUT_OF_TIME = "the time for the statement was over"
 
 
