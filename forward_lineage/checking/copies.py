@@ -145,7 +145,9 @@ class OtherRows:
         for key, value in (_FOR_FEW_ROWS if few else _FOR_MANY_ROWS).items():
             self.spark.conf.set(key, value)
         for name, copy in self._made.items():
-            self.spark.read.schema(copy.schema).parquet(str(copy.folder)).createOrReplaceTempView(_rows_of(name))
+            self.spark.read.schema(copy.schema).parquet(str(copy.folder)).createOrReplaceTempView(
+                quoted(_rows_of(name))
+            )
         self.all_rows()
         self._make_views(views)
 
