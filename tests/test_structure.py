@@ -25,9 +25,10 @@ ROOMS = {
     "tracing": {"frontend", "row_ids", "spark", "catalog", "results"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "session": {"store", "tracing", "row_ids", "frontend", "spark", "catalog", "results", "relations"},
+    "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
-    "cli": {"session", "store", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
+    "cli": {"session", "store", "checking", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
 }
 KNOW_RULES = {"catalog", "frontend", "results", "row_ids", "spark", "tracing", "session"}
 

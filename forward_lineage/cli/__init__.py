@@ -9,6 +9,7 @@ from py4j.protocol import Py4JNetworkError
 
 from forward_lineage.cli.backward import backward
 from forward_lineage.cli.bench import bench
+from forward_lineage.cli.check import check
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.drop import drop
 from forward_lineage.cli.forward import forward
@@ -45,5 +46,21 @@ def main() -> None:
     """Spark SQL whose every result row says which base rows it was made of."""
 
 
-for _command in (demo, rewrite, run, save, backward, forward, impact, stale, ls, drop, graph, ids, kernel, bench):
+for _command in (
+    demo,
+    rewrite,
+    run,
+    save,
+    backward,
+    forward,
+    impact,
+    stale,
+    ls,
+    drop,
+    graph,
+    ids,
+    kernel,
+    check,
+    bench,
+):
     main.add_command(_command)

@@ -5,7 +5,7 @@ Ids of different tables do not overlap where the paper leaves us the choice: a l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -94,13 +94,19 @@ def catalog() -> Known:
 
 def create(spark: SparkSession) -> None:
     """Make the tables in a session: temporary views, and one table of the catalog."""
+    for statement in statements():
+        spark.sql(statement)
+
+
+def statements() -> Iterator[str]:
+    """Yield the statements that make the tables and views."""
     for name, (columns, _, rows) in _TABLES.items():
         listed = ", ".join(f"`{column}`" for column in columns)
         select = _EMPTY if rows is None else f"SELECT * FROM VALUES {rows} AS made({listed})"
         what = "TABLE" if "." in name else "OR REPLACE TEMPORARY VIEW"
-        spark.sql(f"CREATE {what} {quoted_name(name)} AS {select}")
+        yield f"CREATE {what} {quoted_name(name)} AS {select}"
     for name, (columns, text) in _VIEWS.items():
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name}({', '.join(columns)}) AS {text}")
+        yield f"CREATE OR REPLACE TEMPORARY VIEW {name}({', '.join(columns)}) AS {text}"
 
 
 def drop(spark: SparkSession) -> None:
