@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - h
 from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"
+_OUTER = re.compile(r"\bouter\((?:[^().]+\.)*([^().]+)\)")  # in Spark's name for a column of LATERAL
 
 
 class Registered(Protocol):
@@ -74,6 +76,7 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
     """
     if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
         raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
+    frame = _named_as_wanted(frame, wanted)
     expected = [(field.name, field.dataType) for field in wanted.fields]
     found = [(field.name, field.dataType) for field in frame.schema.fields]
     traced = bool(meaning["tables"])
@@ -85,3 +88,14 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
     if found[-1][0] != LINEAGE_COLUMN:
         raise InternalError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}")
     return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})
+
+
+def _named_as_wanted(frame: DataFrame, wanted: StructType) -> DataFrame:
+    """Spark names a column after its text, and writes an outer row's column there with all qualifiers that it has."""
+    names, others = wanted.names, frame.columns[len(wanted.names) :]
+    found = frame.columns[: len(names)]
+    if found != names and [_OUTER.sub(r"outer(\1)", name) for name in found] == [
+        _OUTER.sub(r"outer(\1)", name) for name in names
+    ]:
+        return frame.toDF(*names, *others)
+    return frame

@@ -70,7 +70,7 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
     if where is None or any(map(blocks_out, elsewhere)):
         return None
     found = _Conditions([], [], [])
-    for conjunct in _conjuncts(where.this):
+    for conjunct in conjuncts(where.this):
         reach = max(map(blocks_out, conjunct.walk()))
         sides = _sides(conjunct)
         if reach == 0:
@@ -84,11 +84,12 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
     return found
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND joins to one."""
     bare = condition.unnest()
     if isinstance(bare, exp.And):
-        yield from _conjuncts(bare.this)
-        yield from _conjuncts(bare.expression)
+        yield from conjuncts(bare.this)
+        yield from conjuncts(bare.expression)
     else:
         yield condition
 

@@ -80,7 +80,6 @@ class Environment:
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         on: the join of that block in whose ON this query stands, if it does.
-        outermost: whether the query's columns are those of the result, beside `DL`.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
@@ -98,7 +97,6 @@ class Environment:
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     on: exp.Join | None = None
-    outermost: bool = False
     names: Names = field(default_factory=Names)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
 
@@ -112,9 +110,10 @@ class Environment:
         """Say whether rows of this table are to be followed here."""
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
 
-    def nested(self) -> Environment:
-        """Return the environment of a query whose columns are not those of the result."""
-        return replace(self, outermost=False) if self.outermost else self
+    @property
+    def asks(self) -> bool:
+        """Whether the rows that a subquery in a predicate, or in ORDER BY, looks at are lineage."""
+        return self.tracing and self.semantics is Semantics.CONTROL
 
     def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
         """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""

@@ -32,6 +32,9 @@ AGGREGATES = _names(
 GROUPING_MARKERS = frozenset({"grouping", "grouping_id"})
 """Say which grouping set a row belongs to; they stand where aggregates stand but read no row."""
 
+GROUPING_ID = "grouping__id"
+"""A name that Spark takes for `grouping_id()`, as Hive does."""
+
 WINDOW_ONLY = _names("counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number")
 """Only valid with OVER."""
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import joined
 from rewrites.tables import BaseTable, View
 from udafs.errors import LineageError, NotTracedError
@@ -69,7 +70,8 @@ class NamesOfStatement:
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
-        columns = tuple(field.name for field in self.spark.table(name).schema)
+        with spark_errors():  # a view may have outlived what it reads
+            columns = tuple(field.name for field in self.spark.table(name).schema)
         return View(called, columns, found.viewText().get())
 
 

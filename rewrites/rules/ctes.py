@@ -38,6 +38,6 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
 
 
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
-    traced = env.rewrite(cte.this, env.nested())
+    traced = env.rewrite(cte.this, env)
     cte.set("this", traced.tree)
     return replace(traced, columns=renamed(cte, traced.columns, traced.hidden))

@@ -12,8 +12,8 @@ Requires: WITH is bound.
 Ensures:  the columns are the left side's; ORDER BY, SORT BY, LIMIT … stay outermost; sides without lineage stay as
           they are.
 Nulls:    NULL equals NULL; a side that does not read a table has NULL, or the empty set, for it.
-Raises:   NotTracedError for BY NAME, under control semantics for EXCEPT in a correlated subquery, for an EXCEPT whose
-          right side may have other rows when it is read again, and for subqueries in ORDER BY.
+Raises:   NotTracedError for BY NAME, and under control semantics for an EXCEPT whose right side may have other rows
+          when it is read again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from rewrites import hoisting, outermost
-from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
-from rewrites.lineage_functions import dl_of
+from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.refusals import refuse
 from rewrites.scope import Columns
 from rewrites.terms import (
@@ -46,6 +46,7 @@ from rewrites.terms import (
 # Reserved names that no table's hidden column can have.
 _LEFT = HIDDEN_PREFIX + ".left"
 _COPIES = HIDDEN_PREFIX + ".copies"
+_RIGHT = ".right."  # before the name of a table
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -54,9 +55,11 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
         refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
-    outermost.refuse_subqueries(query, "the set operation", env)
+    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    if ordered is not None:
+        return env.rewrite(ordered, env)
     left = env.rewrite(query.this, env)
-    right = env.rewrite(query.expression, env.nested())
+    right = env.rewrite(query.expression, env)
     query.set("this", left.tree)
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
@@ -116,7 +119,9 @@ def _by_counting(
     operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
-    all_right = {} if intersect else _all_right(operation, right, env)
+    if right.correlated and right.hidden and env.asks and not intersect:
+        return _except_for_each_row(operation, left, right, env)
+    all_right = {} if intersect else _all_right(right, env)
     hidden = _counted(left, right, intersect=intersect)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
@@ -144,22 +149,53 @@ def _counted(left: TracedQuery, right: TracedQuery, *, intersect: bool) -> dict[
     return hidden
 
 
+def _except_for_each_row(
+    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
+) -> tuple[exp.Query, dict[str, Kind]]:
+    """EXCEPT whose right side is another one for each outer row, under control semantics.
+
+    It cannot be read once more for all rows. Its lineage is carried in columns of its own through the grouping of both
+    sides, and united over all groups by a window.
+    """
+    seen = {_RIGHT + table: kind for table, kind in right.hidden.items()}
+    carried = {**left.hidden, **seen}
+    align(left.tree, left.hidden, carried)
+    align(right.tree, seen, carried)
+    outside = outermost.take(operation)
+    alias = env.names.fresh("x")
+    grouped = group_equal_rows(_both_sides(left, right, len(carried), env), carried, alias, extra=(_LEFT,))
+    for projection in grouped.expressions[-len(seen) :]:
+        projection.set("this", exp.Window(this=dlunion(projection.this)))
+    copies = _copies(False, alias)
+    if operation.args.get("distinct"):
+        copies = call("if", _survives(False, alias), exp.Literal.number(1), exp.Literal.number(0))
+    result = _repeated(grouped, list(carried), copies, env)
+    hidden = _folded(result, list(carried))
+    outermost.put(result, outside)
+    return result, hidden
+
+
+def _folded(result: exp.Select, carried: Sequence[str]) -> dict[str, Kind]:
+    """Unite what has been carried of a table, as part of a row and as something seen, at the end of a select list."""
+    split = len(result.expressions) - len(carried)
+    lineage: Lineage = {}
+    for table, projection in zip(carried, result.expressions[split:], strict=True):
+        lineage.setdefault(table.removeprefix(_RIGHT), []).append(Term(projection.unalias(), Kind.SET))
+    unions = [named(as_one(terms).value, hidden_column(table)) for table, terms in lineage.items()]
+    result.set("expressions", [*result.expressions[:split], *unions])
+    return dict.fromkeys(lineage, Kind.SET)
+
+
 def _both_sides(left: TracedQuery, right: TracedQuery, hidden: int, env: Environment) -> exp.Union:
     first = _marked(left.tree, env, mark=True)
     second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, hidden, env))
     return exp.Union(this=first, expression=second, distinct=False)
 
 
-def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment) -> Lineage:
+def _all_right(right: TracedQuery, env: Environment) -> Lineage:
     """Return what EXCEPT adds under control semantics: t is there because no row of the right side equals it."""
-    if env.semantics is not Semantics.CONTROL or not right.hidden:
+    if not env.asks or not right.hidden:
         return {}
-    if right.correlated:
-        refuse(
-            operation,
-            "EXCEPT in a correlated subquery is not traced under control semantics",
-            "Use NOT EXISTS (SELECT …).",
-        )
     hoisting.refuse_unrepeatable(right.tree)
     return hoisting.constant(right, env.names)
 
