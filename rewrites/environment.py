@@ -80,6 +80,9 @@ class Environment:
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         on: the join of that block in whose ON this query stands, if it does.
+        in_set_operation: whether rows of the query are rows of a side of UNION, INTERSECT or EXCEPT. There a correlated
+            scalar subquery in a select list kills Spark 4.3 as soon as a condition stands above a grouping of the set
+            operation: `UnionBase.rewriteConstraints` looks for the subquery's columns among those of the side.
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
@@ -97,6 +100,7 @@ class Environment:
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     on: exp.Join | None = None
+    in_set_operation: bool = False
     names: Names = field(default_factory=Names)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
 
@@ -117,7 +121,7 @@ class Environment:
 
     def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
         """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""
-        return replace(self, outer=scope, on=on)
+        return replace(self, outer=scope, on=on, in_set_operation=False)
 
     def untraced(self) -> Environment:
         """Return the environment of a query whose rows are only looked at."""

@@ -126,12 +126,12 @@ def correlated(one_row: exp.Select, block: Block) -> Lineage:
 
     A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes
     the join key; LATERAL would be joined before, over every combination of FROM. A window function cannot hold a
-    scalar subquery: there LATERAL it is.
+    scalar subquery, nor can a side of a set operation always: there LATERAL it is.
     """
     joined = decorrelation.as_join(one_row, block)
     if joined is not None:
         return joined
-    if any(isinstance(node, exp.Window) for node in block.own_nodes()):
+    if block.env.in_set_operation or any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)
     return for_each_row(one_row)
 

@@ -38,6 +38,9 @@ GROUPING_ID = "grouping__id"
 WINDOW_ONLY = _names("counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number")
 """Only valid with OVER."""
 
+TIME_WINDOWS = _names("session_window window")
+"""Group rows by time; each adds a column of its own name, which other clauses may mention: `window.start`."""
+
 GENERATORS = _names("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
 """Open one row into several: valid as a whole item of a select list and in LATERAL VIEW."""
 

@@ -68,11 +68,11 @@ class FaithfulTokenizer(Spark.Tokenizer):
         """Cut `sql` into tokens; numbers with a suffix are numbers, not names, and some keywords are names."""
         tokens = super().tokenize(sql)
         kinds = [TokenType.SENTINEL, *(token.token_type for token in tokens), TokenType.SENTINEL]
-        around = zip(tokens, kinds, kinds[2:], strict=False)
-        return [_as_spark_reads_it(sql, token, before, after) for token, before, after in around]
+        around = zip(tokens, kinds, kinds[2:], [*kinds[3:], TokenType.SENTINEL], strict=False)
+        return [_as_spark_reads_it(sql, token, *kinds_around) for token, *kinds_around in around]
 
 
-def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenType) -> Token:
+def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenType, then: TokenType) -> Token:
     kind = token.token_type
     if kind is TokenType.VAR:
         return _number_or_name(token) if token.text[0] in _DIGITS else token
@@ -82,9 +82,15 @@ def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenTy
         (kind is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text))  # 1e
         or (before is TokenType.DOT and kind is not TokenType.IDENTIFIER and token.text[:1].isalpha())  # t.order
         or (kind is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME)  # a column called all
+        or (kind is TokenType.WINDOW and not _begins_window_clause(after, then))  # window(ts, '1 day'), window.start
     ):
         return _retyped(token, TokenType.VAR, token.text)
     return token
+
+
+def _begins_window_clause(after: TokenType, then: TokenType) -> bool:
+    """Whether `WINDOW w AS` follows."""
+    return then is TokenType.ALIAS and after is not TokenType.L_PAREN and after not in AFTER_A_NAME
 
 
 def _number_or_name(token: Token) -> Token:

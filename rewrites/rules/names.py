@@ -16,6 +16,7 @@ from sqlglot import exp
 from rewrites.aliases import output_name
 from rewrites.block import Block
 from rewrites.refusals import refuse
+from rewrites.spark_functions import TIME_WINDOWS
 from rewrites.terms import HIDDEN_PREFIX
 
 _NO_COLUMNS_INSIDE = (exp.Hint, exp.Pivot, exp.TableAlias)
@@ -24,6 +25,7 @@ _NO_COLUMNS_INSIDE = (exp.Hint, exp.Pivot, exp.TableAlias)
 def apply(block: Block) -> None:
     """Resolve the block's own column references."""
     block.scope.aliases = {projection.alias.lower() for projection in block.select.expressions if projection.alias}
+    block.scope.aliases |= {node.name.lower() for node in block.own_nodes() if _is_time_window(node)}
     block.scope.names_itself = any(not output_name(projection) for projection in block.select.expressions)
     for projection in block.select.expressions:
         _refuse_reserved(projection, projection.alias)
@@ -33,6 +35,10 @@ def apply(block: Block) -> None:
     for node in list(_columns(block)):
         _refuse_reserved(node, node.name)
         block.scope.resolve(node)
+
+
+def _is_time_window(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in TIME_WINDOWS
 
 
 def _columns(block: Block) -> Iterator[exp.Column]:

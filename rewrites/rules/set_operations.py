@@ -19,6 +19,7 @@ Raises:   NotTracedError for BY NAME, and under control semantics for an EXCEPT 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -27,7 +28,7 @@ from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
 from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.refusals import refuse
-from rewrites.scope import Columns
+from rewrites.scope import Columns, blocks_out
 from rewrites.terms import (
     HIDDEN_PREFIX,
     Kind,
@@ -47,6 +48,8 @@ from rewrites.terms import (
 _LEFT = HIDDEN_PREFIX + ".left"
 _COPIES = HIDDEN_PREFIX + ".copies"
 _RIGHT = ".right."  # before the name of a table
+#: What holds a subquery that is no value.
+_NO_SCALAR = exp.From | exp.Join | exp.Lateral | exp.CTE | exp.SetOperation | exp.Subquery | exp.Exists | exp.In
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -58,8 +61,9 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     ordered = outermost.with_questions_outside(query, env) if env.asks else None
     if ordered is not None:
         return env.rewrite(ordered, env)
-    left = env.rewrite(query.this, env)
-    right = env.rewrite(query.expression, env)
+    sides = replace(env, in_set_operation=True)
+    left = env.rewrite(query.this, sides)
+    right = env.rewrite(query.expression, sides)
     query.set("this", left.tree)
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
@@ -126,10 +130,10 @@ def _by_counting(
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
     result = group_equal_rows(_both_sides(left, right, len(hidden), env), hidden, alias, extra=(_LEFT,))
-    if operation.args.get("distinct"):
+    if operation.args.get("distinct") and not (_asks_for_each_row(left.tree) or _asks_for_each_row(right.tree)):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
     else:
-        result = _repeated(result, list(hidden), _copies(intersect, alias), env)
+        result = _repeated(result, list(hidden), _times(operation, alias), env)
     sets = dict.fromkeys(hidden, Kind.SET)
     if all_right:
         sets = _add(result, sets, all_right)
@@ -166,10 +170,7 @@ def _except_for_each_row(
     grouped = group_equal_rows(_both_sides(left, right, len(carried), env), carried, alias, extra=(_LEFT,))
     for projection in grouped.expressions[-len(seen) :]:
         projection.set("this", exp.Window(this=dlunion(projection.this)))
-    copies = _copies(False, alias)
-    if operation.args.get("distinct"):
-        copies = call("if", _survives(False, alias), exp.Literal.number(1), exp.Literal.number(0))
-    result = _repeated(grouped, list(carried), copies, env)
+    result = _repeated(grouped, list(carried), _times(operation, alias), env)
     hidden = _folded(result, list(carried))
     outermost.put(result, outside)
     return result, hidden
@@ -230,6 +231,23 @@ def _copies(intersect: bool, alias: str) -> exp.Expr:
     lefts = call("count_if", column(alias, _LEFT))
     rights = call("count_if", exp.Not(this=column(alias, _LEFT)))
     return call("least", lefts, rights) if intersect else exp.Sub(this=lefts, expression=rights)
+
+
+def _times(operation: exp.SetOperation, alias: str) -> exp.Expr:
+    """Return how many rows of a group stay."""
+    intersect = isinstance(operation, exp.Intersect)
+    if not operation.args.get("distinct"):
+        return _copies(intersect, alias)
+    return call("if", _survives(intersect, alias), exp.Literal.number(1), exp.Literal.number(0))
+
+
+def _asks_for_each_row(side: exp.Query) -> bool:
+    """Say whether a side has correlated scalar subqueries: groups that do not stay are then repeated no times.
+
+    HAVING over a UNION ALL of such sides kills Spark 4.3: see `Environment.in_set_operation`.
+    """
+    asked = (query for query in side.find_all(exp.Subquery) if not isinstance(query.parent, _NO_SCALAR | None))
+    return any(blocks_out(node) for query in asked for node in query.find_all(exp.Column))
 
 
 def _repeated(grouped: exp.Select, tables: list[str], copies: exp.Expr, env: Environment) -> exp.Select:
