@@ -245,6 +245,13 @@ class FaithfulParser(ExpressionParser):
         select.meta["written"] = "VALUES"
         return select
 
+    def _parse_pivot_aggregation(self) -> exp.Expr | None:
+        # sqlglot takes function calls only; in Spark they are expressions: PIVOT (avg(x) + 1 AS y FOR …).
+        aggregation = self._parse_disjunction()
+        if aggregation is None:
+            self.raise_error("Expected an aggregate function in PIVOT")
+        return self._parse_alias(aggregation)
+
     def _parse_cte(self) -> exp.CTE | exp.FunctionSpecification | None:
         following = [token.token_type for token in self._tokens[self._index + 1 : self._index + 3]]
         if len(following) == 2 and following[0] is TokenType.L_PAREN and following[1] in _QUERY_BEGINS:
