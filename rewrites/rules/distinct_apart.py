@@ -18,7 +18,6 @@ from rewrites.block import is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
 from rewrites.refusals import refuse, refuse_others
-from rewrites.rules.stars import star_of
 from rewrites.spark_functions import GENERATORS
 from rewrites.terms import Kind
 
@@ -35,7 +34,6 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if ordered is not None:
         return env.rewrite(ordered, env)
     outside = outermost.take(query)
-    _number_selected_sort_keys(query, outside)
     _refuse_hidden_sort_keys(query, outside)
     query.set("distinct", None)
     traced = env.rewrite(query, env)
@@ -73,17 +71,6 @@ def _uses_own_aliases(select: exp.Select) -> bool:
         if isinstance(projection, exp.Alias):
             aliases.add(projection.alias.lower())
     return False
-
-
-def _number_selected_sort_keys(select: exp.Select, outside: dict[str, exp.Expr]) -> None:
-    """`ORDER BY sum(v)` is `ORDER BY 2` where `sum(v)` is the second column: outside it cannot be computed again."""
-    items = [item.unalias() for item in select.expressions]
-    if any(star_of(item) is not None for item in items):
-        return
-    for clause in ("order", "sort"):
-        for key in outside[clause].expressions if clause in outside else ():
-            if not isinstance(key.this, exp.Column | exp.Literal) and key.this in items:
-                key.set("this", exp.Literal.number(items.index(key.this) + 1))
 
 
 def _refuse_hidden_sort_keys(select: exp.Select, outside: dict[str, exp.Expr]) -> None:
