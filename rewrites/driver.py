@@ -26,6 +26,7 @@ from rewrites.rules import (
     distinct,
     distinct_apart,
     from_clause,
+    having_apart,
     names,
     parentheses,
     projection,
@@ -71,6 +72,7 @@ QUERY_RULES: tuple[QueryRule, ...] = (
     parentheses.apply,
     set_operations.apply,
     distinct_apart.apply,  # before the block: it takes DISTINCT away from blocks that cannot group themselves
+    having_apart.apply,  # before the block, which cannot compute what such a HAVING reads; after DISTINCT is taken away
     select_block,
 )
 

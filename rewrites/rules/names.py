@@ -25,20 +25,17 @@ _NO_COLUMNS_INSIDE = (exp.Hint, exp.Pivot, exp.TableAlias)
 def apply(block: Block) -> None:
     """Resolve the block's own column references."""
     block.scope.aliases = {projection.alias.lower() for projection in block.select.expressions if projection.alias}
-    block.scope.aliases |= {node.name.lower() for node in block.own_nodes() if _is_time_window(node)}
     block.scope.names_itself = any(not output_name(projection) for projection in block.select.expressions)
     for projection in block.select.expressions:
         _refuse_reserved(projection, projection.alias)
     for node in block.own_nodes():
         if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             block.scope.resolve_star(node)
+        elif isinstance(node, exp.Anonymous) and node.name.lower() in TIME_WINDOWS:
+            block.scope.aliases.add(node.name.lower())
     for node in list(_columns(block)):
         _refuse_reserved(node, node.name)
         block.scope.resolve(node)
-
-
-def _is_time_window(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() in TIME_WINDOWS
 
 
 def _columns(block: Block) -> Iterator[exp.Column]:
