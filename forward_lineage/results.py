@@ -74,12 +74,12 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
         InternalError: a column's name, type or place differs.
 
     """
-    if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
+    traced = bool(meaning["tables"])
+    if traced and any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
         raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
     frame = _named_as_wanted(frame, wanted)
     expected = [(field.name, field.dataType) for field in wanted.fields]
     found = [(field.name, field.dataType) for field in frame.schema.fields]
-    traced = bool(meaning["tables"])
     if found[: len(expected)] != expected or len(found) != len(expected) + traced:
         odd = next((pair for pair in zip(expected, found, strict=False) if pair[0] != pair[1]), (expected, found))
         raise InternalError(f"the rewritten query changes the user's columns: {odd[0]} became {odd[1]}")

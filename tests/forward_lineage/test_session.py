@@ -55,6 +55,13 @@ def test_a_name_that_spark_makes_of_an_outer_rows_column_stays(store: ForwardLin
         store.spark.sql("DROP TABLE bases")
 
 
+def test_a_column_called_dl_is_the_users_where_nothing_is_traced(store: ForwardLineage) -> None:
+    frame = store.sql("SELECT 1 AS dl")
+    assert (frame.columns, meaning_of(frame)) == (["dl"], None)
+    with pytest.raises(LineageError, match="already has a column DL"):
+        store.sql("SELECT s_id AS dl FROM store")
+
+
 def test_dl_knows_what_its_ids_mean(store: ForwardLineage) -> None:
     sql = "SELECT s_name FROM store"
     assert meaning_of(store.sql(sql, semantics="control")) == {
