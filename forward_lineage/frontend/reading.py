@@ -160,11 +160,12 @@ class FaithfulParser(ExpressionParser):
         from_ = self._parse_from()
         joins = list(self._parse_joins())
         laterals = list(iter(self._parse_lateral, None))
-        select = self._parse_select_behind_from(first)
+        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN)
+        select = exp.Select(expressions=[exp.Star()]) if alone else self._parse_select_behind_from(first)
         select.set("from_", from_)
         select.set("joins", joins or None)
         select.set("laterals", [*laterals, *(select.args.get("laterals") or [])] or None)
-        select.meta["written"] = f"FROM {len(laterals)}"
+        select.meta["written"] = f"FROM {len(laterals)}{' alone' if alone else ''}"
         if self._match(TokenType.SELECT, advance=False):
             self._refuse("several SELECTs from one FROM", self._curr, "Write them with UNION ALL.")
         return select
