@@ -28,6 +28,9 @@ def carries_lineage(columns: Sequence[tuple[str, str]]) -> bool:
     return any(name.upper() == LINEAGE_COLUMN and _SETS.fullmatch(kind) is not None for name, kind in columns)
 
 
+_OUTER = re.compile(r"\bouter\((?:[^().]+\.)*([^().]+)\)")  # in Spark's name for a column of LATERAL
+
+
 class Registered(Protocol):
     """What is said of a traced table: its name, and which version of its registration gave the ids, by what."""
 
@@ -106,11 +109,12 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
         InternalError: a column's name, type or place differs.
 
     """
-    if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
+    traced = bool(meaning["tables"])
+    if traced and any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
         raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
+    frame = _named_as_wanted(frame, wanted)
     expected = [(field.name, field.dataType) for field in wanted.fields]
     found = [(field.name, field.dataType) for field in frame.schema.fields]
-    traced = bool(meaning["tables"])
     if found[: len(expected)] != expected or len(found) != len(expected) + traced:
         odd = next((pair for pair in zip(expected, found, strict=False) if pair[0] != pair[1]), (expected, found))
         raise InternalError(f"the rewritten query changes the user's columns: {odd[0]} became {odd[1]}")
@@ -119,3 +123,14 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
     if found[-1][0] != LINEAGE_COLUMN:
         raise InternalError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}")
     return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})
+
+
+def _named_as_wanted(frame: DataFrame, wanted: StructType) -> DataFrame:
+    """Spark names a column after its text, and writes an outer row's column there with all qualifiers that it has."""
+    names, others = wanted.names, frame.columns[len(wanted.names) :]
+    found = frame.columns[: len(names)]
+    if found != names and [_OUTER.sub(r"outer(\1)", name) for name in found] == [
+        _OUTER.sub(r"outer(\1)", name) for name in names
+    ]:
+        return frame.toDF(*names, *others)
+    return frame

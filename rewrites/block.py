@@ -34,7 +34,6 @@ class Block:
     Attributes:
         select: the user's tree, edited in place.
         env: what the block can see; also the environment of queries inside it.
-        outermost: whether its columns are those of the result.
         scope: what it reads.
         rows: lineage of a row of FROM … WHERE ….
         constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
@@ -47,8 +46,7 @@ class Block:
 
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
-        self.env = env.nested()
-        self.outermost = env.outermost
+        self.env = env
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}

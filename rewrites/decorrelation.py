@@ -12,12 +12,13 @@ compute all combinations of FROM first, to find out which keys there may be.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewrites.block import Block
+from rewrites.conditions import conjuncts
 from rewrites.lineage_functions import dl_union, is_dlunion
 from rewrites.scope import FromItem, blocks_out, moved_out
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, named
@@ -45,22 +46,36 @@ def as_join(one_row: exp.Select, block: Block) -> Lineage | None:
         block: the block around it.
 
     Returns:
-        None, and nothing is done, where Spark does as well by itself (equalities alone), or cannot do better (none).
+        None, and nothing is done, where Spark does as well by itself (equalities alone, unless in a set operation), or
+        cannot do better (none).
     """
     conditions = _conditions(one_row)
-    if conditions is None or not conditions.equalities or not conditions.other or not _can_join(block):
+    if conditions is None or not conditions.equalities or not _can_join(block):
+        return None
+    if not conditions.other and not block.env.in_set_operation:
         return None
     unions = {projection.alias.removeprefix(HIDDEN_PREFIX): projection.this for projection in one_row.expressions}
     if not all(_is_union(union) for union in unions.values()):
         return None
+    if not conditions.other:
+        return _united_by_key(one_row, conditions, block)
     variable, alias = block.env.names.fresh("x"), block.env.names.fresh("s")
     fields: dict[str, exp.Expr] = {}
     test = exp.and_(*(_of_variable(condition, variable, fields) for condition in conditions.other), copy=False)
     taken = {table: f"d{place}" for place, table in enumerate(unions, 1)}
     fields |= {taken[table]: union.expressions[0].copy() for table, union in unions.items()}
-    _join(_candidates(one_row, conditions, fields), alias, conditions, block)
+    _join(_candidates(one_row, conditions, fields), alias, conditions, [_ROWS], block)
     matching = call("filter", column(alias, hidden_column(_ROWS)), _function(variable, test))
     return {table: [Term(_united(matching.copy(), variable, field), Kind.SET)] for table, field in taken.items()}
+
+
+def _united_by_key(one_row: exp.Select, conditions: _Conditions, block: Block) -> Lineage:
+    """Where equalities are all there is, the union is the same for all outer rows of a key."""
+    alias = block.env.names.fresh("s")
+    unions = [projection.copy() for projection in one_row.expressions]
+    tables = [projection.alias.removeprefix(HIDDEN_PREFIX) for projection in unions]
+    _join(_by_key(one_row, conditions, unions), alias, conditions, tables, block)
+    return {table: [Term(column(alias, hidden_column(table)), Kind.SET, nullable=True)] for table in tables}
 
 
 def _conditions(one_row: exp.Select) -> _Conditions | None:
@@ -70,7 +85,7 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
     if where is None or any(map(blocks_out, elsewhere)):
         return None
     found = _Conditions([], [], [])
-    for conjunct in _conjuncts(where.this):
+    for conjunct in conjuncts(where.this):
         reach = max(map(blocks_out, conjunct.walk()))
         sides = _sides(conjunct)
         if reach == 0:
@@ -82,15 +97,6 @@ def _conditions(one_row: exp.Select) -> _Conditions | None:
         else:
             found.other.append(conjunct)
     return found
-
-
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    bare = condition.unnest()
-    if isinstance(bare, exp.And):
-        yield from _conjuncts(bare.this)
-        yield from _conjuncts(bare.expression)
-    else:
-        yield condition
 
 
 def _can_join(block: Block) -> bool:
@@ -137,19 +143,22 @@ def _key(place: int) -> str:
 
 
 def _candidates(one_row: exp.Select, conditions: _Conditions, fields: dict[str, exp.Expr]) -> exp.Select:
+    struct = call("named_struct", *(part for field in fields for part in (exp.Literal.string(field), fields[field])))
+    return _by_key(one_row, conditions, [named(call("collect_list", struct), hidden_column(_ROWS))])
+
+
+def _by_key(one_row: exp.Select, conditions: _Conditions, aggregates: list[exp.Expr]) -> exp.Select:
     query = one_row.copy()
     query.set("where", None)
     query = query.where(*(condition.copy() for condition in conditions.inside), copy=False)
     keys = [inner.copy() for inner, _ in conditions.equalities]
-    struct = call("named_struct", *(part for field in fields for part in (exp.Literal.string(field), fields[field])))
-    listed = named(call("collect_list", struct), hidden_column(_ROWS))
     named_keys = [named(key, hidden_column(_key(place))) for place, key in enumerate(keys)]
-    query.set("expressions", [*named_keys, listed])
+    query.set("expressions", [*named_keys, *aggregates])
     query.set("group", exp.Group(expressions=[key.copy() for key in keys]))
     return query
 
 
-def _join(candidates: exp.Select, alias: str, conditions: _Conditions, block: Block) -> None:
+def _join(candidates: exp.Select, alias: str, conditions: _Conditions, carried: Sequence[str], block: Block) -> None:
     """At most one row joins each row of the block: its keys are those of a grouping."""
     same = [
         exp.EQ(this=column(alias, hidden_column(_key(place))), expression=moved_out(outer))
@@ -157,7 +166,7 @@ def _join(candidates: exp.Select, alias: str, conditions: _Conditions, block: Bl
     ]
     joined = exp.Join(this=derived_table(candidates, alias), side="LEFT", on=exp.and_(*same, copy=False))
     block.select.append("joins", joined)
-    hidden = dict.fromkeys([*(_key(place) for place in range(len(same))), _ROWS], Kind.SET)
+    hidden = dict.fromkeys([*(_key(place) for place in range(len(same))), *carried], Kind.SET)
     block.scope.from_items.append(FromItem(alias, (), hidden, traced=False))
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites import decorrelation, outermost
-from rewrites.block import Block
+from rewrites.block import Block, is_aggregate
 from rewrites.environment import Names, TracedQuery
 from rewrites.lineage_functions import dlunion, is_dlunion
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
-from rewrites.spark_functions import NONDETERMINISTIC
+from rewrites.spark_functions import GENERATORS, NONDETERMINISTIC
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, name, named
 
 _MAKES_OTHER_ROWS = ("having", "qualify", "distinct", *outermost.CUTTING)
@@ -71,7 +71,7 @@ def refuse_unrepeatable(query: exp.Query) -> None:
         if isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC:
             what = f"{node.name}() may give other values when the lineage of this subquery is computed"
             refuse(node, what, "Compute it once, in a CTE or a table, and use that.")
-        if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent):
+        if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent) and not _is_one_row(node.parent):
             what = (
                 f"{node.key.upper()} without ORDER BY may take other rows when the lineage of this subquery is computed"
             )
@@ -80,6 +80,16 @@ def refuse_unrepeatable(query: exp.Query) -> None:
 
 def _ordered(query: exp.Expr | None) -> bool:
     return query is not None and bool(query.args.get("order"))
+
+
+def _is_one_row(query: exp.Expr | None) -> bool:
+    """Say whether a query has one row at most, whatever its LIMIT: an aggregate without GROUP BY, or no FROM."""
+    if not isinstance(query, exp.Select) or query.args.get("laterals"):
+        return False
+    own = [node for item in query.expressions for node in item.walk(prune=lambda inner: isinstance(inner, exp.Query))]
+    if any(isinstance(node, exp.Anonymous) and node.name.lower() in GENERATORS for node in own):
+        return False
+    return not query.args.get("group") and (not query.args.get("from_") or any(map(is_aggregate, own)))
 
 
 def constant(query: TracedQuery, names: Names) -> Lineage:
@@ -106,19 +116,24 @@ def _item(array: exp.Expr, place: int) -> exp.Expr:
     return exp.Bracket(this=array, expressions=[exp.Literal.number(place)])
 
 
+def for_each_row(one_row: exp.Select) -> Lineage:
+    """Return the lineage of a correlated one-row query as terms of a row of the block around it."""
+    return _scalar(one_row, nullable=True)
+
+
 def correlated(one_row: exp.Select, block: Block) -> Lineage:
     """Return the lineage of a correlated one-row query, its projections being hidden columns, as terms of a row.
 
     A scalar subquery in the select list is joined after WHERE has filtered, and equality with the outer row becomes
     the join key; LATERAL would be joined before, over every combination of FROM. A window function cannot hold a
-    scalar subquery: there LATERAL it is.
+    scalar subquery, nor can a side of a set operation always: there LATERAL it is.
     """
     joined = decorrelation.as_join(one_row, block)
     if joined is not None:
         return joined
-    if any(isinstance(node, exp.Window) for node in block.own_nodes()):
+    if block.env.in_set_operation or any(isinstance(node, exp.Window) for node in block.own_nodes()):
         return _lateral(one_row, block)
-    return _scalar(one_row, nullable=True)
+    return for_each_row(one_row)
 
 
 def _table_of(projection: exp.Expr) -> str:

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from rewrites.aliases import output_name
 from rewrites.block import Block
 from rewrites.environment import Environment, TracedQuery
 from rewrites.refusals import position_of
@@ -47,7 +48,7 @@ class BlockInvariants:
         split = len(self._columns)
         if (found := _shown(items[:split])) != self._columns:
             _broken(block.select, rule, f"the user's columns {_listed(self._columns)} became {_listed(found)}")
-        added = [_name(item) for item in items[split:]]
+        added = [output_name(item) for item in items[split:]]
         if added != [hidden_column(table) for table in block.hidden]:
             _broken(block.select, rule, f"there are columns that nobody asked for: {_listed(added)}")
         self._check_clauses(rule)
@@ -85,7 +86,7 @@ class BlockInvariants:
         star = star_of(item)
         if star is None:
             return
-        one = self._block.scope.from_item(item.text("table")) if isinstance(item, exp.Column) else None
+        one = self._block.scope.source_of_star(item) if isinstance(item, exp.Column) else None
         seen = [one] if one is not None else self._block.scope.from_items if star is item else []
         hidden = sorted(hidden_column(table) for source in seen if one or source.in_star for table in source.hidden)
         excepted = sorted(name for name in _excepted(star) if name.startswith(HIDDEN_PREFIX))
@@ -108,7 +109,7 @@ def check_query(traced: TracedQuery, users: Sequence[str] | None, rule: QueryRul
         _broken(traced.tree, rule, f"the user's columns {_listed(users)} became {_listed(traced.columns or ())}")
     hidden = [hidden_column(table) for table in traced.hidden]
     for select in _making_rows(traced.tree):
-        names = [_name(item) for item in select.expressions]
+        names = [output_name(item) for item in select.expressions]
         split = len(names) - len(hidden)
         if names[split:] != hidden or any(name.startswith(HIDDEN_PREFIX) for name in names[:split]):
             _broken(select, rule, f"the hidden columns are not {_listed(hidden)}: {_listed(names)}")
@@ -122,7 +123,7 @@ def check_result(result: exp.Query, traced: TracedQuery) -> None:
     """
     if not traced.hidden:
         return
-    *users, last = [item.output_name for item in result.selects]
+    *users, last = [output_name(item) for item in result.selects]
     if last != LINEAGE_COLUMN or any(name.startswith(HIDDEN_PREFIX) for name in users):
         raise InternalError(f"the result has the columns {_listed([*users, last])}", at=position_of(result))
 
@@ -135,7 +136,7 @@ def user_columns(query: exp.Query) -> list[str] | None:
     items = first.expressions if isinstance(first, exp.Select) else []
     if not items or any(star_of(item) is not None for item in items):
         return None
-    return [_name(item) for item in items]
+    return [output_name(item) for item in items]
 
 
 def _making_rows(query: exp.Expr) -> Iterator[exp.Select]:
@@ -150,15 +151,7 @@ def _making_rows(query: exp.Expr) -> Iterator[exp.Select]:
 
 def _shown(items: Sequence[exp.Expr]) -> list[str]:
     """Return what the user sees of each item: its name, or of a star what it is a star of, and the exceptions."""
-    return [_star_shown(item, star) if (star := star_of(item)) is not None else _name(item) for item in items]
-
-
-def _name(item: exp.Expr) -> str:
-    """Return the name of an item of a select list, as `output_name` does; quicker, for it is asked all the time."""
-    holder = item.args.get("alias" if isinstance(item, exp.Alias) else "this")
-    if isinstance(holder, exp.Identifier) and isinstance(item, exp.Alias | exp.Column):
-        return str(holder.args["this"])
-    return item.output_name
+    return [_star_shown(item, star) if (star := star_of(item)) is not None else output_name(item) for item in items]
 
 
 def _star_shown(item: exp.Expr, star: exp.Star) -> str:

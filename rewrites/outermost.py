@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from rewrites.environment import Environment, Semantics
-from rewrites.refusals import refuse
+from rewrites.environment import Environment
+from rewrites.terms import derived_table
 
 SPREADING = ("order", "sort", "cluster", "distribute")
 """Say in what order, and in which partition, the rows come."""
@@ -42,17 +42,20 @@ def put(query: exp.Query, clauses: Mapping[str, exp.Expr]) -> None:
         query.set(clause, value)
 
 
-def refuse_subqueries(query: exp.Query, whose: str, env: Environment) -> None:
-    """Refuse subqueries in the clauses of a query that is no SELECT block, where they count: no rule sees them there.
+def with_questions_outside(query: exp.Query, env: Environment) -> exp.Select | None:
+    """Return the query in a subquery, ordered from outside, if it is ordered by what a subquery finds.
 
-    Raises:
-        NotTracedError: there is one, under control semantics.
+    For queries that are no SELECT block, in which no rule sees those subqueries. None, and nothing is done: there are
+    none.
     """
-    if env.semantics is not Semantics.CONTROL or not env.tracing:
-        return  # they only decide in which order the rows come
-    for clause in SPREADING:
-        keys = query.args.get(clause)
-        nested = keys.find(exp.Query) if isinstance(keys, exp.Expr) else None
-        if nested is not None:
-            what = f"a subquery in {called(clause)} of {whose} is not traced under control semantics"
-            refuse(nested, what, f"Put {whose} into a subquery in FROM, and {called(clause)} behind that.")
+    keys = [query.args[clause] for clause in SPREADING if query.args.get(clause)]
+    if not any(key.find(exp.Query) for key in keys if isinstance(key, exp.Expr)):
+        return None
+    return block_around(query, take(query), env)
+
+
+def block_around(query: exp.Query, outside: Mapping[str, exp.Expr], env: Environment) -> exp.Select:
+    """Return a SELECT of all columns of a query, with the clauses that were the query's."""
+    result = exp.Select(expressions=[exp.Star()]).from_(derived_table(query, env.names.fresh("q")), copy=False)
+    put(result, outside)
+    return result

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
 from sqlglot import exp
 
-from udafs.errors import LineageError, NotTracedError, Position
+from udafs.errors import InternalError, LineageError, NotTracedError, Position
 
 
 def position_of(node: exp.Expr) -> Position | None:
@@ -56,3 +57,32 @@ def nearest(name: str, known: list[str]) -> str:
         return f"Did you mean {' or '.join(close)}?"
     shown = ", ".join(sorted(by_lower.values())[:8])
     return f"Known here: {shown}." if shown else "Nothing is known here: read a table that has it."
+
+
+@contextmanager
+def bugs_reported(place: Callable[[], Position | None]) -> Iterator[None]:
+    """Turn what nobody foresaw, in our code or in sqlglot's, into an error that is ours and says where.
+
+    Args:
+        place: where in the user's SQL the work was; asked only when something has gone wrong.
+
+    Raises:
+        InternalError: for any exception but ours.
+        NotTracedError: the query is nested more deeply than Python's stack allows.
+    """
+    try:
+        yield
+    except (LineageError, MemoryError):
+        raise
+    except RecursionError:
+        what = "SQL that is nested too deeply to be rewritten"
+        raise NotTracedError(what, instead="Nest it less, for example with a WITH clause.") from None
+    except Exception as error:
+        raise InternalError(f"{type(error).__name__}: {error}", at=_place_if_any(place)) from error
+
+
+def _place_if_any(place: Callable[[], Position | None]) -> Position | None:
+    try:
+        return place()
+    except Exception:  # the tree may be what is broken
+        return None

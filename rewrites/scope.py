@@ -9,7 +9,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from rewrites.refusals import nearest, refuse
-from rewrites.spark_functions import BARE_CONSTANTS, UNIT_FIRST
+from rewrites.spark_functions import BARE_CONSTANTS, GROUPING_ID, UNIT_FIRST
 from rewrites.terms import Kind, Lineage, Term, column, hidden_column
 from udafs.errors import WrongSqlError
 
@@ -87,7 +87,9 @@ class Scope:
         outer: the block around this one.
         on: the join there in whose ON this block stands.
         aliases: the names that the SELECT gives, lower case.
+        names_itself: whether it leaves Spark to name a column after its expression: ``SELECT sum(x)``.
         correlated: whether the block mentions a column of a block around it.
+        mentioned: what blocks inside this one have mentioned of it; a name without a qualifier may mean several.
     """
 
     def __init__(self, outer: Scope | None = None, on: exp.Join | None = None) -> None:
@@ -95,6 +97,8 @@ class Scope:
         self.outer = outer
         self.on = on
         self.aliases: set[str] = set()
+        self.names_itself = False
+        self.mentioned: list[FromItem] = []
         self.correlated = False
 
     def from_item(self, alias: str) -> FromItem | None:
@@ -104,6 +108,10 @@ class Scope:
     def seen_from(self, on: exp.Join | None) -> list[FromItem]:
         """Return what is seen from the ON of a join, or from any other clause."""
         return [item for item in self.from_items if item.only_on is None or item.only_on is on]
+
+    def meant(self, node: exp.Column, on: exp.Join | None) -> list[FromItem]:
+        """Return the sources that may have a column that stands in the ON of a join, or in another clause."""
+        return _meant(node, self.seen_from(on))
 
     def visible_columns(self) -> list[str]:
         """Return all column names that are known here, for messages."""
@@ -127,13 +135,39 @@ class Scope:
                 for inner in crossed:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
+                scope.mentioned += _meant(node, seen) if crossed else []
                 return
             crossed.append(scope)
             on = scope.on
             scope = scope.outer
-        if _is_not_a_column(node):
+        if _is_not_a_column(node) or (self.names_itself and node.this.quoted and not node.table):
             return
         self._refuse_unknown(node)
+
+    def resolve_star(self, node: exp.Column) -> None:
+        """Find what `t.*` is the star of; in LATERAL it may be a source of a block around this one.
+
+        A name that nothing in FROM has is that of a struct column: its fields are Spark's to find.
+        """
+        crossed: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.from_item(node.table) is not None:
+                for inner in crossed:
+                    inner.correlated = True
+                node.meta[_OUT] = len(crossed)
+                return
+            if any(item.has(node.table) is not False for item in scope.seen_from(None)):
+                return
+            crossed.append(scope)
+            scope = scope.outer
+
+    def source_of_star(self, node: exp.Column) -> FromItem | None:
+        """Return what `t.*` is the star of, here or in a block further out; None for the fields of a struct column."""
+        scope: Scope | None = self
+        for _ in range(blocks_out(node)):
+            scope = scope.outer if scope is not None else None
+        return scope.from_item(node.table) if scope is not None else None
 
     def _sees(self, node: exp.Column, seen: list[FromItem]) -> bool:
         parts = [part.name for part in node.parts]
@@ -157,6 +191,14 @@ class Scope:
             refuse(node, what, nearest(qualifier, aliases), WrongSqlError)
         what = f"unknown column {node.name}"
         refuse(node, what, nearest(node.name, self.visible_columns()), WrongSqlError)
+
+
+def _meant(node: exp.Column, seen: list[FromItem]) -> list[FromItem]:
+    """Return the sources that may have the column: those whose name it gives, else those known to have it, else all."""
+    parts = [part.name for part in node.parts]
+    by_name = [item for item in seen if _through(item, parts)]
+    known = [item for item in seen if item.has(parts[0])]
+    return by_name or known or seen
 
 
 def _through(item: FromItem, parts: list[str]) -> int:
@@ -183,7 +225,7 @@ def _is_not_a_column(node: exp.Column) -> bool:
     """Say whether a bare name is a keyword-like function (`current_user`) or a unit (`timestampadd(MONTH, …)`)."""
     if node.table:
         return False
-    if node.name.lower() in BARE_CONSTANTS:
+    if node.name.lower() in BARE_CONSTANTS or node.name.lower() == GROUPING_ID:
         return True
     parent = node.parent
     return isinstance(parent, exp.Anonymous) and parent.name.lower() in UNIT_FIRST and parent.expressions[0] is node

@@ -32,8 +32,14 @@ AGGREGATES = _names(
 GROUPING_MARKERS = frozenset({"grouping", "grouping_id"})
 """Say which grouping set a row belongs to; they stand where aggregates stand but read no row."""
 
+GROUPING_ID = "grouping__id"
+"""A name that Spark takes for `grouping_id()`, as Hive does."""
+
 WINDOW_ONLY = _names("counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number")
 """Only valid with OVER."""
+
+TIME_WINDOWS = _names("session_window window")
+"""Group rows by time; each adds a column of its own name, which other clauses may mention: `window.start`."""
 
 GENERATORS = _names("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
 """Open one row into several: valid as a whole item of a select list and in LATERAL VIEW."""

@@ -40,7 +40,8 @@ class ExpressionParser(LiteralParser):
     }
     COLUMN_POSTFIX_TOKENS: ClassVar[frozenset[TokenType]] = SparkParser.COLUMN_POSTFIX_TOKENS | {TokenType.COLON}
     UNARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
-        **{t: SparkParser.UNARY_PARSERS[t] for t in (TokenType.NOT, TokenType.TILDE, TokenType.DASH)},
+        **{t: SparkParser.UNARY_PARSERS[t] for t in (TokenType.NOT, TokenType.TILDE)},
+        TokenType.DASH: lambda self: self._parse_minus(),
         TokenType.PLUS: lambda self: self.expression(UnaryPlus(this=self._parse_unary())),
     }
     RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = {
@@ -135,6 +136,16 @@ class ExpressionParser(LiteralParser):
         if truth is None:
             self.raise_error("Expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM after IS")
         return self.expression(exp.Is(this=this, expression=truth, negate=negated or None))
+
+    def _parse_minus(self) -> exp.Expr | None:
+        """``-x``; the sign of a number is part of it, and binds tighter than ``::``."""
+        index = self._index
+        if self._curr.token_type in (TokenType.NUMBER, TokenType.DOT):
+            number = self._parse_primary()
+            if number is not None and self._match(TokenType.DCOLON, advance=False):
+                return self._parse_column_ops(self.expression(exp.Neg(this=number)))
+            self._retreat(index)
+        return self.expression(exp.Neg(this=self._parse_unary()))
 
     # Calls and paths
 

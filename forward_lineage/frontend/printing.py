@@ -58,16 +58,19 @@ class VerbatimGenerator(FaithfulGenerator):
 
     def select_sql(self, expression: exp.Select) -> str:
         """Print a select; one that was written with FROM first begins with it."""
-        first, _, views = expression.meta.get("written", "").partition(" ")
-        if first != "FROM":
+        written = expression.meta.get("written", "").split()
+        if written[:1] != ["FROM"]:
             return super().select_sql(expression)
         rest = expression.copy()
         rest.meta["written"] = ""
         with_, from_, joins = (rest.args.pop(part, None) for part in ("with_", "from_", "joins"))
         laterals = rest.args.pop("laterals", None) or []
-        rest.set("laterals", laterals[int(views) :])
-        before = [from_, *(joins or []), *laterals[: int(views)]]
-        sql = f"{''.join(self.sql(part) for part in before)} {self.sql(rest)}"
+        views = int(written[1])
+        rest.set("laterals", laterals[views:])
+        before = [from_, *(joins or []), *laterals[:views]]
+        sql = "".join(self.sql(part) for part in before)
+        if written[2:] != ["alone"]:
+            sql = f"{sql} {self.sql(rest)}"
         return f"{self.sql(with_)} {sql}" if with_ else sql
 
 

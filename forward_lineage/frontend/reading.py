@@ -68,11 +68,11 @@ class FaithfulTokenizer(Spark.Tokenizer):
         """Cut `sql` into tokens; numbers with a suffix are numbers, not names, and some keywords are names."""
         tokens = super().tokenize(sql)
         kinds = [TokenType.SENTINEL, *(token.token_type for token in tokens), TokenType.SENTINEL]
-        around = zip(tokens, kinds, kinds[2:], strict=False)
-        return [_as_spark_reads_it(sql, token, before, after) for token, before, after in around]
+        around = zip(tokens, kinds, kinds[2:], [*kinds[3:], TokenType.SENTINEL], strict=False)
+        return [_as_spark_reads_it(sql, token, *kinds_around) for token, *kinds_around in around]
 
 
-def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenType) -> Token:
+def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenType, then: TokenType) -> Token:
     kind = token.token_type
     if kind is TokenType.VAR:
         return _number_or_name(token) if token.text[0] in _DIGITS else token
@@ -82,9 +82,15 @@ def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenTy
         (kind is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text))  # 1e
         or (before is TokenType.DOT and kind is not TokenType.IDENTIFIER and token.text[:1].isalpha())  # t.order
         or (kind is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME)  # a column called all
+        or (kind is TokenType.WINDOW and not _begins_window_clause(after, then))  # window(ts, '1 day'), window.start
     ):
         return _retyped(token, TokenType.VAR, token.text)
     return token
+
+
+def _begins_window_clause(after: TokenType, then: TokenType) -> bool:
+    """Whether `WINDOW w AS` follows."""
+    return then is TokenType.ALIAS and after is not TokenType.L_PAREN and after not in AFTER_A_NAME
 
 
 def _number_or_name(token: Token) -> Token:
@@ -154,11 +160,12 @@ class FaithfulParser(ExpressionParser):
         from_ = self._parse_from()
         joins = list(self._parse_joins())
         laterals = list(iter(self._parse_lateral, None))
-        select = self._parse_select_behind_from(first)
+        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN)
+        select = exp.Select(expressions=[exp.Star()]) if alone else self._parse_select_behind_from(first)
         select.set("from_", from_)
         select.set("joins", joins or None)
         select.set("laterals", [*laterals, *(select.args.get("laterals") or [])] or None)
-        select.meta["written"] = f"FROM {len(laterals)}"
+        select.meta["written"] = f"FROM {len(laterals)}{' alone' if alone else ''}"
         if self._match(TokenType.SELECT, advance=False):
             self._refuse("several SELECTs from one FROM", self._curr, "Write them with UNION ALL.")
         return select
@@ -238,6 +245,13 @@ class FaithfulParser(ExpressionParser):
                 select.set(key, modifier)
         select.meta["written"] = "VALUES"
         return select
+
+    def _parse_pivot_aggregation(self) -> exp.Expr | None:
+        # sqlglot takes function calls only; in Spark they are expressions: PIVOT (avg(x) + 1 AS y FOR …).
+        aggregation = self._parse_disjunction()
+        if aggregation is None:
+            self.raise_error("Expected an aggregate function in PIVOT")
+        return self._parse_alias(aggregation)
 
     def _parse_cte(self) -> exp.CTE | exp.FunctionSpecification | None:
         following = [token.token_type for token in self._tokens[self._index + 1 : self._index + 3]]

@@ -15,7 +15,7 @@ from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.frontend.statement import Statement, parse
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
-from rewrites.refusals import position_of
+from rewrites.refusals import bugs_reported, position_of
 from rewrites.tables import Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
@@ -87,13 +87,24 @@ def rewrite_statement(
         BadArgumentError: another semantics.
     """
     wanted = _semantics(semantics)
+    with bugs_reported(lambda: position_of(statement.tree)):
+        return _rewritten(statement, tables, wanted, traced, filled)
+
+
+def _rewritten(
+    statement: Statement,
+    tables: Tables,
+    semantics: Semantics,
+    traced: Collection[str] | None,
+    filled: Sequence[str],
+) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
     reprinted, _ = restore_positional(print_sql(tree))
     if _inserts_plain_values(statement):
         return RewrittenStatement(reprinted, statement.text, reprinted, (), {})
     query = query_of(tree)
-    result = rewrite(query, tables, read_fragment, semantics=wanted, chosen=traced, lineage_on=statement.lineage_on)
+    result = rewrite(query, tables, read_fragment, semantics=semantics, chosen=traced, lineage_on=statement.lineage_on)
     sql, places = restore_positional(print_sql(_put_back(tree, result, filled)))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
     return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places)

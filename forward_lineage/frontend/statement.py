@@ -12,6 +12,7 @@ from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at,
 from forward_lineage.frontend.lineage_on import find_clause, read_clause
 from forward_lineage.frontend.parsing import read_tree
 from forward_lineage.frontend.roundtrip import check_printed_as_read
+from rewrites.refusals import bugs_reported
 from udafs.errors import LineageError, NotTracedError, Position, WrongSqlError
 
 _QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "CREATE", "REPLACE", "INSERT", "("}
@@ -68,8 +69,9 @@ def parse(sql: str) -> Statement:
     readable = without_comments(sql, tokens)
     clause = find_clause(sql, words)
     said = words[:clause]
-    tree = _read(sql, readable, said)
-    lineage_on = None if clause is None else read_clause(sql, readable[: words[-1].end], words[clause:])
+    with bugs_reported(lambda: position_at(sql, said[0].start)):
+        tree = _read(sql, readable, said)
+        lineage_on = None if clause is None else read_clause(sql, readable[: words[-1].end], words[clause:])
     return Statement(sql[: said[-1].end].strip(), tree, lineage_on)
 
 

@@ -5,7 +5,7 @@ WITH c(a, …) AS (Q) …  →  WITH c(a, …, __dl_t, …) AS (Q') …
 Requires: –
 Ensures:  a CTE shadows tables and outer CTEs of its name, and sees the CTEs before it; the WITH clause stays in front.
 Nulls:    those of the CTE.
-Raises:   NotTracedError for WITH RECURSIVE.
+Raises:   NotTracedError for WITH RECURSIVE that reads a traced table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewrites.aliases import listed, renamed
+from rewrites.aliases import listed, renamed, table_name
 from rewrites.environment import Definition, Environment, TracedQuery
 from rewrites.refusals import refuse
 
@@ -24,11 +24,11 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     with_clause = query.args.get("with_")
     if with_clause is None:
         return None
-    if with_clause.args.get("recursive"):
-        refuse(with_clause, "WITH RECURSIVE is not traced", "Unroll the recursion, or run it without lineage.")
     correlated = False
+    united = query.find(exp.SetOperation) is not None  # Spark puts a CTE in where it is used
     for cte in with_clause.expressions:
-        bound = _bound(cte, env)
+        inside = replace(env, in_set_operation=True) if united else env
+        bound = _recursive(cte, inside) if with_clause.args.get("recursive") else _bound(cte, inside)
         correlated = correlated or bound.correlated
         env = env.with_cte(cte.alias, bound)
     query.set("with_", None)
@@ -37,8 +37,24 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     return replace(traced, correlated=correlated or traced.correlated)
 
 
+def _recursive(cte: exp.CTE, env: Environment) -> TracedQuery:
+    """A CTE that may read itself: rows of one step are made of rows of the step before, and in the end of no table."""
+    if (cte.alias.lower(),) not in {tuple(part.lower() for part in table_name(node)) for node in _tables(cte)}:
+        return _bound(cte, env)
+    itself = TracedQuery(cte.this, listed(cte) or None, {})
+    bound = _bound(cte, env.with_cte(cte.alias, itself))
+    if bound.hidden:
+        what = "WITH RECURSIVE over a table that is traced is not traced"
+        refuse(cte.args["alias"], what, "Unroll the recursion, or run it without lineage.")
+    return bound
+
+
+def _tables(cte: exp.CTE) -> list[exp.Table]:
+    return list(cte.this.find_all(exp.Table))
+
+
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
-    written = Definition(cte.this.copy(), env, listed(cte)) if env.counts_what_decides else None
-    traced = env.rewrite(cte.this, env.nested())
+    written = Definition(cte.this.copy(), env, listed(cte)) if env.asks else None
+    traced = env.rewrite(cte.this, env)
     cte.set("this", traced.tree)
     return replace(traced, columns=renamed(cte, traced.columns, traced.hidden), definition=written)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites import outermost
+from rewrites.aliases import output_name
 from rewrites.block import is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
@@ -29,7 +30,9 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if clause is None or not isinstance(query, exp.Select) or not needs_derived_table(query):
         return None
     refuse_others(clause, (), "DISTINCT")
-    outermost.refuse_subqueries(query, "the SELECT DISTINCT", env)
+    ordered = outermost.with_questions_outside(query, env)
+    if ordered is not None:
+        return env.rewrite(ordered, env)
     outside = outermost.take(query)
     sort_keys_by_name(query, outside)
     query.set("distinct", None)
@@ -76,7 +79,11 @@ def sort_keys_by_name(select: exp.Select, outside: dict[str, exp.Expr]) -> None:
     Raises:
         NotTracedError: one mentions a column that is not selected.
     """
-    names = {projection.alias_or_name.lower() for projection in select.expressions}
+    names = {output_name(projection).lower() for projection in select.expressions}
+    if "" in names:  # Spark's own names, in backticks
+        names |= {
+            node.name.lower() for keys in outside.values() for node in keys.find_all(exp.Column) if node.this.quoted
+        }
     for clause, keys in outside.items():
         for node in keys.find_all(exp.Column):
             if node.name.lower() not in names:

@@ -66,8 +66,10 @@ def _source(node: exp.Expr, block: Block) -> None:
     if not isinstance(node, exp.Table) and not node.args.get("pivots"):  # these look at their own parts
         refuse_others(node, _PARTS, "a relation in FROM")
         if isinstance(node, exp.Subquery) and _is_join(node.this):
-            _parenthesised_join(node, block)
-            return
+            if not node.alias:
+                _parenthesised_join(node, block)
+                return
+            node.set("this", _all_of_join(node.this))
     item = next((item for rule in SOURCE_RULES if (item := rule(node, block)) is not None), None)
     block.scope.from_items.append(item or _refuse(node, block))
 
@@ -145,10 +147,17 @@ def _is_join(inside: exp.Expr) -> bool:
     return isinstance(inside, exp.Table) or bool(named)
 
 
+def _all_of_join(inner: exp.Expr) -> exp.Select:
+    """`(a JOIN b ON …) AS j`: under the alias nothing is seen of a and b, as of a subquery that selects all of both."""
+    joins = inner.args.get("joins")
+    inner.set("joins", None)
+    selected = exp.Select(expressions=[exp.Star()]).from_(inner, copy=False)
+    selected.set("joins", joins)
+    return selected
+
+
 def _parenthesised_join(node: exp.Subquery, block: Block) -> None:
     """`(a JOIN b ON …)`: its relations stay visible by their own names."""
-    if node.alias:
-        refuse(node, "an alias for a parenthesised join is not traced", "Alias the tables inside the parentheses.")
     inner = node.this
     joins = inner.args.get("joins") or []
     inner.set("joins", None)

@@ -24,9 +24,11 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     """Note the columns of VALUES or of a table function; they have no lineage."""
     if isinstance(node, exp.Values):
         return FromItem(node.alias, listed(node) or _numbered(node))
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Anonymous):
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Anonymous | exp.Values):
         return None
     refuse_others(node, ("this", "alias"), "a table function")
+    if isinstance(node.this, exp.Values):  # within the parentheses of a join
+        return FromItem(node.alias or block.env.names.fresh("v"), listed(node) or _numbered(node.this))
     refuse_tables_inside(node.this)
     columns = listed(node) or _COLUMNS.get(node.this.name.lower())
     return FromItem(node.alias or block.env.names.fresh("f"), columns)

@@ -4,7 +4,7 @@ Q1 UNION Q2 ORDER BY k OFFSET n  →  SELECT * FROM (Q1 UNION Q2) ORDER BY k OFF
 Requires: WITH is bound.
 Ensures:  what has OFFSET is a SELECT whose rows are not grouped from outside: `skipped_rows` answers for it.
 Nulls:    –
-Raises:   NotTracedError for a subquery in ORDER BY, and where SELECT DISTINCT is ordered by what it does not select.
+Raises:   NotTracedError where SELECT DISTINCT is ordered by what it does not select.
 """
 
 from __future__ import annotations
@@ -14,20 +14,16 @@ from sqlglot import exp
 from rewrites import outermost
 from rewrites.environment import Environment, TracedQuery
 from rewrites.rules.distinct_apart import needs_derived_table, sort_keys_by_name
-from rewrites.terms import derived_table
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     """Put a block around a set operation, parentheses, or a SELECT DISTINCT with OFFSET."""
-    if not query.args.get("offset") or not env.counts_what_decides or _is_block(query):
+    if not query.args.get("offset") or not env.asks or _is_block(query):
         return None
-    outermost.refuse_subqueries(query, "the query in front of OFFSET", env)
     outside = outermost.take(query)
     if isinstance(query, exp.Select):
         sort_keys_by_name(query, outside)
-    select = exp.Select(expressions=[exp.Star()]).from_(derived_table(query, env.names.fresh("q")))
-    outermost.put(select, outside)
-    return env.rewrite(select, env)
+    return env.rewrite(outermost.block_around(query, outside, env), env)
 
 
 def _is_block(query: exp.Query) -> bool:

@@ -2,9 +2,10 @@
 
 (Q) ORDER BY … LIMIT …  →  (Q') ORDER BY … LIMIT …
 Requires: WITH is bound.
-Ensures:  parentheses and the clauses behind them stay where they are; the columns are those of Q'.
+Ensures:  parentheses and the clauses behind them stay where they are (unless they ask subqueries that count); the
+          columns are those of Q'.
 Nulls:    those of Q'.
-Raises:   NotTracedError for anything else behind the parentheses, and for a subquery in ORDER BY and its kin.
+Raises:   NotTracedError for anything else behind the parentheses.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if not isinstance(query, exp.Subquery):
         return None
     refuse_others(query, ("this", *outermost.CLAUSES), "a parenthesised query")
-    outermost.refuse_subqueries(query, "the parenthesised query", env)
+    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    if ordered is not None:
+        return env.rewrite(ordered, env)
     traced = env.rewrite(query.this, env)
     query.set("this", traced.tree)
     return replace(traced, tree=query)

@@ -10,6 +10,7 @@ Raises:   nothing.
 
 from __future__ import annotations
 
+from rewrites.aliases import output_name
 from rewrites.block import Block
 from rewrites.rules import stars
 from rewrites.scope import Columns
@@ -31,7 +32,7 @@ def _columns(block: Block) -> Columns:
     found: list[str | None] = []
     for item in block.select.expressions:
         if stars.star_of(item) is None:
-            found.append(item.output_name or None)
+            found.append(output_name(item) or None)
             continue
         opened = stars.columns_of(item, block)
         if opened is None:

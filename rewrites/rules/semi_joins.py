@@ -19,20 +19,20 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block
-from rewrites.environment import Semantics
+from rewrites.conditions import conjuncts
+from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
-from rewrites.rules.subqueries import make_run, own_queries
+from rewrites.rules.subqueries import COUNTED, make_run, own_queries
 from rewrites.scope import FromItem
-from rewrites.terms import as_one, column, hidden_column, merge, name, named, over_rows
+from rewrites.terms import Lineage, as_one, column, hidden_column, merge, name, named, over_rows
 
 
 def apply(block: Block) -> None:
     """Under control semantics add the rows that matched."""
-    if block.env.semantics is not Semantics.CONTROL or not block.env.tracing:
+    if not block.env.asks:
         return
     for join, left, right in list(_semi_joins(block)):
-        if any(item.hidden for item in right):
-            _add_matched_rows(join, left, right, block)
+        _add_matched_rows(join, left, right, block)
 
 
 def _semi_joins(block: Block) -> Iterator[tuple[exp.Join, list[FromItem], list[FromItem]]]:
@@ -46,19 +46,84 @@ def _semi_joins(block: Block) -> Iterator[tuple[exp.Join, list[FromItem], list[F
 
 
 def _add_matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> None:
-    matching = merge(*(replace(item, traced=True).lineage() for item in right))
+    saying, asked = _looked_through(join, block)
+    matching = merge(*(replace(item, traced=True).lineage() for item in right), asked)
+    if matching:
+        matches = exp.Select().from_(join.this.copy()).where(_condition(join, saying, left, right, block))
+        block.rows = merge(block.rows, hoisting.correlated(_all_of(matches, matching, block), block))
+
+
+def _all_of(matches: exp.Select, matching: Lineage, block: Block) -> exp.Select:
+    """Return a one-row query: the union of `matching` over all rows of `matches`."""
+    # What a subquery reads of each row is no argument of an aggregate to Spark while the rows are correlated.
+    if any(isinstance(term.value, exp.Subquery | exp.Bracket) for terms in matching.values() for term in terms):
+        rows = {table: as_one(terms) for table, terms in matching.items()}
+        matches.set("expressions", [named(one.value, hidden_column(table)) for table, one in rows.items()])
+        hidden = {table: one.kind for table, one in rows.items()}
+        return hoisting.all_rows(TracedQuery(matches, (), hidden, correlated=True), block.env.names.fresh("s"))
     unions = [named(as_one(over_rows(terms)).value, hidden_column(table)) for table, terms in matching.items()]
-    matched = exp.Select(expressions=unions).from_(join.this.copy()).where(_condition(join, left, right, block))
-    block.rows = merge(block.rows, hoisting.correlated(matched, block))
+    matches.set("expressions", unions)
+    return matches
 
 
-def _condition(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> exp.Expr:
+def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], Lineage]:
+    """Return the conjuncts of ON that say which right rows match, and what subqueries in them read of each of those.
+
+    A conjunct whose subqueries mention the left row says nothing of that: it holds for every row that is left. (Spark
+    knows no subquery in a subquery that mentions a row two blocks out.)
+    """
+    saying: list[exp.Expr] = []
+    asked: Lineage = {}
+    on = join.args.get("on")
+    for conjunct in conjuncts(on):
+        sides = {_is_right(item, join) for node in _own_columns(conjunct) for item in block.scope.meant(node, join)}
+        about_left = False
+        for query in own_queries(conjunct):
+            mentioned, lineage = _asked_in_on(query, join, block)
+            asked = merge(asked, lineage)
+            about_left = about_left or False in mentioned
+            sides |= mentioned
+        if about_left and True in sides:
+            what = "a subquery in ON of a semi join, in one condition with the other side, is not traced"
+            refuse(conjunct, f"{what} under control semantics", "Write the semi join as WHERE EXISTS (SELECT …).")
+        if not about_left:
+            saying.append(conjunct)
+    return saying, asked
+
+
+def _is_right(item: FromItem, join: exp.Join) -> bool:
+    return item.only_on is join
+
+
+def _own_columns(conjunct: exp.Expr) -> list[exp.Column]:
+    own = conjunct.walk(prune=lambda inner: isinstance(inner, exp.Query))
+    return [node for node in own if isinstance(node, exp.Column)]
+
+
+def _asked_in_on(query: exp.Query, join: exp.Join, block: Block) -> tuple[set[bool], Lineage]:
+    """Return which sides a subquery mentions (True: the right one), and what it reads of each right row, if of any."""
+    inner = query.this if isinstance(query, exp.Subquery) else query
+    block.scope.mentioned.clear()
+    traced = block.env.rewrite(inner.copy(), block.env.inside(block.scope, join))
+    mentioned = {_is_right(item, join) for item in block.scope.mentioned}
+    if True not in mentioned or not traced.hidden:
+        return mentioned, {}  # of the left row, or of none: `subqueries` collects it
+    hoisting.refuse_unrepeatable(query)
+    query.meta[COUNTED] = True
+    return mentioned, hoisting.for_each_row(hoisting.all_rows(traced, block.env.names.fresh("s")))
+
+
+def _condition(
+    join: exp.Join, saying: list[exp.Expr], left: list[FromItem], right: list[FromItem], block: Block
+) -> exp.Expr:
     using = join.args.get("using") or []
-    if not using:
-        on = join.args.get("on")
-        return _standing_alone(on.copy(), [*left, *right], join, block) if on is not None else exp.true()
-    equalities = [exp.EQ(this=_owner(key.name, left, join), expression=_owner(key.name, right, join)) for key in using]
-    return exp.and_(*equalities)
+    if using:
+        pairs = [(_owner(key.name, left, join), _owner(key.name, right, join)) for key in using]
+        return exp.and_(*(exp.EQ(this=one, expression=other) for one, other in pairs))
+    if not saying:
+        return exp.true()
+    condition = exp.and_(*(conjunct.copy() for conjunct in saying), copy=False)
+    return _standing_alone(condition, [*left, *right], join, block)
 
 
 def _standing_alone(on: exp.Expr, items: list[FromItem], join: exp.Join, block: Block) -> exp.Expr:

@@ -12,24 +12,25 @@ Requires: WITH is bound.
 Ensures:  the columns are the left side's; ORDER BY, SORT BY, LIMIT … stay outermost; sides without lineage stay as
           they are.
 Nulls:    NULL equals NULL; a side that does not read a table has NULL, or the empty set, for it.
-Raises:   NotTracedError for BY NAME, under control semantics for EXCEPT in a correlated subquery, for an EXCEPT whose
-          right side may have other rows when it is read again, and for subqueries in ORDER BY.
+Raises:   NotTracedError for BY NAME, and under control semantics for an EXCEPT whose right side may have other rows
+          when it is read again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from rewrites import hoisting, outermost
-from rewrites.environment import Environment, Semantics, TracedQuery
+from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
 from rewrites.fleeting import shape_of
-from rewrites.lineage_functions import dl_of
+from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
-from rewrites.scope import Columns
+from rewrites.scope import Columns, blocks_out
 from rewrites.terms import (
     HIDDEN_PREFIX,
     Kind,
@@ -48,6 +49,9 @@ from rewrites.terms import (
 # Reserved names that no table's hidden column can have.
 _LEFT = HIDDEN_PREFIX + ".left"
 _COPIES = HIDDEN_PREFIX + ".copies"
+_RIGHT = ".right."  # before the name of a table
+#: What holds a subquery that is no value.
+_NO_SCALAR = exp.From | exp.Join | exp.Lateral | exp.CTE | exp.SetOperation | exp.Subquery | exp.Exists | exp.In
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -56,10 +60,13 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
         refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
-    outermost.refuse_subqueries(query, "the set operation", env)
+    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    if ordered is not None:
+        return env.rewrite(ordered, env)
     decided = _what_decides(query, env)
-    left = env.rewrite(query.this, env)
-    right = env.rewrite(query.expression, env.nested())
+    sides = replace(env, in_set_operation=True)
+    left = env.rewrite(query.this, sides)
+    right = env.rewrite(query.expression, sides)
     query.set("this", left.tree)
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
@@ -74,11 +81,11 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
 
 def _what_decides(operation: exp.SetOperation, env: Environment) -> list[TracedQuery]:
     """Return what the right side of EXCEPT looked at, where these are not just its rows."""
-    if not isinstance(operation, exp.Except) or not env.counts_what_decides:
+    if not isinstance(operation, exp.Except) or not env.asks:
         return []
     if not shape_of(operation.expression, env).open:
         return []
-    return [env.rewrite(query, where.nested()) for query, where in looked_at(operation.expression, env)]
+    return [env.rewrite(query, where) for query, where in looked_at(operation.expression, env)]
 
 
 def _union(
@@ -134,15 +141,17 @@ def _by_counting(
     env: Environment,
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
-    all_right = {} if intersect else merge(*(_all_right(operation, each, env) for each in decided))
+    if right.correlated and right.hidden and env.asks and not intersect:
+        return _except_for_each_row(operation, left, right, env)
+    all_right = {} if intersect else merge(*(_all_right(each, env) for each in decided))
     hidden = _counted(left, right, intersect=intersect)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
     result = group_equal_rows(_both_sides(left, right, len(hidden), env), hidden, alias, extra=(_LEFT,))
-    if operation.args.get("distinct"):
+    if operation.args.get("distinct") and not (_asks_for_each_row(left.tree) or _asks_for_each_row(right.tree)):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
     else:
-        result = _repeated(result, list(hidden), _copies(intersect, alias), env)
+        result = _repeated(result, list(hidden), _times(operation, alias), env)
     sets = dict.fromkeys(hidden, Kind.SET)
     if all_right:
         sets = _add(result, sets, all_right)
@@ -162,22 +171,50 @@ def _counted(left: TracedQuery, right: TracedQuery, *, intersect: bool) -> dict[
     return hidden
 
 
+def _except_for_each_row(
+    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
+) -> tuple[exp.Query, dict[str, Kind]]:
+    """EXCEPT whose right side is another one for each outer row, under control semantics.
+
+    It cannot be read once more for all rows. Its lineage is carried in columns of its own through the grouping of both
+    sides, and united over all groups by a window.
+    """
+    seen = {_RIGHT + table: kind for table, kind in right.hidden.items()}
+    carried = {**left.hidden, **seen}
+    align(left.tree, left.hidden, carried)
+    align(right.tree, seen, carried)
+    outside = outermost.take(operation)
+    alias = env.names.fresh("x")
+    grouped = group_equal_rows(_both_sides(left, right, len(carried), env), carried, alias, extra=(_LEFT,))
+    for projection in grouped.expressions[-len(seen) :]:
+        projection.set("this", exp.Window(this=dlunion(projection.this)))
+    result = _repeated(grouped, list(carried), _times(operation, alias), env)
+    hidden = _folded(result, list(carried))
+    outermost.put(result, outside)
+    return result, hidden
+
+
+def _folded(result: exp.Select, carried: Sequence[str]) -> dict[str, Kind]:
+    """Unite what has been carried of a table, as part of a row and as something seen, at the end of a select list."""
+    split = len(result.expressions) - len(carried)
+    lineage: Lineage = {}
+    for table, projection in zip(carried, result.expressions[split:], strict=True):
+        lineage.setdefault(table.removeprefix(_RIGHT), []).append(Term(projection.unalias(), Kind.SET))
+    unions = [named(as_one(terms).value, hidden_column(table)) for table, terms in lineage.items()]
+    result.set("expressions", [*result.expressions[:split], *unions])
+    return dict.fromkeys(lineage, Kind.SET)
+
+
 def _both_sides(left: TracedQuery, right: TracedQuery, hidden: int, env: Environment) -> exp.Union:
     first = _marked(left.tree, env, mark=True)
     second = _marked(right.tree, env, mark=False, renamed=_other_names(right.columns, hidden, env))
     return exp.Union(this=first, expression=second, distinct=False)
 
 
-def _all_right(operation: exp.SetOperation, right: TracedQuery, env: Environment) -> Lineage:
+def _all_right(right: TracedQuery, env: Environment) -> Lineage:
     """Return what EXCEPT adds under control semantics: t is there because no row of the right side equals it."""
-    if env.semantics is not Semantics.CONTROL or not right.hidden:
+    if not env.asks or not right.hidden:
         return {}
-    if right.correlated:
-        refuse(
-            operation,
-            "EXCEPT in a correlated subquery is not traced under control semantics",
-            "Use NOT EXISTS (SELECT …).",
-        )
     hoisting.refuse_unrepeatable(right.tree)
     return hoisting.constant(right, env.names)
 
@@ -212,6 +249,23 @@ def _copies(intersect: bool, alias: str) -> exp.Expr:
     lefts = call("count_if", column(alias, _LEFT))
     rights = call("count_if", exp.Not(this=column(alias, _LEFT)))
     return call("least", lefts, rights) if intersect else exp.Sub(this=lefts, expression=rights)
+
+
+def _times(operation: exp.SetOperation, alias: str) -> exp.Expr:
+    """Return how many rows of a group stay."""
+    intersect = isinstance(operation, exp.Intersect)
+    if not operation.args.get("distinct"):
+        return _copies(intersect, alias)
+    return call("if", _survives(intersect, alias), exp.Literal.number(1), exp.Literal.number(0))
+
+
+def _asks_for_each_row(side: exp.Query) -> bool:
+    """Say whether a side has correlated scalar subqueries: groups that do not stay are then repeated no times.
+
+    HAVING over a UNION ALL of such sides kills Spark 4.3: see `Environment.in_set_operation`.
+    """
+    asked = (query for query in side.find_all(exp.Subquery) if not isinstance(query.parent, _NO_SCALAR | None))
+    return any(blocks_out(node) for query in asked for node in query.find_all(exp.Column))
 
 
 def _repeated(grouped: exp.Select, tables: list[str], copies: exp.Expr, env: Environment) -> exp.Select:

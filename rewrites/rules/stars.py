@@ -48,7 +48,7 @@ def columns_of(item: exp.Expr, block: Block) -> list[str | None] | None:
 
 def _sources_of(item: exp.Expr, block: Block) -> list[FromItem]:
     if isinstance(item, exp.Column):
-        one = block.scope.from_item(item.table)
+        one = block.scope.source_of_star(item)
         return [one] if one is not None else []
     return [source for source in block.scope.from_items if source.in_star]
 
@@ -71,5 +71,5 @@ def _hidden_below(star: exp.Star, block: Block) -> list[exp.Expr]:
     if qualified is None:
         sources = [source for source in block.scope.from_items if source.in_star]
         return [column(source.alias, hidden_column(table)) for source in sources for table in source.hidden]
-    source = block.scope.from_item(qualified.table)  # none: the fields of a struct column
+    source = block.scope.source_of_star(qualified)  # none: the fields of a struct column
     return [exp.Column(this=name(hidden_column(table))) for table in source.hidden] if source is not None else []

@@ -11,7 +11,7 @@ Ensures:  the subquery itself runs as the user wrote it, without hidden columns;
           `.groups` have what subqueries add. A block without subqueries stays as it is.
 Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
 Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
-          subquery in ON of an outer or semi join, or one that mentions an alias or an aggregate of the block around it.
+          subquery that mentions an alias or an aggregate of the block around it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _BEFORE_GROUPING = ("where", "group", "laterals", "joins")
 _VALUES = ("expressions", "group", "laterals")  # clauses whose values are in the output
 _BEHIND_WINDOWS = ("expressions", "qualify", "order", "sort")
 _CONDITIONS = {"where": "this", "having": "this", "qualify": "this", "joins": "on"}  # where the condition stands
-_OUTER = ("LEFT", "RIGHT", "FULL")
+COUNTED = "counted"
+"""In the `meta` of a subquery whose rows another rule has collected."""
 
 
 @dataclass
@@ -120,6 +121,8 @@ def own_queries(root: exp.Expr, source: exp.Expr | None = None) -> Iterator[exp.
 
 
 def _contributes(use: _Use, block: Block) -> bool:
+    if use.query.meta.get(COUNTED):
+        return False
     if use.clause == "joins" and use.clause_node.args.get("kind") == "ANTI":
         return False  # its rows counted with the right rows that match, of which there are none
     if block.env.semantics is Semantics.CONTROL:
@@ -141,7 +144,7 @@ def _must_stay(use: _Use, block: Block) -> bool:
     """Say whether the answer would be another one if further rows came into the subquery."""
     condition = use.clause_node.args.get(_CONDITIONS.get(use.clause, ""))
     only_presence = isinstance(condition, exp.Expr) and asks_for_presence(use.query, condition)
-    return block.env.counts_what_decides and not only_presence
+    return block.env.asks and not only_presence
 
 
 def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
@@ -156,8 +159,6 @@ def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
 
 
 def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
-    if use.clause == "joins":
-        _refuse_in_on(use)
     _refuse_outer_aggregates(use.query)
     _refuse_outer_aliases(traced.tree, block)
     added = hoisting.correlated(hoisting.all_rows(traced, block.env.names.fresh("s")), block)
@@ -165,15 +166,6 @@ def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
         block.groups = merge(block.groups, added)
     else:
         block.rows = merge(block.rows, added)
-
-
-def _refuse_in_on(use: _Use) -> None:
-    """The side that does not match, or only decides, is not there any more where the lineage is computed."""
-    join = use.clause_node
-    kind = "a semi" if join.args.get("kind") == "SEMI" else "an outer" if join.args.get("side") in _OUTER else None
-    if kind:
-        what = f"a correlated subquery in ON of {kind} join is not traced under control semantics"
-        refuse(use.query, what, "Move it to WHERE.")
 
 
 def _refuse_outer_aliases(query: exp.Query, block: Block) -> None:

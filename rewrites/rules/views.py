@@ -49,6 +49,8 @@ def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
     env = block.env.of_view()
     try:
         query = env.parse(view.sql)
+        if isinstance(query, exp.Values):
+            query = exp.Select(expressions=[exp.Star()]).from_(query)
         if not isinstance(query, exp.Query):
             refuse(node, f"the text of view {view.name} is no query", "Make it anew, with CREATE VIEW … AS SELECT ….")
         return env.rewrite(query, env)

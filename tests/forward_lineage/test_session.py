@@ -41,6 +41,27 @@ def test_user_columns_keep_name_type_order(store: ForwardLineage) -> None:
     assert [tuple(row)[:-1] for row in frame.collect()] == [tuple(row) for row in plain.collect()]
 
 
+def test_a_name_that_spark_makes_of_an_outer_rows_column_stays(store: ForwardLineage) -> None:
+    """In such a name Spark writes database and catalog of a table; the rewritten query has a subquery in its place."""
+    store.spark.sql("CREATE TABLE bases USING parquet AS SELECT 1 AS a, 2 AS b")
+    try:
+        store.register("bases")
+        sql = "SELECT * FROM bases, LATERAL (SELECT bases.a + s_id FROM store WHERE s_id = bases.b)"
+        frame = store.sql(sql)
+        assert frame.columns == [*store.spark.sql(sql).columns, "DL"]
+        assert frame.columns[2] == "(outer(spark_catalog.default.bases.a) + s_id)"
+        assert rows_with_lineage(frame) == [((1, 2, 3), {"bases": [0], "store": [2]})]
+    finally:
+        store.spark.sql("DROP TABLE bases")
+
+
+def test_a_column_called_dl_is_the_users_where_nothing_is_traced(store: ForwardLineage) -> None:
+    frame = store.sql("SELECT 1 AS dl")
+    assert (frame.columns, meaning_of(frame)) == (["dl"], None)
+    with pytest.raises(LineageError, match="already has a column DL"):
+        store.sql("SELECT s_id AS dl FROM store")
+
+
 def test_dl_knows_what_its_ids_mean(store: ForwardLineage) -> None:
     sql = "SELECT s_name FROM store"
     assert meaning_of(store.sql(sql, semantics="control")) == {

@@ -64,6 +64,8 @@ _VIEWS: dict[str, tuple[tuple[str, ...], str]] = {
     "renamed": (("a", "b"), "SELECT k, v FROM t WHERE v IS NOT NULL"),
     "found": (("id", "k"), "WITH u AS (SELECT k FROM u WHERE w < 25) SELECT id, k FROM t WHERE k IN (SELECT k FROM u)"),
     "nested": (("n",), "SELECT count(*) AS n FROM found"),
+    "listed": (("a", "b"), "VALUES (1, 'x'), (2, 'y')"),
+    "whole": (("i", "j", "l"), "TABLE t"),
 }
 _EMPTY = "SELECT CAST(NULL AS INT) AS nid, CAST(NULL AS STRING) AS k, CAST(NULL AS INT) AS v WHERE false"
 

@@ -15,7 +15,7 @@ from rewrites.rules import BlockRule, QueryRule, aggregation, from_clause, name_
 from rewrites.scope import FromItem
 from rewrites.terms import Kind, Term, column, hidden_column, named
 from tests.rewrites.plain_tables import printed, read, rewritten
-from udafs.errors import InternalError
+from udafs.errors import InternalError, NotTracedError
 
 SQL = "SELECT id, k, v FROM t WHERE v > 1"
 
@@ -208,3 +208,33 @@ def test_the_columns_that_the_user_wrote(sql: str, columns: list[str] | None) ->
 )
 def test_what_our_own_rules_make_passes(sql: str, semantics: Semantics) -> None:
     assert printed(sql, semantics).count(" AS DL") == 1
+
+
+def _stumbles(block: Block) -> None:
+    if block.env.outer is not None or block.select.args.get("limit"):
+        raise KeyError("limit")
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [
+        ("SELECT id FROM t WHERE k IN (SELECT k FROM u)", 37),
+        ("SELECT id FROM (SELECT id, k FROM t LIMIT 1)", 24),
+    ],
+)
+def test_a_rule_that_stumbles_is_reported_where_it_did(sql: str, column: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "BLOCK_RULES", (*driver.BLOCK_RULES, _stumbles))
+    with pytest.raises(InternalError, match=r"KeyError: 'limit' \(line 1, column \d+\)\. This is a bug") as caught:
+        printed(sql, Semantics.CONTROL)
+    assert caught.value.at is not None
+    assert caught.value.at.column == column
+
+
+def _never_ends(query: exp.Query, env: Environment) -> TracedQuery:
+    return env.rewrite(query, env)
+
+
+def test_a_query_that_is_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "QUERY_RULES", (_never_ends,))
+    with pytest.raises(NotTracedError, match="nested too deeply"):
+        printed(SQL)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from rewrites.refusals import nearest, position_of, refuse, refuse_others
+from rewrites.refusals import bugs_reported, nearest, position_of, refuse, refuse_others
 from tests.rewrites.plain_tables import read
-from udafs.errors import LineageError, Position
+from udafs.errors import InternalError, LineageError, NotTracedError, Position
 
 
 def test_a_token_stands_at_its_first_character() -> None:
@@ -51,3 +51,33 @@ def test_a_part_that_nobody_answers_for_is_refused() -> None:
 )
 def test_nearest(name: str, known: list[str], advice: str) -> None:
     assert nearest(name, known) == advice
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), AttributeError("x"), AssertionError("x")])
+def test_what_nobody_foresaw_is_a_bug_report_with_the_place(error: Exception) -> None:
+    with pytest.raises(InternalError) as caught, bugs_reported(lambda: Position(2, 3)):
+        raise error
+    assert str(caught.value).startswith(f"{type(error).__name__}: ")
+    assert (caught.value.at, caught.value.__cause__) == (Position(2, 3), error)
+
+
+def _nowhere() -> Position | None:
+    raise KeyError("start")
+
+
+def test_a_bug_is_reported_also_where_its_place_cannot_be_told() -> None:
+    with pytest.raises(InternalError, match=r"^ValueError: x\. This is a bug") as caught, bugs_reported(_nowhere):
+        raise ValueError("x")
+    assert caught.value.at is None
+
+
+def test_a_refusal_is_no_bug() -> None:
+    refusal = NotTracedError("this")
+    with pytest.raises(NotTracedError) as caught, bugs_reported(lambda: None):
+        raise refusal
+    assert caught.value is refusal
+
+
+def test_no_memory_is_no_bug() -> None:
+    with pytest.raises(MemoryError), bugs_reported(lambda: None):
+        raise MemoryError

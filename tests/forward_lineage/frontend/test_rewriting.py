@@ -10,7 +10,7 @@ from forward_lineage.frontend import GranuleDictionary, described_granules, pars
 from forward_lineage.frontend.parsing import read_fragment
 from rewrites.tables import BaseTable
 from tests.golden.tables import Known, catalog
-from udafs.errors import BadArgumentError, NotTracedError, WrongSqlError
+from udafs.errors import BadArgumentError, InternalError, NotTracedError, WrongSqlError
 
 CATALOG = catalog()
 
@@ -126,3 +126,22 @@ def test_fragments_are_parsed_once_and_belong_to_their_callers() -> None:
     assert first == second
     assert first is not second
     assert isinstance(first, exp.Select)
+
+
+def test_what_breaks_while_reading_is_a_bug_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("Unsupported expression type Foo")
+
+    monkeypatch.setattr("forward_lineage.frontend.statement.check_printed_as_read", broken)
+    with pytest.raises(InternalError, match=r"ValueError: Unsupported .* Foo \(line 2, column 3\)\. This is a bug"):
+        parse("\n  SELECT 1")
+
+
+def test_what_breaks_while_printing_is_a_bug_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(tree: exp.Expr) -> str:
+        raise ValueError(f"Unsupported expression type {type(tree).__name__}")
+
+    statement = parse("SELECT id FROM t")
+    monkeypatch.setattr("forward_lineage.frontend.rewriting.print_sql", broken)
+    with pytest.raises(InternalError, match=r"Unsupported expression type Select \(line 1, column 8\)"):
+        rewrite_statement(statement, CATALOG)
