@@ -57,8 +57,8 @@ QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
 LONGEST = (
     "test_docs", "test_against_spark", "test_small_scale", "test_programs", "test_kernel_aggregation", "test_session",
-    "test_corpus", "test_kernel_codecs", "test_determinism", "test_story", "test_rivals", "test_kills", "test_correlation",
-    "test_store", "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
+    "test_kernel_codecs", "test_determinism", "test_story", "test_rivals", "test_kills", "test_correlation",
+    "test_corpus", "test_store", "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
 )  # fmt: skip
 
 
