@@ -27,7 +27,8 @@ from forward_lineage.spark.names import joined, split_name
 from forward_lineage.spark.tables import view_text
 from udafs.errors import LineageError
 
-_READS = re.compile(r"(?<!Local)(?<!OneRow)Relation\b|RelationV2|\bView \(")
+_READS = re.compile(r"(?<!Local)(?<!OneRow)Relation\b|RelationV2|LogicalRDD")
+_VIEW = re.compile(r"\bView \(")
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,13 @@ class BaseTables:
     def _holds_its_rows(self, name: str) -> bool:
         """Whether a view reads nothing but rows written in its own text, and always the same."""
         try:
-            plan: Any = self.spark.table(name)._jdf.queryExecution().optimizedPlan()
+            plan: Any = self.spark.table(name)._jdf.queryExecution().analyzed()
         except PySparkException:
             return False
-        return bool(plan.deterministic()) and not _READS.search(str(plan.toString()))
+        text = str(plan.toString())
+        # The view itself is one; another in it is read, whatever that is made of.
+        reads_nothing = not _READS.search(text) and len(_VIEW.findall(text)) == 1
+        return reads_nothing and bool(plan.deterministic())
 
     def _is_ours(self, name: str) -> bool:
         """Whether a temporary view is still the one that gave it its rows."""

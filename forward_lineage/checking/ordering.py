@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -64,14 +65,23 @@ class Expected:
 
     def _fits(self, found: Sequence[Value]) -> bool:
         """Whether rows that differ were left to Spark: they tie with those that plain Spark took."""
-        whole, keys = self._whole
-        ours = self._keys or [""] * len(found)
-        if not whole or len(ours) != len(found):
+        keys = self._keys or [""] * len(found)
+        if len(keys) != len(found):
             return False
-        return all(
-            is_within(found[start:end], [row for row, key in zip(whole, keys, strict=True) if key == ours[start]])
-            for start, end in _runs(ours)
-        )
+        runs = list(_runs(keys))
+        if self._whole is None:
+            return self._equal_between_cuts(found, runs)
+        tied: dict[str, list[Value]] = defaultdict(list)
+        for row, key in zip(*self._whole, strict=True):
+            tied[key].append(row)
+        return all(is_within(found[start:end], tied[keys[start]]) for start, end in runs)
+
+    def _equal_between_cuts(self, found: Sequence[Value], runs: Sequence[tuple[int, int]]) -> bool:
+        """Compare what ties with nothing that was cut off, where the rows that were cut off cannot be had."""
+        assert self._tree is not None
+        first = 1 if self._tree.args.get("offset") else 0
+        wanted = self.plain.rows
+        return all(compare_bags(wanted[a:b], found[a:b]) is not Rows.DIFFERENT for a, b in runs[first:-1])
 
     @property
     def _order(self) -> Sequence[exp.Expr] | None:
@@ -84,8 +94,8 @@ class Expected:
         return self._keys_of(self._tree.copy()) if self._tree is not None and self._order else []
 
     @cached_property
-    def _whole(self) -> tuple[Sequence[Value], list[str]]:
-        """The rows that LIMIT and OFFSET cut, with their sort keys."""
+    def _whole(self) -> tuple[Sequence[Value], list[str]] | None:
+        """The rows that LIMIT and OFFSET cut, with their sort keys; None where they cannot be had, being too many."""
         assert self._tree is not None
         tree = self._tree.copy()
         tree.set("limit", None)
@@ -94,9 +104,9 @@ class Expected:
             rows = collect(self.run(print_sql(tree.copy()))).rows
         except Exception as error:  # whatever Spark says, the question stays open
             failure_of(error)
-            return (), []
-        keys = self._keys_of(tree) if self._order else [""] * len(rows)
-        return (rows, keys) if len(keys) == len(rows) else ((), [])
+            return None
+        keys = self._keys_of(tree) if self._keys else [""] * len(rows)
+        return (rows, keys) if len(keys) == len(rows) else None
 
     def _keys_of(self, tree: exp.Expr) -> list[str]:
         try:
@@ -113,8 +123,9 @@ class Expected:
             return int(key.name) - 1
         if isinstance(key, exp.Column) and not key.table and names.count(key.name.lower()) == 1:
             return names.index(key.name.lower())
-        if not isinstance(tree, exp.Select):
-            raise LookupError("no column of a set operation")
+        group = tree.args.get("group")
+        if not isinstance(tree, exp.Select) or (group is not None and group.args.get("all")):
+            raise LookupError("one column more would make other rows")
         added = len(tree.expressions)
         tree.append("expressions", exp.alias_(key.copy(), f"__check_key_{added}"))
         # Columns before it are counted from the end: stars are several.
