@@ -80,6 +80,7 @@ class Environment:
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         on: the join of that block in whose ON this query stands, if it does.
+        outermost: whether the query's columns are those of the result, beside `DL`.
         in_set_operation: whether rows of the query are rows of a side of UNION, INTERSECT or EXCEPT. There a correlated
             scalar subquery in a select list kills Spark 4.3 as soon as a condition stands above a grouping of the set
             operation: `UnionBase.rewriteConstraints` looks for the subquery's columns among those of the side.
@@ -100,6 +101,7 @@ class Environment:
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     on: exp.Join | None = None
+    outermost: bool = False
     in_set_operation: bool = False
     names: Names = field(default_factory=Names)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
@@ -115,9 +117,13 @@ class Environment:
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
 
     @property
-    def asks(self) -> bool:
-        """Whether the rows that a subquery in a predicate, or in ORDER BY, looks at are lineage."""
+    def counts_what_decides(self) -> bool:
+        """Whether rows count that only decided: under control semantics, where rows are followed at all."""
         return self.tracing and self.semantics is Semantics.CONTROL
+
+    def nested(self) -> Environment:
+        """Return the environment of a query whose columns are not those of the result."""
+        return replace(self, outermost=False) if self.outermost else self
 
     def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
         """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""

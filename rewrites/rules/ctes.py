@@ -54,6 +54,6 @@ def _tables(cte: exp.CTE) -> list[exp.Table]:
 
 
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
-    traced = env.rewrite(cte.this, env)
+    traced = env.rewrite(cte.this, env.nested())
     cte.set("this", traced.tree)
     return replace(traced, columns=renamed(cte, traced.columns, traced.hidden))

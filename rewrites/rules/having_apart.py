@@ -26,7 +26,7 @@ from rewrites.terms import column, derived_table, named
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     """Compute the groups in a subquery in FROM, and filter them outside."""
     having = query.args.get("having")
-    if not isinstance(query, exp.Select) or having is None or not env.asks:
+    if not isinstance(query, exp.Select) or having is None or not env.counts_what_decides:
         return None
     if not any(True for _ in _of_the_groups(having)) or not _may_be_put_inside(query):
         return None

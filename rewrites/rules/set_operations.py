@@ -58,12 +58,12 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
         refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
-    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    ordered = outermost.with_questions_outside(query, env) if env.counts_what_decides else None
     if ordered is not None:
         return env.rewrite(ordered, env)
     sides = replace(env, in_set_operation=True)
     left = env.rewrite(query.this, sides)
-    right = env.rewrite(query.expression, sides)
+    right = env.rewrite(query.expression, sides.nested())
     query.set("this", left.tree)
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
@@ -123,7 +123,7 @@ def _by_counting(
     operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, env: Environment
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
-    if right.correlated and right.hidden and env.asks and not intersect:
+    if right.correlated and right.hidden and env.counts_what_decides and not intersect:
         return _except_for_each_row(operation, left, right, env)
     all_right = {} if intersect else _all_right(right, env)
     hidden = _counted(left, right, intersect=intersect)
@@ -195,7 +195,7 @@ def _both_sides(left: TracedQuery, right: TracedQuery, hidden: int, env: Environ
 
 def _all_right(right: TracedQuery, env: Environment) -> Lineage:
     """Return what EXCEPT adds under control semantics: t is there because no row of the right side equals it."""
-    if not env.asks or not right.hidden:
+    if not env.counts_what_decides or not right.hidden:
         return {}
     hoisting.refuse_unrepeatable(right.tree)
     return hoisting.constant(right, env.names)
