@@ -46,7 +46,7 @@ class Block:
 
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
-        self.env = env
+        self.env = env.nested()
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}

@@ -131,7 +131,7 @@ def rewrite(
     granules = {} if lineage_on is None else resolve(lineage_on, query, tables, parse)
     if lineage_on is not None:
         only = frozenset(granules)
-    env = Environment(tables, semantics, rewrite_query, parse, only, granules, names=used)
+    env = Environment(tables, semantics, rewrite_query, parse, only, granules, outermost=True, names=used)
     traced = rewrite_query(query, env)
     result = lineage_column.folded(traced, used)
     check_result(result, traced)

@@ -99,6 +99,7 @@ class Environment:
         captured: names of CTEs around the use of a view, lower case: its text does not mean them, but would be read so.
         outer: the block around this query; None at the top.
         on: the join of that block in whose ON this query stands, if it does.
+        outermost: whether the query's columns are those of the result, beside `DL`.
         in_set_operation: whether rows of the query are rows of a side of UNION, INTERSECT or EXCEPT. There a correlated
             scalar subquery in a select list kills Spark 4.3 as soon as a condition stands above a grouping of the set
             operation: `UnionBase.rewriteConstraints` looks for the subquery's columns among those of the side.
@@ -120,6 +121,7 @@ class Environment:
     captured: frozenset[str] = frozenset()
     outer: Scope | None = None
     on: exp.Join | None = None
+    outermost: bool = False
     in_set_operation: bool = False
     names: Names = field(default_factory=Names)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
@@ -136,9 +138,13 @@ class Environment:
         return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
 
     @property
-    def asks(self) -> bool:
+    def counts_what_decides(self) -> bool:
         """Whether rows count that only decided, such as those of a predicate's subquery: under control semantics."""
         return self.tracing and self.semantics is Semantics.CONTROL
+
+    def nested(self) -> Environment:
+        """Return the environment of a query whose columns are not those of the result."""
+        return replace(self, outermost=False) if self.outermost else self
 
     def of_view(self) -> Environment:
         """Return the environment of a view's text: it sees neither the CTEs nor the columns around its name."""

@@ -21,7 +21,7 @@ from rewrites.terms import merge
 
 def apply(block: Block) -> None:
     """Add what the right sides of anti joins looked at, under control semantics."""
-    if not block.env.asks:
+    if not block.env.counts_what_decides:
         return
     for join in Reading(block.select, block.env).joins:
         if join.kind == "ANTI":

@@ -54,7 +54,7 @@ def _tables(cte: exp.CTE) -> list[exp.Table]:
 
 
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
-    written = Definition(cte.this.copy(), env, listed(cte)) if env.asks else None
-    traced = env.rewrite(cte.this, env)
+    written = Definition(cte.this.copy(), env, listed(cte)) if env.counts_what_decides else None
+    traced = env.rewrite(cte.this, env.nested())
     cte.set("this", traced.tree)
     return replace(traced, columns=renamed(cte, traced.columns, traced.hidden), definition=written)

@@ -26,7 +26,7 @@ from rewrites.terms import column, derived_table, named
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     """Compute the groups in a subquery in FROM, and filter them outside."""
     having = query.args.get("having")
-    if not isinstance(query, exp.Select) or having is None or not env.asks:
+    if not isinstance(query, exp.Select) or having is None or not env.counts_what_decides:
         return None
     if not any(True for _ in _of_the_groups(having)) or not _may_be_put_inside(query):
         return None
@@ -90,7 +90,11 @@ def _keys(condition: exp.Expr, query: exp.Select) -> list[exp.Expr]:
     relations = {source.this.alias_or_name.lower() for source in sources if source is not None}
     own = condition.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node))
     columns = [node for node in own if isinstance(node, exp.Column)]
-    found: list[exp.Expr] = [node for node in columns if node.table or node.name.lower() not in named_here]
+    found: list[exp.Expr] = [
+        node
+        for node in columns
+        if node.table.lower() in relations or not (node.table or node.name.lower() in named_here)
+    ]
     for inner in own_queries(condition):
         theirs = {node.alias_or_name.lower() for node in inner.find_all(exp.Table, exp.Subquery)}
         for node in inner.find_all(exp.Column):

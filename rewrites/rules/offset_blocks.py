@@ -18,7 +18,7 @@ from rewrites.rules.distinct_apart import needs_derived_table, sort_keys_by_name
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     """Put a block around a set operation, parentheses, or a SELECT DISTINCT with OFFSET."""
-    if not query.args.get("offset") or not env.asks or _is_block(query):
+    if not query.args.get("offset") or not env.counts_what_decides or _is_block(query):
         return None
     outside = outermost.take(query)
     if isinstance(query, exp.Select):

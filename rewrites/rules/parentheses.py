@@ -24,7 +24,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if not isinstance(query, exp.Subquery):
         return None
     refuse_others(query, ("this", *outermost.CLAUSES), "a parenthesised query")
-    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    ordered = outermost.with_questions_outside(query, env) if env.counts_what_decides else None
     if ordered is not None:
         return env.rewrite(ordered, env)
     traced = env.rewrite(query.this, env)

@@ -29,7 +29,7 @@ from rewrites.terms import Lineage, as_one, column, hidden_column, merge, name, 
 
 def apply(block: Block) -> None:
     """Under control semantics add the rows that matched."""
-    if not block.env.asks:
+    if not block.env.counts_what_decides:
         return
     for join, left, right in list(_semi_joins(block)):
         _add_matched_rows(join, left, right, block)

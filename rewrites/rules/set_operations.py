@@ -60,13 +60,13 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     if query.args.get("by_name") or query.args.get("side") or query.args.get("kind"):
         refuse(query, "set operations BY NAME are not traced", "List the columns of both sides in the same order.")
-    ordered = outermost.with_questions_outside(query, env) if env.asks else None
+    ordered = outermost.with_questions_outside(query, env) if env.counts_what_decides else None
     if ordered is not None:
         return env.rewrite(ordered, env)
     decided = _what_decides(query, env)
     sides = replace(env, in_set_operation=True)
     left = env.rewrite(query.this, sides)
-    right = env.rewrite(query.expression, sides)
+    right = env.rewrite(query.expression, sides.nested())
     query.set("this", left.tree)
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
@@ -81,7 +81,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
 
 def _what_decides(operation: exp.SetOperation, env: Environment) -> list[TracedQuery]:
     """Return what the right side of EXCEPT looked at, where these are not just its rows."""
-    if not isinstance(operation, exp.Except) or not env.asks:
+    if not isinstance(operation, exp.Except) or not env.counts_what_decides:
         return []
     if not shape_of(operation.expression, env).open:
         return []
@@ -141,7 +141,7 @@ def _by_counting(
     env: Environment,
 ) -> tuple[exp.Query, dict[str, Kind]]:
     intersect = isinstance(operation, exp.Intersect)
-    if right.correlated and right.hidden and env.asks and not intersect:
+    if right.correlated and right.hidden and env.counts_what_decides and not intersect:
         return _except_for_each_row(operation, left, right, env)
     all_right = {} if intersect else merge(*(_all_right(each, env) for each in decided))
     hidden = _counted(left, right, intersect=intersect)
@@ -213,7 +213,7 @@ def _both_sides(left: TracedQuery, right: TracedQuery, hidden: int, env: Environ
 
 def _all_right(right: TracedQuery, env: Environment) -> Lineage:
     """Return what EXCEPT adds under control semantics: t is there because no row of the right side equals it."""
-    if not env.asks or not right.hidden:
+    if not env.counts_what_decides or not right.hidden:
         return {}
     hoisting.refuse_unrepeatable(right.tree)
     return hoisting.constant(right, env.names)

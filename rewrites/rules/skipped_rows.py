@@ -21,7 +21,7 @@ from rewrites.terms import merge
 def apply(block: Block) -> None:
     """Add the rows that OFFSET skips, under control semantics."""
     offset = block.select.args.get("offset")
-    if offset is None or not block.env.asks:
+    if offset is None or not block.env.counts_what_decides:
         return
     hoisting.refuse_unrepeatable(block.select)
     skipped = block.select.copy()

@@ -144,7 +144,7 @@ def _must_stay(use: _Use, block: Block) -> bool:
     """Say whether the answer would be another one if further rows came into the subquery."""
     condition = use.clause_node.args.get(_CONDITIONS.get(use.clause, ""))
     only_presence = isinstance(condition, exp.Expr) and asks_for_presence(use.query, condition)
-    return block.env.asks and not only_presence
+    return block.env.counts_what_decides and not only_presence
 
 
 def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
