@@ -20,7 +20,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from rewrites.aliases import listed, table_name
+from rewrites.aliases import listed, output_name, table_name
 from rewrites.block import is_aggregate
 from rewrites.conditions import asks_for_presence, conjuncts, is_strict, own_nodes, subqueries_in
 from rewrites.environment import Definition, Environment, TracedQuery
@@ -247,9 +247,9 @@ class Reading:
                         return None
                     names |= source.fleeting
             elif self.is_fleeting(item.unalias()):
-                if not item.alias_or_name:
+                if not output_name(item):
                     return None
-                names.add(item.alias_or_name.lower())
+                names.add(output_name(item).lower())
         return frozenset(names)
 
     def _where(self) -> list[exp.Expr]:
