@@ -32,7 +32,7 @@ class Wanted:
     Attributes:
         semantics: which ones.
         rows: how many result rows of a query to sample.
-        timeout: seconds after which no further law is tried.
+        timeout: seconds for the laws of a query, after which no further one is tried.
 
     """
 
@@ -96,7 +96,6 @@ class Judge:
         return Verdict(Outcome.SET_UP)
 
     def _query(self, sql: str, place: str) -> Laws:
-        deadline = time.monotonic() + self.wanted.timeout
         self.step("base tables")
         self.bases.prepare(sql)
         self.step("plain")
@@ -110,7 +109,7 @@ class Judge:
         expected = Expected(plain_sql, plain, self.bases.spark.sql)
         traced = {semantics: self._traced(sql, semantics, expected) for semantics in self.wanted.semantics}
         rows = {name: each for name, each in traced.items() if each is not None}
-        return Laws() if coarser else self._tried(frame, expected, rows, place, deadline)
+        return Laws() if coarser else self._tried(frame, expected, rows, place)
 
     def _wrong_for_us_too(self, sql: str, verdict: Verdict) -> Verdict:
         """What plain Spark refuses we may refuse, too, but not break on."""
@@ -146,13 +145,9 @@ class Judge:
         return replace(verdict, why=f"{name} has no row ids: {why}", reason=grouped(f"no row ids: {why}"))
 
     def _tried(
-        self,
-        frame: DataFrame,
-        expected: Expected,
-        traced: dict[str, tuple[Verdict, Result]],
-        place: str,
-        deadline: float,
+        self, frame: DataFrame, expected: Expected, traced: dict[str, tuple[Verdict, Result]], place: str
     ) -> Laws:
+        deadline = time.monotonic() + self.wanted.timeout
         trial = Trial(expected.sql, self.wanted.rows, place, deadline, self.step)
         tables = sorted({table for _, found in traced.values() for table in found.tables})
         differ = any(verdict.rows is Rows.DIFFERENT for verdict, _ in traced.values())

@@ -85,7 +85,7 @@ def entries(tmp_path_factory: pytest.TempPathFactory, temporary: Path) -> Iterat
     pq.write_table(pa.table({"n": [1, 2, 3, 9]}), data / "numbers.parquet")
     (data / "ties.csv").write_text("big\n" + "\n".join(map(str, range(12))))
     before = {each: each.read_bytes() for each in data.iterdir()}
-    settings = Settings("local[2]", "1g", tables_in(data), timeout=15)
+    settings = Settings("local[2]", "1g", tables_in(data), timeout=25)
     yield {entry.place: entry for entry in Run(read_files(folder), settings).entries()}
     assert {each: each.read_bytes() for each in data.iterdir()} == before
 
