@@ -24,8 +24,9 @@ class ResultTables:
 
     def bring_up_to_date(self) -> None:
         """Let queries read the newest version of every saved result, and none that is gone."""
-        results = {saved.name.lower(): saved for saved in self._library.results()}
-        for name in set(self._library.names()) - set(results) - set(self._library.damaged()):
+        found, damaged = self._library.every()
+        results = {saved.name.lower(): saved for saved in found}
+        for name in set(self._library.names()) - set(results) - set(damaged):
             self._tables.forget_result(name)
         for saved in results.values():
             if self._is_to_be_read(saved):

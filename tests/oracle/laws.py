@@ -136,6 +136,8 @@ def _set_operation_commuted(query: Query) -> Rewritten | None:
     body = query.body
     if not isinstance(body, SetOp) or body.op == "EXCEPT" or query.order or query.limit is not None:
         return None
+    if body.left == body.right:
+        return None
     if any(isinstance(side, SetOp) and side.op != body.op for side in (body.left, body.right)):
         return None
     return Rewritten(replace(query, body=replace(body, left=body.right, right=body.left)))

@@ -80,15 +80,15 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granule
 
 
 def test_rows_of_plain_spark(tiny: SparkSession) -> None:
-    compare(tiny, 20, 100_000, ["values"])
+    compare(tiny, 12, 100_000, ["values"])
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 45, 200_000, ["data", "control"])
+    compare(tiny, 32, 200_000, ["data", "control"])
 
 
 def test_granules(tiny: SparkSession) -> None:
-    compare(tiny, 15, 300_000, ["data", "control"], granules=True)
+    compare(tiny, 10, 300_000, ["data", "control"], granules=True)
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +103,13 @@ def registered(tiny: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def determined(count: int, seed: int, database: Database) -> Iterator[tuple[str, Counter[AnnotatedRow]]]:
-    """Queries with the rows and lineage to expect of them over this database, under control."""
+    """Queries with the rows and lineage to expect of them over this database, under control, where that is exact."""
     for _, (_, statement) in many_cases(count, seed):
         try:
             expected = interpret(statement, database, "control")
         except (NondeterministicError, MoreThanOneRowError):
+            continue
+        if interpret(statement, database, "control", widest=True) != expected:
             continue
         yield to_sql(statement), annotated(expected, statement, database, traced=True)
 

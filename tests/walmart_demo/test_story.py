@@ -79,7 +79,7 @@ def test_a_report_that_lineage_did_not_name_would_show(
     assert report.unharmed == report.named > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_at_full_size(spark: SparkSession, tmp_path: Path) -> None:
     """Beside Table 9: Q1–Q5 exactly, Q6 in rows, Q7 and Q8's averages and totals within 5 %. README.md says why."""
     session = spark.newSession()

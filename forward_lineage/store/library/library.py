@@ -96,11 +96,16 @@ class Library:
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every result, by name; damaged ones are left out, see `damaged`."""
-        return self._each()[0]
+        return self.every()[0]
 
     def damaged(self) -> dict[str, LineageError]:
         """Return what is wrong with results whose manifest cannot be read, by name."""
-        return self._each()[1]
+        return self.every()[1]
+
+    def every(self) -> tuple[list[SavedResult], dict[str, LineageError]]:
+        """Return what `results` and what `damaged` do, from one look at the home."""
+        found, damaged = self._versions.all_latest()
+        return [saved for saved in found if saved is not None], damaged
 
     def all_results(self) -> list[SavedResult]:
         """Return the newest version of every result.
@@ -109,7 +114,7 @@ class Library:
             LineageError: a manifest is damaged, so an answer over all results could not be complete.
 
         """
-        found, damaged = self._each()
+        found, damaged = self.every()
         for error in damaged.values():
             raise error
         return found
@@ -120,10 +125,6 @@ class Library:
         if key not in self._relations:
             self._relations[key] = StoredRelation(saved.segment_files(table), self.cache)
         return self._relations[key]
-
-    def _each(self) -> tuple[list[SavedResult], dict[str, LineageError]]:
-        found, damaged = self._versions.all_latest()
-        return [saved for saved in found if saved is not None], damaged
 
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):

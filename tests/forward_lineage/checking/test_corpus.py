@@ -49,7 +49,7 @@ SELECT row_number() OVER (ORDER BY big % 2) AS n, big FROM ties;
 SELECT * FROM t;
 SELECT FROM WHERE;
 SELECT {{ column }} FROM numbers;
-WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r;
+FROM numbers |> WHERE n > 1 |> SELECT n;
 INSERT OVERWRITE DIRECTORY '/nowhere' SELECT 1;
 SELECT rand() AS r, n FROM numbers;
 INSERT INTO numbers VALUES (7);

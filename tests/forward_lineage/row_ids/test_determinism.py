@@ -70,6 +70,8 @@ READINGS = {
     "bucketed by size": {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.adaptive.enabled": "false"},
 }
 QUICK = ("tiny splits", "no vectorised reader")
+# Kin of others that are tried every day.
+SELDOM = ("one split", "many partitions", "no AQE", "no filter pushdown", "bucketed by size")
 PREDICATES = {
     "IN": "v IN (SELECT v + 7 FROM {t} WHERE w = 13)",
     "NOT IN": "v NOT IN (SELECT v FROM {t} WHERE w <> 13)",
@@ -92,6 +94,10 @@ QUERIES = {
     "NOT IN": (f"SELECT v FROM {{t}} WHERE {PREDICATES['NOT IN']}", "one"),
     "EXISTS or not": (f"SELECT v FROM {{t}} WHERE {PREDICATES['EXISTS or not']}", "one"),
 }  # fmt: skip
+
+
+def _tier(reading: str) -> list[pytest.MarkDecorator]:
+    return [] if reading in QUICK else [pytest.mark.long if reading in SELDOM else pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +126,7 @@ def expected(table: str, v: int) -> int:
 
 @pytest.mark.parametrize(
     "reading",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in READINGS],
+    [pytest.param(name, marks=_tier(name)) for name in READINGS],
     indirect=True,
 )
 def test_ids_do_not_depend_on_how_spark_reads(registered: ForwardLineage, reading: str) -> None:
