@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
@@ -12,6 +13,7 @@ from tests.bench.store import RIVALS, Question, Size, measure, table_of_question
 from tests.bench.workloads import TPCH
 
 
+@pytest.mark.long
 def test_one_query(spark: SparkSession, tpch: Path, tmp_path: Path) -> None:
     sessions = Sessions.over(TPCH, spark.newSession(), tpch, tmp_path / "home")
     found = measure(sessions, ["q12"], ["q12"], 1, "data", tmp_path)

@@ -80,15 +80,15 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granule
 
 
 def test_rows_of_plain_spark(tiny: SparkSession) -> None:
-    compare(tiny, 12, 100_000, ["values"])
+    compare(tiny, 8, 100_000, ["values"])
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 32, 200_000, ["data", "control"])
+    compare(tiny, 24, 200_000, ["data", "control"])
 
 
 def test_granules(tiny: SparkSession) -> None:
-    compare(tiny, 10, 300_000, ["data", "control"], granules=True)
+    compare(tiny, 8, 300_000, ["data", "control"], granules=True)
 
 
 @pytest.fixture(scope="module")

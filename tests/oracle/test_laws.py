@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import pytest
 from pyspark.sql import SparkSession
@@ -41,11 +40,16 @@ class _WithView:
         return self.tables.names()
 
 
-@cache
-def few_cases() -> list[Case]:
-    """Short queries for all laws: to generate them takes longer than to ask Spark."""
-    short = (case for _, case in many_cases(1_000_000, 8_000_000) if len(to_sql(case[1])) < 400)
-    return list(itertools.islice(short, 120))
+_GENERATED = (case for _, case in many_cases(1_000_000, 8_000_000) if len(to_sql(case[1])) < 500)
+_SHORT: list[Case] = []
+
+
+def short_cases() -> Iterator[Case]:
+    """Short queries for all laws, each generated once: that takes longer than to ask Spark."""
+    for at in itertools.count():
+        if at == len(_SHORT):
+            _SHORT.append(next(_GENERATED))
+        yield _SHORT[at]
 
 
 def applications(law: str, count: int, cases: Iterable[Case], longest: int) -> Iterator[tuple[Case, Rewritten]]:
@@ -130,7 +134,7 @@ def _report(
 
 @pytest.mark.parametrize("law", LAWS)
 def test_law(tiny: SparkSession, law: str) -> None:
-    assert try_law(tiny, law, 1, few_cases(), longest=800)["held"]
+    assert try_law(tiny, law, 1, short_cases(), longest=800)["held"]
 
 
 @pytest.mark.long
@@ -146,7 +150,7 @@ def test_law_for_long(tiny: SparkSession, law: str) -> None:
 def test_the_texts_of_the_laws() -> None:
     """Each law writes something else."""
     for law, (apply, _) in LAWS.items():
-        case, written = next(applications(law, 1, few_cases(), longest=800))
+        case, written = next(applications(law, 1, short_cases(), longest=800))
         assert apply(case[1].query) == written
         assert to_sql(written.query) != to_sql(case[1].query), law
 

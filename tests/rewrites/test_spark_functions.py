@@ -130,6 +130,7 @@ def test_functions_that_begin_with_a_unit(spark: SparkSession, registry: _Regist
         assert all(reads_a_unit(name, unit) for unit in UNITS)
 
 
+@pytest.mark.long
 def test_functions_without_parentheses(spark: SparkSession, registry: _Registry) -> None:
     def stands_alone(name: str) -> bool:
         try:

@@ -320,7 +320,7 @@ print("all well")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_more_groups_than_memory(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -167,7 +167,7 @@ def test_unread_ids_cost_nothing(registered: ForwardLineage) -> None:
     )._jdf.queryExecution().executedPlan().toString().count("_tmp_metadata_row_index#")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ids_survive_the_loss_of_an_executor(tables: Path, tmp_path: Path) -> None:
     """Two executor processes; the first task of the scan kills its own, and Spark computes its rows again elsewhere."""
     done = subprocess.run(

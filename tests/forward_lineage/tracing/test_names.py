@@ -141,6 +141,7 @@ def test_python_functions_that_aggregate_groups(lineage: ForwardLineage, sql: st
     lineage.spark.udf.register("mean_of", arrow_udf(mean_of, "double"))
     with pytest.raises(NotTracedError) as refused:
         lineage.sql(sql)
+    lineage.spark.sql("DROP TEMPORARY FUNCTION mean_of")  # other tests ask which functions there are
     assert str(refused.value) == (
         "groups aggregated by a pandas or Arrow function (mean_of): beside it Spark computes no other aggregate, such "
         "as lineage. Use SQL aggregates; or compute it with spark.sql(…), without lineage."
