@@ -24,7 +24,7 @@ from rewrites.aliases import listed, output_name, table_name
 from rewrites.block import is_aggregate
 from rewrites.conditions import asks_for_presence, conjuncts, is_strict, own_nodes, subqueries_in
 from rewrites.environment import Definition, Environment, TracedQuery
-from rewrites.sources import Place, places
+from rewrites.sources import Place, joins, places
 from rewrites.tables import BaseTable, View
 
 Names = frozenset[str] | None
@@ -165,8 +165,7 @@ class Reading:
     @cached_property
     def to_fix(self) -> list[Source]:
         """The sources in FROM that must not change, or conditions would answer otherwise."""
-        conditions = [*self._where(), *(each for join in self.joins for each in conjuncts(join.args.get("on")))]
-        conditions += self.generators
+        conditions = [*self._where(), *self._on(), *self.generators]
         using = [key for join in self.joins for key in join.args.get("using") or ()]
         natural = any(join.method == "NATURAL" for join in self.joins)
         return [
@@ -181,7 +180,7 @@ class Reading:
     @property
     def joins(self) -> list[exp.Join]:
         """The joins of FROM, those in parentheses too."""
-        return list({id(each.join): each.join for each in places(self.select) if each.join is not None}.values())
+        return joins(self.select)
 
     @property
     def generators(self) -> list[exp.Expr]:
@@ -259,8 +258,10 @@ class Reading:
     @cached_property
     def open_on(self) -> list[exp.Expr]:
         """The conditions of ON that may become true: like `asking` and `padding`."""
-        conditions = [each for join in self.joins for each in conjuncts(join.args.get("on"))]
-        return [each for each in conditions if self.asks(each) or self._may_hold_of_padding(each)]
+        return [each for each in self._on() if self.asks(each) or self._may_hold_of_padding(each)]
+
+    def _on(self) -> list[exp.Expr]:
+        return [each for join in self.joins for each in conjuncts(join.args.get("on"))]
 
     def asks(self, condition: exp.Expr) -> bool:
         """Say whether a condition asks a subquery for more than whether a row is there."""

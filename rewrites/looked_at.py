@@ -21,7 +21,7 @@ from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
 from rewrites.refusals import refuse
-from rewrites.sources import places
+from rewrites.sources import joins
 
 Look = tuple[exp.Query, Environment]
 """A query, and where it is to be rewritten."""
@@ -126,7 +126,7 @@ def _none_left_out(reading: Reading) -> exp.Select:
     """The SELECT with every row and group that conditions which could hold were asked about."""
     select = reading.select.copy()
     qualify = list(conjuncts(_this(select, "qualify")))
-    for join in {id(place.join): place.join for place in places(select) if place.join is not None}.values():
+    for join in joins(select):
         _loosen_on(join, reading)
     _loosen(select, "where", [*reading.asking, *reading.padding], exp.Where)
     _loosen(select, "having", reading.fleeting_having, exp.Having)

@@ -35,6 +35,11 @@ def places(select: exp.Select) -> list[Place]:
     return found
 
 
+def joins(select: exp.Select) -> list[exp.Join]:
+    """Return the joins of a SELECT, those in parentheses too."""
+    return list({id(place.join): place.join for place in places(select) if place.join is not None}.values())
+
+
 def _add(node: exp.Expr, join: exp.Join | None, found: list[Place]) -> None:
     inside = node.this if isinstance(node, exp.Subquery) else None
     if isinstance(inside, exp.Table) or (

@@ -14,8 +14,9 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block
-from rewrites.fleeting import Reading, shape_of
+from rewrites.fleeting import shape_of
 from rewrites.looked_at import looked_at
+from rewrites.sources import joins
 from rewrites.terms import merge
 
 
@@ -23,7 +24,7 @@ def apply(block: Block) -> None:
     """Add what the right sides of anti joins looked at, under control semantics."""
     if not block.env.counts_what_decides:
         return
-    for join in Reading(block.select, block.env).joins:
+    for join in joins(block.select):
         if join.kind == "ANTI":
             everything = exp.Select(expressions=[exp.Star()]).from_(join.this.copy())
             if shape_of(everything, block.env).open:
