@@ -24,7 +24,7 @@ from rewrites.aliases import listed, output_name, table_name
 from rewrites.block import is_aggregate
 from rewrites.conditions import asks_for_presence, conjuncts, is_strict, own_nodes, subqueries_in
 from rewrites.environment import Definition, Environment, TracedQuery
-from rewrites.sources import Place, joins, places
+from rewrites.sources import Place, all_of_join, is_join, joins, places
 from rewrites.tables import BaseTable, View
 
 Names = frozenset[str] | None
@@ -109,7 +109,7 @@ def definition_of(node: exp.Expr, env: Environment) -> Definition | None:
     """Return the query that a source in FROM stands for; None for what is no query."""
     node = node.this if isinstance(node, exp.Lateral) else node
     if isinstance(node, exp.Subquery):
-        return Definition(node.this, env)
+        return Definition(all_of_join(node.this.copy()) if is_join(node.this) else node.this, env)
     parts = table_name(node)
     if len(parts) == 1 and parts[0].lower() in env.ctes:
         return env.ctes[parts[0].lower()].definition

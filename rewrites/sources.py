@@ -1,4 +1,4 @@
-"""What stands in FROM, as the user wrote it, joins in parentheses taken apart."""
+"""What stands in FROM, as the user wrote it: joins in parentheses taken apart, unless they have an alias."""
 
 from __future__ import annotations
 
@@ -40,12 +40,24 @@ def joins(select: exp.Select) -> list[exp.Join]:
     return list({id(place.join): place.join for place in places(select) if place.join is not None}.values())
 
 
+def is_join(inside: exp.Expr) -> bool:
+    """Say whether parentheses in FROM hold a join of relations, not a query."""
+    named = isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))
+    return isinstance(inside, exp.Table) or bool(named)
+
+
+def all_of_join(inner: exp.Expr) -> exp.Select:
+    """`(a JOIN b ON …) AS j`: under the alias nothing is seen of a and b, as of a subquery that selects all of both."""
+    joined = inner.args.get("joins")
+    inner.set("joins", None)
+    selected = exp.Select(expressions=[exp.Star()]).from_(inner, copy=False)
+    selected.set("joins", joined)
+    return selected
+
+
 def _add(node: exp.Expr, join: exp.Join | None, found: list[Place]) -> None:
-    inside = node.this if isinstance(node, exp.Subquery) else None
-    if isinstance(inside, exp.Table) or (
-        isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))
-    ):
-        _add(inside, join, found)  # a join in parentheses
+    if isinstance(node, exp.Subquery) and not node.alias and is_join(node.this):
+        _add(node.this, join, found)
     else:
         found.append(Place(node, join))
     for nested in node.args.get("joins") or []:

@@ -30,6 +30,7 @@ from rewrites.rules import (
     views,
 )
 from rewrites.scope import FromItem
+from rewrites.sources import all_of_join, is_join
 from rewrites.terms import merge, name
 from udafs.errors import NotRegisteredError
 
@@ -65,11 +66,11 @@ def _source(node: exp.Expr, block: Block) -> None:
     """Rewrite one source and add what it is to the scope."""
     if not isinstance(node, exp.Table) and not node.args.get("pivots"):  # these look at their own parts
         refuse_others(node, _PARTS, "a relation in FROM")
-        if isinstance(node, exp.Subquery) and _is_join(node.this):
+        if isinstance(node, exp.Subquery) and is_join(node.this):
             if not node.alias:
                 _parenthesised_join(node, block)
                 return
-            node.set("this", _all_of_join(node.this))
+            node.set("this", all_of_join(node.this))
     item = next((item for rule in SOURCE_RULES if (item := rule(node, block)) is not None), None)
     block.scope.from_items.append(item or _refuse(node, block))
 
@@ -139,21 +140,6 @@ def _all_columns(items: list[FromItem], join: exp.Join) -> list[str]:
             refuse(join, "the columns that this NATURAL JOIN compares are not known", "Use USING (…).")
         names += [column for column in item.columns if column is not None]
     return list(dict.fromkeys(names))
-
-
-def _is_join(inside: exp.Expr) -> bool:
-    """Say whether parentheses in FROM hold a join of relations, not a query."""
-    named = isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))
-    return isinstance(inside, exp.Table) or bool(named)
-
-
-def _all_of_join(inner: exp.Expr) -> exp.Select:
-    """`(a JOIN b ON …) AS j`: under the alias nothing is seen of a and b, as of a subquery that selects all of both."""
-    joins = inner.args.get("joins")
-    inner.set("joins", None)
-    selected = exp.Select(expressions=[exp.Star()]).from_(inner, copy=False)
-    selected.set("joins", joins)
-    return selected
 
 
 def _parenthesised_join(node: exp.Subquery, block: Block) -> None:

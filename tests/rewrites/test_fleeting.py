@@ -89,6 +89,7 @@ def test_values_may_change_and_nothing_says_which(sql: str) -> None:
         "SELECT 1 FROM u NATURAL JOIN (SELECT k, sum(v) AS w FROM t GROUP BY k) q",
         "SELECT t.k FROM t LEFT JOIN u ON u.k = t.k WHERE u.uid IS NULL",
         "SELECT k FROM (SELECT k FROM t WHERE k NOT IN (SELECT k FROM u))",
+        "SELECT j.id FROM (t LEFT JOIN u ON u.k = t.k) AS j WHERE j.uid IS NULL",
         "WITH c AS (SELECT k, count(*) AS n FROM t GROUP BY k), d AS (SELECT k FROM c WHERE n = 1) SELECT k FROM d",
         "SELECT sum(v) AS s FROM t GROUP BY k INTERSECT SELECT w FROM u",
         "(SELECT k FROM t) ORDER BY k OFFSET 1",

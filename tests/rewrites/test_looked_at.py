@@ -70,6 +70,10 @@ def test_a_query_that_nothing_can_come_into_is_all_there_is(sql: str) -> None:
             ["SELECT * FROM t AS y", "SELECT 1 FROM t LEFT JOIN u ON t.k = u.k LEFT ANTI JOIN t AS y ON FALSE"],
         ),
         (
+            "SELECT j.id FROM (t LEFT JOIN u ON u.k = t.k) AS j WHERE j.uid IS NULL",
+            ["SELECT * FROM (t LEFT JOIN u ON u.k = t.k) AS j"],
+        ),
+        (
             "WITH c AS (SELECT k FROM t GROUP BY k HAVING count(*) = 1) SELECT k FROM c",
             ["SELECT k FROM t GROUP BY k"],
         ),

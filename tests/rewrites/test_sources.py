@@ -20,6 +20,7 @@ from tests.rewrites.plain_tables import read
         ("t LEFT SEMI JOIN u ON true LEFT ANTI JOIN t y ON true", "t u y"),
         ("(t JOIN u ON true) LEFT JOIN t y ON true", "t u y?"),
         ("t x LEFT JOIN (t JOIN u ON true) ON true", "x t? u?"),
+        ("(t LEFT JOIN u ON true) AS j", "j"),
         ("(SELECT 1) q CROSS JOIN LATERAL (SELECT 2) p", "q p"),
     ],
 )
