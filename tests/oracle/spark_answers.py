@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from tests.oracle.algebra import Database, Node, Table
-from tests.oracle.printing import create_view
+from tests.oracle.printing import rows_of
 from tests.spark_settings import INTERPRETED, configure
 
 FAILURES = (PySparkException, Py4JJavaError)
@@ -29,6 +29,8 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.adaptive.enabled": "false",
     **INTERPRETED,
     "spark.sql.constraintPropagation.enabled": "false",
+    # What the pages of Spark's own UI would show of each plan.
+    "spark.sql.ui.explainMode": "simple",
     # Spark 4.3 loses the inner of two sorts when both are cut by the same LIMIT: other rows come out.
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
 }
@@ -54,9 +56,12 @@ def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def create_tables(spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database) -> None:
-    """The base tables that a statement mentions, as temporary views under the case's own names."""
+    """The base tables that a statement mentions, as temporary views under the case's own names.
+
+    The views keep a plan: a view's text would be read and resolved again wherever a query mentions it.
+    """
     for table in sorted(tables_in(statement) & database.keys()):
-        spark.sql(create_view(names[table], database[table]))
+        spark.sql(rows_of(database[table])).createOrReplaceTempView(names[table])
 
 
 def tables_in(node: Node) -> set[str]:
