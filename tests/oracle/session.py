@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
@@ -14,6 +15,9 @@ from forward_lineage.spark.local import local_session
 from tests.oracle.spark_answers import fast_for_tiny_data
 
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+
+# Spark looks its closures up as files, one jar after another: those that it looks for come first.
+SOUGHT_FIRST = ("spark-core_*", "spark-sql_*", "spark-catalyst_*", "spark-sql-api_*", "spark-common-utils_*")
 
 
 @contextmanager
@@ -25,6 +29,7 @@ def oracle_session(scratch: Path) -> Iterator[SparkSession]:
         master="local[2]",
         driver_memory="2g",
         log=scratch / "spark.log",
+        spark__driver__extraClassPath=":".join(map(str, _sought_first())),
         spark__local__dir=str(scratch),
         spark__sql__warehouse__dir=str(scratch / "warehouse"),
     )
@@ -34,3 +39,8 @@ def oracle_session(scratch: Path) -> Iterator[SparkSession]:
             yield session
     finally:
         spark.stop()
+
+
+def _sought_first() -> list[Path]:
+    jars = Path(pyspark.__file__).parent / "jars"
+    return [jar for pattern in SOUGHT_FIRST for jar in sorted(jars.glob(f"{pattern}.jar"))]
