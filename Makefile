@@ -49,8 +49,10 @@ test-quick: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@$(PYTEST) -m "not long and not slow"
 
+# Stopped and called again, the first of these goes on where it was.
 test-long: $(READY)
 	@$(PY) -m forward_lineage.spark.java
+	@$(PY) -m tests.oracle --queries 5000 --laws 200
 	@$(PYTEST) -m long
 
 check: $(READY)

@@ -129,6 +129,7 @@ class RegisteredTables:
         manifest = self.get(name)
         if manifest is not None and manifest.provider is Provider.RESULT:
             self._registrar.drop(self._manifests.pop(name.lower()))
+            self.registrations.clear_results(manifest.name)
 
     def _know(self, manifest: Manifest) -> Manifest:
         self._manifests[manifest.name.lower()] = manifest

@@ -120,6 +120,7 @@ class Registrar:
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
 
         written = self.registrations.write(draft, name)
+        self.registrations.clear_results(name)
         self._make_view(written)
         return written
 

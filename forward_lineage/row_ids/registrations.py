@@ -94,14 +94,36 @@ class Registrations:
         """
         folder = _folder_name(name)
         while True:
-            newest = self._versions.newest(folder)
-            last = self._versions.get(folder, newest) if newest else None
+            newest, last = self._last(folder)
             manifest = replace(draft(last), version=newest + 1)
             if last is not None and manifest.says_the_same(last):
                 return last
             with suppress(TakenError):
                 self._versions.put(folder, manifest.version, manifest)
                 return manifest
+
+    def _last(self, folder: str) -> tuple[int, Manifest | None]:
+        """Return the number of the newest version, 0 when there is none, and what it says."""
+        while newest := self._versions.newest(folder):
+            with suppress(MissingError):  # a newer one came this very moment, and this one was cleared away
+                return newest, self._versions.get(folder, newest)
+        return 0, None
+
+    def clear_results(self, name: str) -> None:
+        """Remove what versions before the newest said of saved results whose rows are gone, and of drops.
+
+        Nothing can be asked of them any more, and a result that is saved every hour would gather thousands. What was
+        said of other tables stays: the ids of saved results are explained by it.
+
+        Args:
+            name: of a saved result.
+
+        """
+        folder = _folder_name(name)
+        with suppress(LineageError):  # one is damaged, or the home may only be read: then they stay
+            for number, manifest in self._versions.every(folder)[:-1]:
+                if manifest.provider is Provider.DROPPED or _is_result_that_is_gone(manifest):
+                    self._versions.remove(folder, number)
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none."""
@@ -110,7 +132,7 @@ class Registrations:
     def next_id(self, name: str) -> int:
         """Return the first id that no version of a table has ever given to a row."""
         folder = _folder_name(name)
-        return max((self._versions.get(folder, each).next_id for each in self._versions.numbers(folder)), default=0)
+        return max((manifest.next_id for _, manifest in self._versions.every(folder)), default=0)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return what the rules need to know about a registered table."""
@@ -146,6 +168,10 @@ class Registrations:
 
 def _folder_name(name: str) -> str:
     return ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
+
+
+def _is_result_that_is_gone(manifest: Manifest) -> bool:
+    return manifest.provider is Provider.RESULT and not Path(manifest.source["path"]).exists()
 
 
 def _damaged(where: str) -> DamagedError:

@@ -52,7 +52,7 @@ class Versions(Generic[M]):
 
     def __init__(self, storage: Storage, kind: Kind[M]) -> None:
         self.storage, self.kind = storage, kind
-        self._read: dict[str, M] = {}
+        self._read: dict[str, dict[int, M]] = {}  # by name, then number
 
     def names(self) -> list[str]:
         """Return everything that ever had a version, dropped things included, in order."""
@@ -60,7 +60,9 @@ class Versions(Generic[M]):
 
     def numbers(self, name: str) -> list[int]:
         """Return the numbers of the versions that are there, oldest first."""
-        return sorted(int(found[1]) for found in map(_NUMBERED.fullmatch, self.storage.objects(name)) if found)
+        there = sorted(int(found[1]) for found in map(_NUMBERED.fullmatch, self.storage.objects(name)) if found)
+        self._forget_all_but(name, set(there))
+        return there
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none; a drop marker counts."""
@@ -79,10 +81,22 @@ class Versions(Generic[M]):
             SetupError: it may not be read, or a later release wrote it.
 
         """
-        key = _key(name, number)
-        if key in self._read and not self.storage.exists(key):  # cleared away since
-            self._read.pop(key, None)
-        return self._load(key, name)
+        if number in self._read.get(name, {}) and not self.exists(name, number):  # cleared away since
+            self._forget(name, number)
+        return self._load(name, number)
+
+    def every(self, name: str) -> list[tuple[int, M]]:
+        """Return the versions that are there with their numbers, oldest first.
+
+        Raises:
+            LineageError: as for `get`.
+
+        """
+        found = []
+        for number in self.numbers(name):
+            with suppress(MissingError):  # cleared away this very moment
+                found.append((number, self._load(name, number)))
+        return found
 
     def last(self, name: str) -> M | None:
         """Return the newest version, which may be a drop marker; None when there is none at all.
@@ -93,7 +107,7 @@ class Versions(Generic[M]):
         """
         while number := self.newest(name):
             with suppress(MissingError):  # a newer one came this very moment, and this one was cleared away
-                return self._load(_key(name, number), name)
+                return self._load(name, number)
         return None
 
     def latest(self, name: str) -> M | None:
@@ -126,23 +140,36 @@ class Versions(Generic[M]):
             SetupError: the place cannot be written.
 
         """
-        key = _key(name, number)
-        self.storage.put_new(key, seal(self.kind.write(manifest)))
-        self._read[key] = manifest
+        self.storage.put_new(_key(name, number), seal(self.kind.write(manifest)))
+        self._keep(name, number, manifest)
 
     def remove(self, name: str, number: int) -> None:
         """Remove a version that nobody needs any more; its number must not become the newest's again."""
         self.storage.delete(_key(name, number))
-        self._read.pop(_key(name, number), None)
+        self._forget(name, number)
 
-    def _load(self, key: str, name: str) -> M:
-        if key not in self._read:
-            where, data = self.storage.where(key), self.storage.get(key)
-            try:
-                self._read[key] = self.kind.read(unseal(data, where), name)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                raise self.kind.damaged(where) from None
-        return self._read[key]
+    def _load(self, name: str, number: int) -> M:
+        with suppress(KeyError):
+            return self._read[name][number]
+        key = _key(name, number)
+        where, data = self.storage.where(key), self.storage.get(key)
+        try:
+            found = self.kind.read(unseal(data, where), name)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise self.kind.damaged(where) from None
+        self._keep(name, number, found)
+        return found
+
+    def _keep(self, name: str, number: int, manifest: M) -> None:
+        self._read.setdefault(name, {})[number] = manifest
+
+    def _forget(self, name: str, number: int) -> None:
+        self._read.get(name, {}).pop(number, None)
+
+    def _forget_all_but(self, name: str, there: set[int]) -> None:
+        """Forget versions that another process cleared away: a session that only reads would keep each it ever read."""
+        for number in set(self._read.get(name, ())) - there:
+            self._forget(name, number)
 
 
 def _key(name: str, number: int) -> str:

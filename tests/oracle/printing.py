@@ -269,12 +269,17 @@ def values_rows(rows: Iterable[tuple[Value, ...]], kinds: tuple[str, ...]) -> st
 
 def create_view(name: str, table: BaseTable) -> str:
     """A temporary view that holds the base table's rows."""
+    return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {rows_of(table)}"
+
+
+def rows_of(table: BaseTable) -> str:
+    """A query that returns the base table's rows."""
     columns = ", ".join(table.columns)
     if table.rows:
         rows = values_rows(table.rows, table.kinds)
-        return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM VALUES {rows} AS v({columns})"
+        return f"SELECT * FROM VALUES {rows} AS v({columns})"
     typed = ", ".join(f"CAST(NULL AS {SPARK_TYPES[k]}) AS {c}" for c, k in zip(table.columns, table.kinds, strict=True))
-    return f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT {typed} WHERE false"
+    return f"SELECT {typed} WHERE false"
 
 
 def _columns(names: tuple[str, ...]) -> str:

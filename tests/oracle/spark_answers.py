@@ -6,7 +6,7 @@ was measured and saves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import StructType
 
 from tests.oracle.algebra import Database, Node, Table
-from tests.oracle.printing import create_view
+from tests.oracle.printing import rows_of
 from tests.spark_settings import INTERPRETED, configure
+from udafs.lineage_set import LineageSet
 
 FAILURES = (PySparkException, Py4JJavaError)
 
@@ -29,6 +29,8 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.adaptive.enabled": "false",
     **INTERPRETED,
     "spark.sql.constraintPropagation.enabled": "false",
+    # What the pages of Spark's own UI would show of each plan.
+    "spark.sql.ui.explainMode": "simple",
     # Spark 4.3 loses the inner of two sorts when both are cut by the same LIMIT: other rows come out.
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
 }
@@ -54,9 +56,12 @@ def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def create_tables(spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database) -> None:
-    """The base tables that a statement mentions, as temporary views under the case's own names."""
+    """The base tables that a statement mentions, as temporary views under the case's own names.
+
+    The views keep a plan: a view's text would be read and resolved again wherever a query mentions it.
+    """
     for table in sorted(tables_in(statement) & database.keys()):
-        spark.sql(create_view(names[table], database[table]))
+        spark.sql(rows_of(database[table])).createOrReplaceTempView(names[table])
 
 
 def tables_in(node: Node) -> set[str]:
@@ -85,24 +90,18 @@ def run_all(frames: Sequence[DataFrame | Answer]) -> list[Answer]:
 
 
 def _run(frame: DataFrame) -> Answer:
-    """The rows, their lineage decoded by `dl_ids`."""
-    columns = frame.schema
-    if columns.names[-1:] != ["DL"]:
-        return _collected(frame, lambda row: (tuple(row), ()))
-    lineage = columns["DL"].dataType
-    assert isinstance(lineage, StructType)
-    ids = ", ".join(f"dl_ids(DL.`{name}`) AS `{name}`" for name in lineage.names)
-    return _collected(
-        frame.selectExpr("* EXCEPT (DL)", f"struct({ids}) AS DL"),
-        lambda row: (tuple(row)[:-1], tuple((table, one) for table, each in row[-1].asDict().items() for one in each)),
-    )
-
-
-def _collected(frame: DataFrame, decoded: Callable[[Row], AnsweredRow]) -> Answer:
+    """The rows, their lineage read here: Spark would have to plan one more projection for it."""
+    traced = frame.columns[-1:] == ["DL"]
     try:
-        return Answer(tuple(decoded(row) for row in frame.collect()))
+        return Answer(
+            tuple((tuple(row)[:-1], _ids(row[-1])) if traced else (tuple(row), ()) for row in frame.collect())
+        )
     except FAILURES as error:
         return failure(error)
+
+
+def _ids(lineage: Row) -> tuple[tuple[str, int], ...]:
+    return tuple((table, one) for table, value in lineage.asDict().items() for one in LineageSet.from_bytes(value))
 
 
 def failure(error: PySparkException | Py4JJavaError) -> Answer:

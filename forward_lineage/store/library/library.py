@@ -27,6 +27,7 @@ from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageEr
 
 _NAME = re.compile(r"[^\W\d]\w{0,99}")
 _DROPPED = {"dropped": True}
+_MANY_RELATIONS = 64
 
 
 class Library:
@@ -47,6 +48,7 @@ class Library:
         )
         self._clearing = Clearing(self._place, self._versions)
         self._relations: dict[tuple[Path, str], StoredRelation] = {}
+        self._many_relations = _MANY_RELATIONS
 
     # ------------------------------------------------------------ reading
 
@@ -122,9 +124,20 @@ class Library:
     def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation:
         """Return the lineage of a result in a table that it was made of directly; segments are read when asked."""
         key = saved.manifest_path, table.name.lower()
-        if key not in self._relations:
-            self._relations[key] = StoredRelation(saved.segment_files(table), self.cache)
-        return self._relations[key]
+        found = self._relations.get(key)
+        if found is None:
+            self._forget_relations()
+            found = self._relations[key] = StoredRelation(saved.segment_files(table), self.cache)
+        return found
+
+    def _forget_relations(self) -> None:
+        """Give back the lineage of versions that are gone, whoever cleared them away; looked for now and then."""
+        if len(self._relations) < self._many_relations:
+            return
+        for key in list(self._relations):
+            if not key[0].exists():
+                self._relations.pop(key).release()
+        self._many_relations = max(_MANY_RELATIONS, 2 * len(self._relations))
 
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):

@@ -12,7 +12,7 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import ChangedError
+from udafs.errors import ChangedError, NotRegisteredError
 
 
 def origins(meaning: Mapping[str, Any], tables: RegisteredTables, library: Library) -> list[TracedTable]:
@@ -35,7 +35,7 @@ def _origin(
 ) -> TracedTable:
     name, version = entry["name"], int(entry["version"])
     granules = tuple((meaning.get("granules") or {}).get(name, {}).get("expressions", ()))
-    manifest = _registration(name, version, tables)
+    manifest = _registration(name, version, tables, library)
     if manifest.provider is Provider.RESULT:
         saved = _result_in(Path(manifest.source["path"]).parent, name, library)
         check_row_files(saved)
@@ -44,18 +44,27 @@ def _origin(
     return TracedTable(name, version, manifest.provider, granules=granules, manifest=manifest.to_data())
 
 
-def _registration(name: str, version: int, tables: RegisteredTables) -> Manifest:
+def _registration(name: str, version: int, tables: RegisteredTables, library: Library) -> Manifest:
     known = tables.get(name)
     if known is not None and known.version == version:
         return known
-    return tables.registrations.version(name, version)
+    try:
+        return tables.registrations.version(name, version)
+    except NotRegisteredError:
+        if name.lower() not in library.names():
+            raise
+        raise _saved_again(name) from None
 
 
 def _result_in(folder: Path, name: str, library: Library) -> SavedResult:
     for saved in reversed(library.versions(name)):
         if saved.data == folder.name:
             return saved
-    raise ChangedError(
+    raise _saved_again(name)
+
+
+def _saved_again(name: str) -> ChangedError:
+    return ChangedError(
         f"the rows of {name} that the query reads were saved again or dropped since",
         instead="Make the DataFrame anew with lineage.sql(…).",
     )

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.data_files import DataFile
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.storage.sealed import seal
 from tests.forward_lineage.conftest import drop_views
@@ -39,6 +39,39 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert again.latest("T") == written
     assert list(again) == [written]
     assert again.base_table(written).row_id == f"dl_row_id('{tmp_path}/tables/t/1.json', _metadata)"
+
+
+def test_registrations_of_results_that_are_gone_are_cleared(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    there = tmp_path / "rows"
+    there.mkdir()
+
+    def say(provider: Provider, next_id: int, path: Path = tmp_path / "gone") -> None:
+        manifest = replace(MANIFEST, provider=provider, next_id=next_id, source={"path": str(path)})
+        registrations.write(lambda _: manifest, "t")
+
+    say(Provider.POSITION, 50)
+    for next_id in (10, 20, 30):
+        say(Provider.RESULT, next_id)
+        say(Provider.DROPPED, next_id)
+    say(Provider.RESULT, 40, there)
+    say(Provider.RESULT, 41)
+    registrations.clear_results("t")
+    assert [path.stem for path in sorted(registrations.folder("t").iterdir())] == ["1", "8", "9"]
+    assert registrations.newest("t") == 9, "a number is never given twice"
+    assert registrations.next_id("t") == 50
+    with pytest.raises(NotRegisteredError):
+        registrations.version("t", 2)
+
+
+def test_a_damaged_registration_of_a_result_clears_nothing(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    for next_id in (10, 20, 30):
+        gone = replace(MANIFEST, provider=Provider.RESULT, next_id=next_id, source={"path": str(tmp_path / "gone")})
+        registrations.write(lambda _, manifest=gone: manifest, "t")
+    (registrations.folder("t") / "1.json").write_text("{")
+    Registrations(tmp_path).clear_results("t")
+    assert len(list(registrations.folder("t").iterdir())) == 3
 
 
 @pytest.mark.parametrize("name", ["plain", "a.b.c", "`odd/name.x`", "`..`", "UPPER", "`per%20cent`"])

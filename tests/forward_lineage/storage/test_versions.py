@@ -97,6 +97,23 @@ def test_one_of_a_later_release_is_named_among_the_damaged(versions: Versions[st
     assert isinstance(versions.all_latest()[1]["b"], SetupError)
 
 
+def test_what_others_removed_is_forgotten(versions: Versions[str]) -> None:
+    """A session that only reads would otherwise keep every version it ever read."""
+    writer = Versions(versions.storage, TEXTS)
+    for number in range(1, 20):
+        writer.put("a", number, f"v{number}")
+        writer.remove("a", number - 1)
+        assert versions.latest("a") == f"v{number}"
+    assert sum(len(read) for read in versions._read.values()) == 1
+
+
+def test_every_version_is_given_with_its_number(versions: Versions[str]) -> None:
+    for number in (2, 10, 9):
+        versions.put("a", number, f"v{number}")
+    assert versions.every("a") == [(2, "v2"), (9, "v9"), (10, "v10")]
+    assert versions.every("b") == []
+
+
 def test_other_files_are_no_versions(versions: Versions[str]) -> None:
     for name in ("0.json", "01.json", "x.json", "1.json.old", "²", "².json", "-1.json", "1 .json", "1.txt"):
         versions.storage.put_new(f"a/{name}", b"x")

@@ -1,0 +1,191 @@
+"""Blocks of cases that are judged together: each has seeds of its own, so that any can be judged again alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from tests.oracle.comparison import Mode, Verdict, judge, report
+from tests.oracle.generation import Case, many_cases, shrunk
+from tests.oracle.law_trials import try_law
+from tests.oracle.laws import LAWS
+
+QUERIES_A_BLOCK = 100
+TRIALS_A_BLOCK = 20
+LONGEST_OF_A_LAW = 10_000  # characters
+
+SEEDS_A_BLOCK = 1_000
+SEEDS_OF_LAWS = 500_000_000
+SEEDS_A_LAW = 1_000_000
+
+SHRINK_SECONDS = 60
+MOST_SHRUNK = 3
+
+# Shares of all cases. A refusal is honest but proves nothing: too many of them, and the comparison has become empty.
+MOST_REFUSED = 0.05
+MOST_NOT_COMPARABLE = 0.15
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cases to judge.
+
+    Attributes:
+        name: what it is called in a campaign, always for the same cases.
+        seed: the first of its seeds.
+        count: how many cases.
+        modes: what is compared of each.
+        granules: whether the queries end in LINEAGE ON.
+        law: the law that is tried; None where Spark is compared with the interpreter.
+    """
+
+    name: str
+    seed: int
+    count: int
+    modes: tuple[Mode, ...] = ("data", "control")
+    granules: bool = False
+    law: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a block.
+
+    Attributes:
+        block: its name.
+        seed: its first seed.
+        cases: how many were judged.
+        found: cases by outcome, by what was compared: a mode, or a law.
+        reasons: how often something was refused or could not be compared, by its kind.
+        disagreements: a report each.
+        seconds: how long it took.
+    """
+
+    block: str
+    seed: int
+    cases: int
+    found: Mapping[str, Mapping[str, int]]
+    reasons: Mapping[str, int]
+    disagreements: Sequence[str]
+    seconds: float = 0.0
+
+
+def blocks(queries: int, trials: int, seed: int) -> list[Block]:
+    """Blocks for that many queries, and for that many trials of each law, rounded up to whole blocks."""
+    found = [_of_queries(number, seed) for number in range(-(-queries // QUERIES_A_BLOCK))]
+    for place, law in enumerate(LAWS):
+        first = seed + SEEDS_OF_LAWS + SEEDS_A_LAW * place
+        found += [
+            Block(f"{law} {number}", first + SEEDS_A_BLOCK * number, TRIALS_A_BLOCK, law=law)
+            for number in range(-(-trials // TRIALS_A_BLOCK))
+        ]
+    return found
+
+
+def _of_queries(number: int, seed: int) -> Block:
+    """Every tenth block has granules; every tenth compares what plain Spark returns, too."""
+    modes: tuple[Mode, ...] = ("values", "data", "control") if number % 10 == 4 else ("data", "control")
+    first = seed + SEEDS_A_BLOCK * number
+    return Block(f"queries {number}", first, QUERIES_A_BLOCK, modes, granules=number % 10 == 9)
+
+
+def judged(spark: SparkSession, block: Block) -> Outcome:
+    """Judge a block; what disagrees is shrunk as far as the time allows."""
+    start = time.monotonic()
+    outcome = _of_law(spark, block) if block.law is not None else _of_cases(spark, block)
+    return Outcome(**{**vars(outcome), "seconds": round(time.monotonic() - start, 2)})
+
+
+def _of_cases(spark: SparkSession, block: Block) -> Outcome:
+    generated = list(many_cases(block.count, block.seed, granules=block.granules))
+    verdicts = judge(spark, [case for _, case in generated], block.modes)
+    failing = [
+        (number, case, mode)
+        for mode, found in verdicts.items()
+        for (number, case), verdict in zip(generated, found, strict=True)
+        if verdict.outcome == "disagree"
+    ]
+    reports = [
+        described(spark, number, case, mode, granules=block.granules, shrink=place < MOST_SHRUNK)
+        for place, (number, case, mode) in enumerate(failing)
+    ]
+    return _outcome(block, verdicts, reports)
+
+
+def _of_law(spark: SparkSession, block: Block) -> Outcome:
+    assert block.law is not None
+    cases = (case for _, case in many_cases(1_000_000, block.seed))
+    verdicts = try_law(spark, block.law, block.count, cases, LONGEST_OF_A_LAW)
+    everything = [verdict for found in verdicts.values() for verdict in found]
+    reports = [verdict.detail for verdict in everything if verdict.outcome == "disagree"]
+    return _outcome(block, {f"law: {block.law}": everything}, reports)
+
+
+def _outcome(block: Block, verdicts: Mapping[str, Sequence[Verdict]], reports: Sequence[str]) -> Outcome:
+    reasons = Counter(
+        _reason(what, verdict)
+        for what, found in verdicts.items()
+        for verdict in found
+        if verdict.outcome in ("refused", "invalid")
+    )
+    counts = {what: dict(Counter(verdict.outcome for verdict in found)) for what, found in verdicts.items()}
+    return Outcome(block.name, block.seed, block.count, counts, dict(reasons), list(reports))
+
+
+def _reason(what: str, verdict: Verdict) -> str:
+    """The kind of a refusal, without the names and positions in it."""
+    return f"{what} {verdict.outcome}: " + re.sub(r"\(line.*?\)|`[^`]*`|\b\w*\d+\b", "…", verdict.detail)[:160]
+
+
+def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granules: bool, shrink: bool) -> str:
+    """The report of a failing case, shrunk as far as the time allows."""
+    deadline = time.monotonic() + SHRINK_SECONDS
+
+    def fails(candidate: Case) -> bool:
+        return time.monotonic() < deadline and judge(spark, [candidate], [mode])[mode][0].outcome == "disagree"
+
+    smallest = shrunk(seed, fails, case, granules=granules) if shrink else case
+    verdict = judge(spark, [smallest], [mode])[mode][0]
+    return f"seed {seed}, {report(smallest, mode, verdict)}"
+
+
+# --- many of them -------------------------------------------------------------------------------------------
+
+
+def totals(outcomes: Iterable[Outcome]) -> dict[str, Counter[str]]:
+    """Cases by outcome, by what was compared."""
+    found: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        for what, counts in outcome.found.items():
+            found.setdefault(what, Counter()).update(counts)
+    return found
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """A line for everything that was compared, then why something was not."""
+    reasons: Counter[str] = Counter()
+    for outcome in outcomes:
+        reasons.update(outcome.reasons)
+    lines = [f"{what}: {sum(counts.values()):,} cases, {_listed(counts)}" for what, counts in totals(outcomes).items()]
+    return "\n".join([*lines, *(f"{count:7,} {why}" for why, count in reasons.most_common(40))])
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
+
+
+def faults(outcomes: Sequence[Outcome]) -> list[str]:
+    """What is wrong: disagreements, or too few cases that could be judged."""
+    wrong = [report for outcome in outcomes for report in outcome.disagreements]
+    for what, counts in totals(outcomes).items():
+        cases = sum(counts.values())
+        if counts["refused"] > max(MOST_REFUSED * cases, 1):
+            wrong.append(f"{what}: {counts['refused']} of {cases} were refused")
+        if counts["invalid"] + counts["open"] > max(MOST_NOT_COMPARABLE * cases, 1):
+            wrong.append(f"{what}: {counts['invalid'] + counts['open']} of {cases} could not be compared")
+    return wrong

@@ -1,0 +1,46 @@
+"""A Spark for a campaign: one that runs for long, and only tiny queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from forward_lineage.spark.local import local_session
+from tests.oracle.spark_answers import fast_for_tiny_data
+
+JAVA_OPTIONS = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+
+# Spark looks its closures up as files, one jar after another: those that it looks for come first.
+SOUGHT_FIRST = ("spark-core_*", "spark-sql_*", "spark-catalyst_*", "spark-sql-api_*", "spark-common-utils_*")
+
+
+@contextmanager
+def oracle_session(scratch: Path) -> Iterator[SparkSession]:
+    """The session of a process of its own; everything that it writes goes into a folder that somebody removes."""
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{JAVA_OPTIONS} -Djava.io.tmpdir={scratch}")
+    spark = local_session(
+        "oracle",
+        master="local[2]",
+        driver_memory="2g",
+        log=scratch / "spark.log",
+        spark__driver__extraClassPath=":".join(map(str, _sought_first())),
+        spark__local__dir=str(scratch),
+        spark__sql__warehouse__dir=str(scratch / "warehouse"),
+    )
+    try:
+        with fast_for_tiny_data(spark) as session:
+            ForwardLineage(session, home=scratch / "home")  # brings dlunion and the rest
+            yield session
+    finally:
+        spark.stop()
+
+
+def _sought_first() -> list[Path]:
+    jars = Path(pyspark.__file__).parent / "jars"
+    return [jar for pattern in SOUGHT_FIRST for jar in sorted(jars.glob(f"{pattern}.jar"))]
