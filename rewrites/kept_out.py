@@ -16,11 +16,11 @@ from sqlglot import exp
 from rewrites import outermost
 from rewrites.aliases import listed, table_name
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
-from rewrites.environment import Definition, Environment
+from rewrites.environment import Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of
+from rewrites.looked_at import refuse_hidden_names
 from rewrites.loosened import loosen, loosen_on
 from rewrites.readings import base_tables
-from rewrites.refusals import refuse
 from rewrites.sources import joins, places
 from rewrites.tables import BaseTable
 from rewrites.terms import name
@@ -28,23 +28,25 @@ from rewrites.terms import name
 _MADE_OF_WHAT_IS_LEFT = ("qualify", "windows", *outermost.CUTTING)
 
 
-def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()) -> bool:
+def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = (), *, always: bool) -> bool:
     """Let in the rows that conditions of a SELECT, and of those it reads in FROM, may keep out; say if there are any.
 
     Args:
         select: edited in place: FROM, ON and WHERE.
         env: where it stands.
         keys: the columns by which its rows are grouped.
+        always: whether each row of the result is made of some row of this SELECT. Then a subquery that stands alone
+            counts as a whole in each of them.
 
     Raises:
         NotTracedError: what a name in FROM stands for cannot be written in its place.
     """
     reading = Reading(select, bound(select, env))
-    where = [each for each in reading.asking if _may_hold(each, reading, keys)]
+    where = [each for each in reading.asking if _may_hold(each, reading, keys, always=always)]
     where += [each for each in reading.padding if _read_again(reading.sources, reading)]
-    on = [each for each in reading.open_on if _may_hold(each, reading, ())]
+    on = [each for each in reading.open_on if _may_hold(each, reading, (), always=False)]
     anti = [join for join in joins(select) if join.kind == "ANTI" and _keeps_out(join, reading)]
-    inside = [_let_in_source(source, reading) for source in reading.sources]
+    inside = [_let_in_source(source, reading, always=always) for source in reading.sources]
     for join in joins(select):
         loosen_on(join, on if join.kind != "ANTI" else ())
     loosen(select, "where", where, exp.Where)
@@ -56,11 +58,11 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()
     return bool(where or on or anti or any(inside))
 
 
-def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr]) -> bool:
+def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr], *, always: bool) -> bool:
     """Say whether a condition may come to hold for a row that it keeps out and that is still there."""
     queries = list(subqueries_in(condition))
     if queries and all(_stands_alone(query, reading) for query in queries):
-        if not any(asks_for_presence(query, condition) for query in queries):
+        if always and not any(asks_for_presence(query, condition) for query in queries):
             return False  # the subquery counts as a whole: its answer stays
         if all(node in keys for node in own_nodes(condition) if isinstance(node, exp.Column)):
             return False
@@ -139,17 +141,17 @@ def _count_right_side(join: exp.Join) -> None:
     join.set("on", exp.true())
 
 
-def _let_in_source(source: Source, reading: Reading) -> bool:
+def _let_in_source(source: Source, reading: Reading, *, always: bool) -> bool:
     """Let rows into what a source in FROM stands for, and write that in its place."""
     node = source.node
     definition = definition_of(node, reading.env)
     if definition is None or not source.shape.open or node.args.get("pivots") or isinstance(node, exp.Lateral):
         return False
     query = definition.query.copy()
-    if not _let_in_query(query, definition.env):
+    if not _let_in_query(query, definition.env, always=always and not source.place.padded):
         return False
     if not isinstance(node, exp.Subquery):
-        _refuse_hidden_names(definition, source, reading.env)
+        refuse_hidden_names(definition, node, reading.env)
     columns = [name(column) for column in listed(node) or definition.columns]
     alias = exp.TableAlias(this=name(node.alias_or_name), columns=columns) if node.alias_or_name else None
     written = exp.Subquery(this=query, alias=alias, joins=node.args.get("joins"))
@@ -157,24 +159,16 @@ def _let_in_source(source: Source, reading: Reading) -> bool:
     return True
 
 
-def _let_in_query(query: exp.Expr, env: Environment) -> bool:
+def _let_in_query(query: exp.Expr, env: Environment, *, always: bool) -> bool:
     if not isinstance(query, exp.Query) or any(query.args.get(clause) for clause in _MADE_OF_WHAT_IS_LEFT):
         return False
     if isinstance(query, exp.Select):
         of_groups = Reading(query, bound(query, env)).is_grouped or query.find(exp.Window) is not None
-        return not of_groups and let_in(query, env)
+        return not of_groups and let_in(query, env, always=always)
     if isinstance(query, exp.Subquery):
-        return _let_in_query(query.this, bound(query, env))
+        return _let_in_query(query.this, bound(query, env), always=always)
     if isinstance(query, exp.Union):
         around = bound(query, env)
-        return any([_let_in_query(query.this, around), _let_in_query(query.expression, around)])
+        sides = [_let_in_query(side, around, always=False) for side in (query.this, query.expression)]
+        return any(sides)
     return False
-
-
-def _refuse_hidden_names(definition: Definition, source: Source, env: Environment) -> None:
-    """The text of a CTE or view is written where its names must mean the same."""
-    for table in definition.query.find_all(exp.Table):
-        called = table.name.lower()
-        if len(table_name(table)) == 1 and env.ctes.get(called) is not definition.env.ctes.get(called):
-            what = f"a WITH clause hides {table.name}, which {source.node.name} reads"
-            refuse(source.node, what, "Rename it there.")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewrites import outermost
+from rewrites.aliases import table_name
 from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
@@ -110,17 +111,21 @@ def _where_it_stands(definition: Definition, source: Source, reading: Reading, e
     if definition.with_clause is not None:
         return _with_ctes(definition.query, definition.with_clause, before=definition.query), env
     if source.node.name.lower() in reading.env.ctes:
-        _refuse_hidden_names(definition, source, env)
+        refuse_hidden_names(definition, source.node, env)
         return definition.query, env
     return definition.query, definition.env  # a view
 
 
-def _refuse_hidden_names(definition: Definition, source: Source, env: Environment) -> None:
-    """The text of a CTE further out is read once more here, where its names must mean the same."""
+def refuse_hidden_names(definition: Definition, node: exp.Expr, env: Environment) -> None:
+    """Check that the names in a query mean the same where its text is to be written in place of `node`.
+
+    Raises:
+        NotTracedError: a WITH clause in between hides one of them.
+    """
     for table in definition.query.find_all(exp.Table):
         called = table.name.lower()
-        if env.ctes.get(called) is not definition.env.ctes.get(called):
-            refuse(source.node, f"a WITH clause hides {table.name}, which {source.node.name} reads", "Rename it there.")
+        if len(table_name(table)) == 1 and env.ctes.get(called) is not definition.env.ctes.get(called):
+            refuse(node, f"a WITH clause hides {table.name}, which {node.name} reads", "Rename it there.")
 
 
 def _none_left_out(reading: Reading) -> exp.Select:

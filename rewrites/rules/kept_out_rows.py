@@ -38,10 +38,15 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     keys = list(dict.fromkeys(_keys(query)))
     asked = query.copy()
-    if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, keys):
+    if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, keys, always=_has_rows(query)):
         return None
     traced = env.rewrite(_joined(query.copy(), asked, keys, env), env)
     return None if traced.correlated else traced  # a correlated subquery that decides counts as a whole
+
+
+def _has_rows(query: exp.Select) -> bool:
+    """Say whether each group has a row: one that is all rows may have none."""
+    return query.args.get("group") is not None
 
 
 def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Environment) -> exp.Select:

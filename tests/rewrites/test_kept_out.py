@@ -19,13 +19,13 @@ NONE = "NOT EXISTS(SELECT 1 FROM t WHERE t.k = u.k)"
 ASKED = "(NOT (NOT EXISTS(SELECT 1 FROM t WHERE t.k = u.k)) IS NULL OR TRUE)"
 
 
-def loosened(sql: str, *keys: str, elsewhere: str = "SELECT 1") -> str | None:
+def loosened(sql: str, *keys: str, elsewhere: str = "SELECT 1", always: bool = True) -> str | None:
     """The query with further rows let in; None: there are none. `elsewhere`: what else the statement reads."""
     query = read(sql)
     assert isinstance(query, exp.Select)
     before = query.copy()
     env = replace(ENV, readings=base_tables(query, ENV) + base_tables(read(elsewhere), ENV))
-    if let_in(query, env, [read(key) for key in keys]):
+    if let_in(query, env, [read(key) for key in keys], always=always):
         return print_sql(query)
     assert query == before
     return None
@@ -68,6 +68,17 @@ def test_let_in(sql: str, found: str) -> None:
 )
 def test_nothing_to_let_in(sql: str) -> None:
     assert loosened(sql, elsewhere="SELECT * FROM u") is None
+
+
+def test_a_subquery_that_nobody_may_have_asked_does_not_count_as_a_whole() -> None:
+    alone = "SELECT w FROM u WHERE w NOT IN (SELECT v FROM t)"
+    assert loosened(alone, elsewhere="SELECT * FROM u") is None
+    assert loosened(alone, elsewhere="SELECT * FROM u", always=False) is not None
+    for sql in (
+        f"SELECT 1 FROM (SELECT w FROM u UNION ALL {alone}) AS x",
+        f"SELECT 1 FROM t AS y LEFT JOIN ({alone}) AS x ON x.w = y.v",
+    ):
+        assert loosened(sql, elsewhere="SELECT * FROM u") is not None
 
 
 def test_what_is_read_once_is_in_no_lineage() -> None:

@@ -1,10 +1,10 @@
 """TPC-H at scale factor 0.01: queries have answers, lineage leaves those as they are, and leads back to them.
 
 Completeness: base tables cut down to the lineage of a result row give that row back, and no other. [Zhang 2007,
-Theorems 1 and 5] say so for a tree: a table that a query reads twice counts as two tables. (Otherwise the rows that one
-reading needs come up in the other: in Q22, customers who only matter for the average would turn up as customers without
-orders once the orders are cut away.) So every reading gets a name of its own here, `lineitem_1`, `lineitem_2`, …, over
-the same file. Lineage is control lineage, so that predicates' subqueries find what they found.
+Theorems 1 and 5] say so for a tree: a table that a query reads twice counts as two tables. So every reading gets a name
+of its own here, `lineitem_1`, `lineitem_2`, …, over the same file, and lineage has no more than each reading needs;
+`forward-lineage check` tries the queries as they are. Lineage is control lineage, so that predicates' subqueries find
+what they found.
 """
 
 from __future__ import annotations
