@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 # A slope that is further from 0 than this many standard errors is one.
 SCATTERS = 3.0
 
+MOST_COLLECTIONS = 12
+
 MEASURES = {
     "Python resident, KB": "of the process, after its garbage collection",
     "Python blocks": "allocated by Python's own allocator",
@@ -83,12 +85,13 @@ def _jvm(spark: SparkSession) -> JavaObject:
 
 
 def _collect_garbage(spark: SparkSession) -> None:
-    """Python first: what it lets go of is held by Java. Spark's cleaner then lets go of blocks, in its own thread."""
-    for _ in range(2):
+    """Until nothing more goes: Python lets go of what Java holds, and a thread of Spark's of what was broadcast."""
+    used = [math.inf]
+    while len(used) < MOST_COLLECTIONS and (len(used) < 4 or used[-1] < 0.99 * used[-2]):
         gc.collect()
         _jvm(spark).System.gc()
-        _jvm(spark).Thread.sleep(300)
-    _jvm(spark).System.gc()
+        _jvm(spark).Thread.sleep(200)
+        used.append(_java_memory(spark)["Java heap, KB"])
 
 
 def _java_memory(spark: SparkSession) -> dict[str, float]:
