@@ -57,4 +57,6 @@ def is_strict(condition: exp.Expr) -> bool:
     bare = condition.unnest()
     if isinstance(bare, exp.Is) and bare.args.get("negate") and isinstance(bare.expression, exp.Null):
         return isinstance(bare.this, exp.Column)
+    if isinstance(bare, exp.Not):  # of what is unknown it is unknown
+        bare = bare.this.unnest()
     return isinstance(bare, _STRICT) and all(isinstance(node, _STRICT_INSIDE) for node in bare.walk())

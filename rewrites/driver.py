@@ -7,7 +7,7 @@ is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from rewrites.environment import Environment, Names, Semantics, TracedQuery
 from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
+from rewrites.readings import base_tables
 from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.rules import (
     BlockRule,
@@ -28,6 +29,7 @@ from rewrites.rules import (
     distinct_apart,
     from_clause,
     having_apart,
+    kept_out_rows,
     names,
     offset_blocks,
     parentheses,
@@ -79,6 +81,7 @@ QUERY_RULES: tuple[QueryRule, ...] = (
     set_operations.apply,
     distinct_apart.apply,  # before the block: it takes DISTINCT away from blocks that cannot group themselves
     having_apart.apply,  # before the block, which cannot compute what such a HAVING reads; after DISTINCT is taken away
+    kept_out_rows.apply,  # before the block, whose conditions it writes once more; after HAVING is taken apart
     select_block,
 )
 
@@ -132,6 +135,8 @@ def rewrite(
     if lineage_on is not None:
         only = frozenset(granules)
     env = Environment(tables, semantics, rewrite_query, parse, only, granules, outermost=True, names=used)
+    if semantics is Semantics.CONTROL:
+        env = replace(env, readings=base_tables(query, env))
     traced = rewrite_query(query, env)
     result = lineage_column.folded(traced, used)
     check_result(result, traced)

@@ -106,6 +106,7 @@ class Environment:
         names: source of fresh aliases.
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
+        readings: base table → how often the statement reads it; counted under control semantics.
         found: what names of tables meant so far.
         remembered: what has been found out about queries as the user wrote them, by their identity.
     """
@@ -124,6 +125,7 @@ class Environment:
     outermost: bool = False
     in_set_operation: bool = False
     names: Names = field(default_factory=Names)
+    readings: Mapping[str, int] = field(default_factory=dict)
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
     remembered: dict[int, tuple[exp.Query, object]] = field(default_factory=dict)
 

@@ -174,7 +174,7 @@ class Reading:
             if source.shape.open
             or (source.place.join is not None and source.place.join.kind == "ANTI")
             or (natural and source.shape.fleeting != NONE)
-            or any(self._mentions(each, source, source.shape.fleeting) for each in (*conditions, *using))
+            or any(self.mentions(each, source, source.shape.fleeting) for each in (*conditions, *using))
         ]
 
     @property
@@ -235,7 +235,7 @@ class Reading:
             return True
         if any(each.name.lower() in aliases and not each.table for each in value.find_all(exp.Column)):
             return True
-        return any(self._mentions(value, source, source.fleeting) for source in self.sources)
+        return any(self.mentions(value, source, source.fleeting) for source in self.sources)
 
     def _fleeting_output(self) -> Names:
         names: set[str] = set()
@@ -275,9 +275,9 @@ class Reading:
 
     def _may_hold_of_padding(self, condition: exp.Expr) -> bool:
         padded = (source for source in self.sources if source.place.padded)
-        return not is_strict(condition) and any(self._mentions(condition, source, None) for source in padded)
+        return not is_strict(condition) and any(self.mentions(condition, source) for source in padded)
 
-    def _mentions(self, node: exp.Expr, source: Source, names: Names) -> bool:
+    def mentions(self, node: exp.Expr, source: Source, names: Names = None) -> bool:
         """Say whether an expression, its subqueries included, may read one of these columns of a source."""
         if names == NONE:
             return False

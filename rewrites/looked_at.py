@@ -12,7 +12,7 @@ they are. Only the lineage of these queries is of use; their rows are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from rewrites import outermost
 from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
+from rewrites.loosened import condition, loosen, loosen_on
 from rewrites.refusals import refuse
 from rewrites.sources import joins
 
@@ -125,48 +126,11 @@ def _refuse_hidden_names(definition: Definition, source: Source, env: Environmen
 def _none_left_out(reading: Reading) -> exp.Select:
     """The SELECT with every row and group that conditions which could hold were asked about."""
     select = reading.select.copy()
-    qualify = list(conjuncts(_this(select, "qualify")))
     for join in joins(select):
-        _loosen_on(join, reading)
-    _loosen(select, "where", [*reading.asking, *reading.padding], exp.Where)
-    _loosen(select, "having", reading.fleeting_having, exp.Having)
-    _loosen(select, "qualify", qualify, exp.Qualify)
+        loosen_on(join, reading.open_on)
+    loosen(select, "where", [*reading.asking, *reading.padding], exp.Where)
+    loosen(select, "having", reading.fleeting_having, exp.Having)
+    loosen(select, "qualify", list(conjuncts(condition(select, "qualify"))), exp.Qualify)
     for clause in (*outermost.CLAUSES, "distinct"):  # which rows come first, or twice, is nothing to a union
         select.set(clause, None)
     return select
-
-
-def _loosen_on(join: exp.Join, reading: Reading) -> None:
-    """Every pair of an inner, outer or semi join stays; of an anti join every left row."""
-    conditions = list(conjuncts(join.args.get("on")))
-    if not any(each in reading.open_on for each in conditions):
-        return
-    if join.kind != "ANTI":
-        kept = [_true_in_any_case(each) if each in reading.open_on else each.copy() for each in conditions]
-        join.set("on", exp.and_(*(each for each in kept if each is not None), exp.true(), copy=False))
-    elif any(map(reading.asks, conditions)):
-        what = "a subquery in ON of an anti join, in a subquery that decides, is not traced under control semantics"
-        refuse(join, what, "Write the anti join as NOT EXISTS in WHERE.")
-    else:
-        join.set("on", exp.false())
-
-
-def _loosen(select: exp.Select, clause: str, could_hold: Sequence[exp.Expr], kind: type[exp.Expr]) -> None:
-    """Make conditions true whatever they answer; those that ask subqueries stay, so that these are asked."""
-    loosened = [
-        _true_in_any_case(each) if each in could_hold else each.copy() for each in conjuncts(_this(select, clause))
-    ]
-    kept = [each for each in loosened if each is not None]
-    select.set(clause, kind(this=exp.and_(*kept, copy=False)) if kept else None)
-
-
-def _true_in_any_case(condition: exp.Expr) -> exp.Expr | None:
-    if condition.find(exp.Query) is None:
-        return None
-    answered = exp.Not(this=exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Null()))
-    return exp.Paren(this=exp.Or(this=answered, expression=exp.true()))
-
-
-def _this(select: exp.Select, clause: str) -> exp.Expr | None:
-    found = select.args.get(clause)
-    return found.this if found is not None else None

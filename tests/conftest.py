@@ -22,7 +22,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give. Without the
 # compiler Java reserves 48 MB for compiled code, which are full after two minutes; what comes later is interpreted.
 # Programs that tests start have Sparks of their own, which read this too.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m")
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:NewSize=400m"
+)
 
 # Java's command line is split at spaces.
 ARCHIVES = REPOSITORY / ".data"

@@ -28,6 +28,7 @@ def printed(comparisons: list[Comparison]) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip().strip("│").split("│")] for line in lines if "│" in line]
 
 
+@pytest.mark.long  # a minute of measuring; the bench itself runs it
 def test_variants_take_turns(spark: SparkSession) -> None:
     turns: list[str] = []
 

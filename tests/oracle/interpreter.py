@@ -50,9 +50,9 @@ Decisions where the rule table leaves room:
     its rows.
 10. With GROUPING SETS, a set given twice yields its groups twice, each with the lineage of its rows.
 11. Under control a subquery that is asked for more than whether a row is there (by NOT, a comparison, in a select
-    list), and the right sides of EXCEPT and ANTI JOIN, also have what keeps other rows out of them. Which rows these
-    are has no single answer: the least is none, the widest all rows of the tables that are read. `promise` says what
-    they must be enough for.
+    list), the right sides of EXCEPT and ANTI JOIN, and groups also have what keeps other rows out of them. Which rows
+    these are has no single answer: the least is none, the widest all rows of the tables that are read. `promise` says
+    what they must be enough for.
 """
 
 from __future__ import annotations
@@ -232,6 +232,8 @@ class Interpreter:
         items = [item.expr for item in select.items if isinstance(item, Item)]
         if select.group is not None or any(has_aggregate(e) for e in [*items, *filter(None, [select.having])]):
             units = self._grouped(select.group or GroupBy(), source.columns, units, env)
+            kept_out = self._kept_out_of_groups(select, env)
+            units = [unit.adding(kept_out) for unit in units]
         units = self._filter(select.having, units)
         units = self._windows.annotate(units, windows_in(items))
         if select.qualify is not None:
@@ -313,6 +315,10 @@ class Interpreter:
             return NOTHING
         names = tables_read(node, set(env.ctes), self._database)
         return union(row.lineage for name in names for row in self._base_table(name).rows)
+
+    def _kept_out_of_groups(self, select: Select, env: Env) -> Lineage:
+        parts = [part for part in (select.source, select.where) if part is not None]
+        return union(self._kept_out_of(part, env) for part in parts if self._widest)
 
     # --- grouping -------------------------------------------------------------------------------------------
 

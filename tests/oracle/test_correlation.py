@@ -81,15 +81,15 @@ def uses(where: Expr) -> Iterator[Select]:
     yield Select((Item(Agg("sum", (Col("a", "q"),)), "total"),), inner)
 
 
-# Colours of a chessboard: on one of them each condition meets every other use, and each use every other condition.
+# Every fourth of the diagonals: each condition meets every fourth use, and each use every fourth condition.
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("colour", [0, pytest.param(1, marks=pytest.mark.long)])
-def test_rows_and_lineage(tiny: SparkSession, colour: int) -> None:
+@pytest.mark.parametrize("diagonal", [0, *(pytest.param(other, marks=pytest.mark.long) for other in (1, 2, 3))])
+def test_rows_and_lineage(tiny: SparkSession, diagonal: int) -> None:
     statements = [
         Statement(Query(select))
         for row, where in enumerate(conditions())
         for column, select in enumerate(uses(Op("AND", SAME_KEY, where)))
-        if (row + column) % 2 == colour
+        if (row + column) % 4 == diagonal
     ]
     tables = {name: name for name in SCHEMAS}
     texts = [rewrite_sql(to_sql(statement), catalog(tables), "control") for statement in statements]

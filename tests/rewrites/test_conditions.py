@@ -59,7 +59,7 @@ def test_asked_for_more(sql: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["a = 1", "(a < b + 2)", "a BETWEEN 1 AND 3", "a LIKE 'x'", "a IS NOT NULL", "-a <> b * 2"]
+    "sql", ["a = 1", "(a < b + 2)", "a BETWEEN 1 AND 3", "a LIKE 'x'", "a IS NOT NULL", "-a <> b * 2", "NOT a = 1"]
 )
 def test_what_null_cannot_satisfy(sql: str) -> None:
     assert is_strict(condition(sql))
@@ -72,7 +72,7 @@ def test_what_null_cannot_satisfy(sql: str) -> None:
         "a <=> b",
         "coalesce(a, 1) = 1",
         "a = 1 OR b = 2",
-        "NOT a = 1",
+        "NOT (a = 1 OR b = 2)",
         "a = 1 IS NULL",
         f"a = {Q}",
         "a IN (1)",

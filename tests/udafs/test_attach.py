@@ -59,7 +59,7 @@ from forward_lineage.spark.local import local_session
 from tests.spark_settings import CLUSTER
 from udafs.attach import attach
 
-spark = local_session("attach", log=Path(sys.argv[1]), **CLUSTER)
+spark = local_session("attach", log=Path(sys.argv[1]), **{**CLUSTER, "master": "local-cluster[1,1,1024]"})
 assert spark.range(0, 10, 1, 4).count() == 10  # runs, executors are up
 attach(spark)
 rows = spark.sql(

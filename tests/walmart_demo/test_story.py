@@ -101,7 +101,7 @@ def test_wrong_options() -> None:
     assert result.output == "Error: 131 stores cannot be drawn. Ask for 1 to 130.\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a Spark of its own; every day its parts are tested above
 def test_it_reads_well_from_the_command_line(tmp_path: Path) -> None:
     environment = {**os.environ, "FORWARD_LINEAGE_DATA": str(tmp_path), "COLUMNS": "80"}
     command = [sys.executable, "-m", "walmart_demo", "--stores", "2"]

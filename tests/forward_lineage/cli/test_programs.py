@@ -41,10 +41,10 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_run_shows_rows_and_lineage(data: Path) -> None:
+def test_run_shows_rows_and_lineage(spark: SparkSession, data: Path) -> None:
     sql = "SELECT v, count(*) AS n FROM t JOIN many USING (v) GROUP BY v"
-    done = program("run", "-", "--catalog", data, "--master", "local[2]", stdin=sql)
-    assert done.returncode == 0, done.stderr
+    done = invoke(spark.newSession(), "run", "-", "--catalog", data, stdin=sql)
+    assert done.exit_code == 0, done.stderr
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert lines == ["v  n  DL", "1  2  t {1}  many {0, 1}"]
     assert not (REPOSITORY / "lineage_home").exists()

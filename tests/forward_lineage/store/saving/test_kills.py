@@ -51,7 +51,7 @@ def check(home: Path) -> SavedResult:
 
 
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(1, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.long)])
 def test_kills(tmp_path: Path, kills: int) -> None:
     seed = random.randrange(1 << 30)
     moments = random.Random(seed)

@@ -1,0 +1,180 @@
+"""Rows that conditions keep out of a block, let in: what kept them out is then in their lineage.   [extends §3.4]
+
+Cut down to the lineage of a group, the base tables may still have a row that a subquery's answer kept out of it, while
+the rows that made the answer are gone. No such row can be left over where its condition looks at one source, whose
+table is read nowhere else: then what it is made of is in no lineage. Nor where the answer stays what it is, since the
+whole subquery counts for every row; nor where all rows of a group get the same answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from rewrites import outermost
+from rewrites.aliases import listed, table_name
+from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
+from rewrites.environment import Definition, Environment
+from rewrites.fleeting import Reading, Source, bound, definition_of
+from rewrites.loosened import loosen, loosen_on
+from rewrites.readings import base_tables
+from rewrites.refusals import refuse
+from rewrites.sources import joins, places
+from rewrites.tables import BaseTable
+from rewrites.terms import name
+
+_MADE_OF_WHAT_IS_LEFT = ("qualify", "windows", *outermost.CUTTING)
+
+
+def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()) -> bool:
+    """Let in the rows that conditions of a SELECT, and of those it reads in FROM, may keep out; say if there are any.
+
+    Args:
+        select: edited in place: FROM, ON and WHERE.
+        env: where it stands.
+        keys: the columns by which its rows are grouped.
+
+    Raises:
+        NotTracedError: what a name in FROM stands for cannot be written in its place.
+    """
+    reading = Reading(select, bound(select, env))
+    where = [each for each in reading.asking if _may_hold(each, reading, keys)]
+    where += [each for each in reading.padding if _read_again(reading.sources, reading)]
+    on = [each for each in reading.open_on if _may_hold(each, reading, ())]
+    anti = [join for join in joins(select) if join.kind == "ANTI" and _keeps_out(join, reading)]
+    inside = [_let_in_source(source, reading) for source in reading.sources]
+    for join in joins(select):
+        loosen_on(join, on if join.kind != "ANTI" else ())
+    loosen(select, "where", where, exp.Where)
+    for join in anti:
+        if _means_the_same_in_where(join, select):
+            _ask(join, select)
+        else:
+            _count_right_side(join)
+    return bool(where or on or anti or any(inside))
+
+
+def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr]) -> bool:
+    """Say whether a condition may come to hold for a row that it keeps out and that is still there."""
+    queries = list(subqueries_in(condition))
+    if queries and all(_stands_alone(query, reading) for query in queries):
+        if not any(asks_for_presence(query, condition) for query in queries):
+            return False  # the subquery counts as a whole: its answer stays
+        if all(node in keys for node in own_nodes(condition) if isinstance(node, exp.Column)):
+            return False
+    return _read_again([each for each in reading.sources if reading.mentions(condition, each)], reading)
+
+
+def _read_again(sources: list[Source], reading: Reading) -> bool:
+    """Say whether rows of these sources may be there though no row that is made of them is."""
+    tables = sum((_tables_of(source, reading) for source in sources), Counter[str]())
+    return tables.total() != 1 or any(reading.env.readings.get(table, 0) != 1 for table in tables)
+
+
+def _tables_of(source: Source, reading: Reading) -> Counter[str]:
+    definition = definition_of(source.node, reading.env)
+    if definition is not None:
+        return base_tables(definition.query, definition.env)
+    table = reading.env.find(table_name(source.node)) if table_name(source.node) else None
+    return Counter([table.name]) if isinstance(table, BaseTable) and reading.env.traces(table) else Counter()
+
+
+def _stands_alone(query: exp.Query, reading: Reading) -> bool:
+    """Say whether a subquery certainly mentions no column of the blocks around it."""
+    return all(_is_known_inside(node, query, reading) for node in query.find_all(exp.Column))
+
+
+def _is_known_inside(node: exp.Column, query: exp.Query, reading: Reading) -> bool:
+    select: exp.Expr | None = node.find_ancestor(exp.Select)
+    while select is not None:
+        if isinstance(select, exp.Select) and _may_be_of(node, select, reading):
+            return True
+        select = select.find_ancestor(exp.Select) if select is not query else None
+    return False
+
+
+def _may_be_of(node: exp.Column, select: exp.Select, reading: Reading) -> bool:
+    for place in places(select):
+        if node.table:
+            if node.table.lower() == place.node.alias_or_name.lower():
+                return True
+            continue
+        table = reading.env.find(table_name(place.node)) if table_name(place.node) else None
+        if isinstance(table, BaseTable) and node.name.lower() in map(str.lower, table.columns):
+            return True
+    return False
+
+
+def _keeps_out(join: exp.Join, reading: Reading) -> bool:
+    """Say whether an ANTI JOIN may keep out a row that is still there."""
+    on, left = join.args.get("on"), [each for each in reading.sources if each.place.join is not join]
+    return _read_again([each for each in left if on is None or reading.mentions(on, each)], reading)
+
+
+def _means_the_same_in_where(join: exp.Join, select: exp.Select) -> bool:
+    """Say whether ON of an ANTI JOIN can be asked in WHERE, which also sees the columns of later joins."""
+    on = join.args.get("on")
+    if on is None:
+        return False
+    is_last = select.args.get("joins", [None])[-1] is join
+    return is_last or all(column.table for column in on.find_all(exp.Column))
+
+
+def _ask(join: exp.Join, select: exp.Select) -> None:
+    """V ANTI JOIN W ON p  →  V … WHERE (NOT EXISTS (SELECT * FROM W WHERE p)) IS NOT NULL OR true."""
+    right = exp.Select(expressions=[exp.Star()]).from_(join.this.copy()).where(join.args["on"].copy())
+    none = exp.Not(this=exp.Exists(this=right))
+    select.where(none, copy=False)
+    loosen(select, "where", [none], exp.Where)
+    join.pop()
+
+
+def _count_right_side(join: exp.Join) -> None:
+    """V ANTI JOIN W …  →  V SEMI JOIN W ON true: where W has no row, nothing was kept out."""
+    for clause in ("method", "using"):
+        join.set(clause, None)
+    join.set("kind", "SEMI")
+    join.set("on", exp.true())
+
+
+def _let_in_source(source: Source, reading: Reading) -> bool:
+    """Let rows into what a source in FROM stands for, and write that in its place."""
+    node = source.node
+    definition = definition_of(node, reading.env)
+    if definition is None or not source.shape.open or node.args.get("pivots") or isinstance(node, exp.Lateral):
+        return False
+    query = definition.query.copy()
+    if not _let_in_query(query, definition.env):
+        return False
+    if not isinstance(node, exp.Subquery):
+        _refuse_hidden_names(definition, source, reading.env)
+    columns = [name(column) for column in listed(node) or definition.columns]
+    alias = exp.TableAlias(this=name(node.alias_or_name), columns=columns) if node.alias_or_name else None
+    written = exp.Subquery(this=query, alias=alias, joins=node.args.get("joins"))
+    node.replace(written)
+    return True
+
+
+def _let_in_query(query: exp.Expr, env: Environment) -> bool:
+    if not isinstance(query, exp.Query) or any(query.args.get(clause) for clause in _MADE_OF_WHAT_IS_LEFT):
+        return False
+    if isinstance(query, exp.Select):
+        of_groups = Reading(query, bound(query, env)).is_grouped or query.find(exp.Window) is not None
+        return not of_groups and let_in(query, env)
+    if isinstance(query, exp.Subquery):
+        return _let_in_query(query.this, bound(query, env))
+    if isinstance(query, exp.Union):
+        around = bound(query, env)
+        return any([_let_in_query(query.this, around), _let_in_query(query.expression, around)])
+    return False
+
+
+def _refuse_hidden_names(definition: Definition, source: Source, env: Environment) -> None:
+    """The text of a CTE or view is written where its names must mean the same."""
+    for table in definition.query.find_all(exp.Table):
+        called = table.name.lower()
+        if len(table_name(table)) == 1 and env.ctes.get(called) is not definition.env.ctes.get(called):
+            what = f"a WITH clause hides {table.name}, which {source.node.name} reads"
+            refuse(source.node, what, "Rename it there.")

@@ -1,0 +1,152 @@
+"""Groups: what kept further rows out of them.   [extends Zhang 2007, §3.4]
+
+SELECT k, f(x) FROM V WHERE p GROUP BY k, where p asks a subquery or the padding of an outer join, here or in V's text
+→  SELECT q.* EXCEPT (h) FROM (SELECT k, f(x), k AS h FROM V WHERE p GROUP BY k) q
+   LEFT JOIN (SELECT k AS h FROM V WHERE p IS NOT NULL OR true GROUP BY k) o ON q.h <=> o.h
+The lineage of a group then has the rows that p was asked about, and what it found for them (`rewrites.kept_out`).
+Requires: WITH is bound, DISTINCT taken away; nothing of the query is rewritten yet.
+Ensures:  rows and columns are the query's: o has one row a key; ORDER BY, SORT BY, LIMIT … stay outermost.
+Nulls:    NULL equals NULL, as in GROUP BY.
+Raises:   NotTracedError for keys or conditions by chance, and where names of a WITH clause hide one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewrites import hoisting, outermost
+from rewrites.aliases import output_name
+from rewrites.block import is_aggregate
+from rewrites.environment import Environment, TracedQuery
+from rewrites.fleeting import Reading
+from rewrites.kept_out import let_in
+from rewrites.terms import call, column, derived_table, named
+
+_DONE = "kept_out_rows"
+"""In the `meta` of the two queries that this rule has made."""
+_DROPPED = ("having", "qualify", "windows", "distinct", *outermost.CLAUSES)
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
+    """Join the groups with what kept rows out of them."""
+    if not isinstance(query, exp.Select) or not env.counts_what_decides or query.meta.get(_DONE):
+        return None
+    if not Reading(query, env).is_grouped:
+        return None
+    keys = list(dict.fromkeys(_keys(query)))
+    asked = query.copy()
+    if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, keys):
+        return None
+    traced = env.rewrite(_joined(query.copy(), asked, keys, env), env)
+    return None if traced.correlated else traced  # a correlated subquery that decides counts as a whole
+
+
+def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Environment) -> exp.Select:
+    """Return the query's groups, each beside the group of all rows that were asked about."""
+    hoisting.refuse_unrepeatable(asked)
+    outside = outermost.take(query)
+    groups, others = env.names.fresh("q"), env.names.fresh("o")
+    helpers = {env.names.fresh("h"): key for key in _with_set(keys, query)}
+    ordering = dict(_order_helpers(query, outside, env))
+    for alias, value in (*helpers.items(), *ordering.items()):
+        query.append("expressions", named(value.copy(), alias))
+    query.meta[_DONE] = asked.meta[_DONE] = True
+    star = exp.Star(except_=[exp.column(each) for each in (*helpers, *ordering)])
+    result = exp.Select(expressions=[exp.Column(this=star, table=exp.to_identifier(groups))])
+    result.from_(derived_table(query, groups), copy=False)
+    same = [exp.NullSafeEQ(this=column(groups, each), expression=column(others, each)) for each in helpers]
+    on = exp.and_(*same, copy=False) if same else exp.true()
+    result.join(derived_table(_by_key(asked, helpers, env), others), on=on, join_type="LEFT", copy=False)
+    outermost.put(result, outside)
+    return result
+
+
+def _by_key(asked: exp.Select, helpers: dict[str, exp.Expr], env: Environment) -> exp.Select:
+    """Return one row for each key of the rows that were asked about, with the values of the keys."""
+    mentioned = {node.name.lower() for key in helpers.values() for node in key.find_all(exp.Column) if not node.table}
+    aliases = [
+        item for item in asked.expressions if isinstance(item, exp.Alias) and item.alias.lower() in mentioned
+    ]  # of which Spark makes a key's value, unless a column has the name
+    keys = [named(value.copy(), alias) for alias, value in helpers.items()]
+    group = _numbers_written_out(asked)
+    for clause in _DROPPED:
+        asked.set(clause, None)
+    if not keys:  # all rows are one group
+        keys = [named(call("count", exp.Literal.number(1)), env.names.fresh("n"))]
+    asked.set("group", group)
+    asked.set("expressions", [*aliases, *keys])
+    if group is None or not _has_sets(group):
+        return asked
+    inner = env.names.fresh("g")  # a set that is given twice has its groups twice
+    again = exp.Select(expressions=[column(inner, alias) for alias in helpers]).from_(derived_table(asked, inner))
+    return again.group_by(*(column(inner, alias) for alias in helpers))
+
+
+def _numbers_written_out(select: exp.Select) -> exp.Group | None:
+    group = select.args.get("group")
+    if not isinstance(group, exp.Group):
+        return None
+    if group.args.get("all"):
+        return exp.Group(expressions=[key.copy() for key in _keys(select) if not isinstance(key, exp.Literal)])
+    for node in list(group.find_all(exp.Literal)):
+        if node.is_int and isinstance(node.parent, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube):
+            node.replace(_item(node, select).copy())
+    return group
+
+
+def _item(number: exp.Literal, select: exp.Select) -> exp.Expr:
+    place = int(number.name)
+    return select.expressions[place - 1].unalias() if 0 < place <= len(select.expressions) else number
+
+
+def _keys(select: exp.Select) -> Iterator[exp.Expr]:
+    group = select.args.get("group")
+    if group is not None and group.args.get("all"):
+        for item in select.expressions:
+            if not any(isinstance(node, exp.Window) or is_aggregate(node) for node in item.walk()):
+                yield item.unalias()
+    elif group is not None:
+        for each in (*group.expressions, *(group.args.get("grouping_sets") or ())):
+            yield from _keys_in(each, select)
+
+
+def _keys_in(node: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
+    if isinstance(node, (exp.Tuple, *_SETS)):
+        for each in node.expressions:
+            yield from _keys_in(each, select)
+    elif isinstance(node, exp.Paren):
+        yield from _keys_in(node.this, select)
+    else:
+        yield _item(node, select) if isinstance(node, exp.Literal) and node.is_int else node
+
+
+def _with_set(keys: list[exp.Expr], query: exp.Select) -> list[exp.Expr]:
+    return [*keys, call("grouping_id")] if _has_sets(query.args.get("group")) else keys
+
+
+def _has_sets(group: exp.Expr | None) -> bool:
+    return group is not None and (
+        any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets")) or group.find(*_SETS) is not None
+    )
+
+
+def _order_helpers(query: exp.Select, outside: dict[str, exp.Expr], env: Environment) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield a column for each sort key that is not made of the columns of the result alone."""
+    names = {output_name(item).lower() for item in query.expressions}
+    for clause in outermost.SPREADING:
+        for key in outside[clause].expressions if clause in outside else ():
+            value = key.this if isinstance(key, exp.Ordered) else key
+            if not _is_of_result(value, names):
+                alias = env.names.fresh("h")
+                value.replace(exp.column(alias))
+                yield alias, value
+
+
+def _is_of_result(value: exp.Expr, names: set[str]) -> bool:
+    columns = list(value.find_all(exp.Column))
+    if any(is_aggregate(node) for node in value.walk()) or any(each.table for each in columns):
+        return False
+    return all(each.name.lower() in names or ("" in names and each.this.quoted) for each in columns)

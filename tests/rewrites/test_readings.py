@@ -1,0 +1,43 @@
+"""How often a statement reads its base tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from rewrites.environment import Environment, Semantics
+from rewrites.readings import base_tables
+from rewrites.tables import BaseTable, View
+from tests.rewrites.plain_tables import TABLES, PlainTables, read
+
+ENV = Environment(TABLES, Semantics.CONTROL, lambda query, env: pytest.fail("nothing is rewritten"), read)
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT 1", {}),
+        ("SELECT * FROM t JOIN t AS x JOIN u", {"t": 2, "u": 1}),
+        ("SELECT (SELECT max(v) FROM T) FROM t WHERE k IN (SELECT k FROM u)", {"t": 2, "u": 1}),
+        ("WITH c AS (SELECT * FROM t) SELECT * FROM c", {"t": 1}),
+        ("WITH c AS (SELECT * FROM t) SELECT * FROM c JOIN c AS d JOIN c AS e", {"t": 3}),
+        ("WITH c AS (SELECT * FROM t), d AS (SELECT * FROM c JOIN c AS x) SELECT * FROM d JOIN d AS e", {"t": 4}),
+        ("WITH c AS (SELECT * FROM t), d AS (SELECT * FROM c) SELECT * FROM d JOIN d AS e", {"t": 2}),
+        ("WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c JOIN t) SELECT * FROM c", {"t": 2}),
+        ("SELECT * FROM t UNION SELECT * FROM (SELECT * FROM u) AS x", {"t": 1, "u": 1}),
+        ("SELECT * FROM elsewhere, range(3)", {}),
+    ],
+)
+def test_readings(sql: str, found: dict[str, int]) -> None:
+    assert +base_tables(read(sql), ENV) == found
+
+
+class WithView(PlainTables):
+    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
+        return View("a_only", ("id",), "SELECT id FROM t") if parts == ("a_only",) else super().find(parts)
+
+
+def test_a_view_is_read_through() -> None:
+    around = Environment(WithView(), Semantics.CONTROL, ENV.rewrite, read)
+    assert base_tables(read("SELECT * FROM a_only JOIN t"), around) == {"t": 2}
