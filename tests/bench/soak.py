@@ -220,7 +220,7 @@ def after_warm_up(found: Sequence[dict[str, float]]) -> list[dict[str, float]]:
 @click.option("--every", default=100, show_default=True, help="After how many everything is measured.")
 @click.option("--seed", default=70_000_000, show_default=True, help="Of the queries.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write everything measured here, too.")
-@click.option("--only", type=click.Choice(KINDS), hidden=True)
+@click.option("--only", type=click.Choice(KINDS), hidden=True)  # what this program starts itself as
 @click.option("--scratch", type=click.Path(path_type=Path), hidden=True)
 def main(queries: int, every: int, seed: int, json_file: Path | None, only: str | None, scratch: Path | None) -> None:
     """Run many queries in one session, with lineage and without, and see what grows."""
