@@ -34,6 +34,7 @@ from tests.bench.leaks import MEASURES, NOT_JUDGED, Places, Slope, leaking, meas
 from tests.oracle.algebra import BaseTable
 from tests.oracle.generation import many_cases
 from tests.oracle.printing import rows_of, to_sql
+from tests.oracle.session import JAVA_OPTIONS, PAGE
 from tests.oracle.spark_answers import FAILURES, FAST_FOR_TINY_DATA
 from tests.oracle.strategies import SCHEMAS, VALUES
 from tests.spark_settings import configure
@@ -152,6 +153,7 @@ def _session(scratch: Path) -> SparkSession:
         master="local[2]",
         driver_memory="2g",
         log=scratch / "spark.log",
+        spark__buffer__pageSize=PAGE,
         spark__local__dir=str(scratch / "temporary"),
         spark__sql__warehouse__dir=str(scratch / "warehouse"),
         **REMEMBERED,
@@ -173,7 +175,7 @@ def program(kind: str, queries: int, every: int, seed: int) -> Iterator[dict[str
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
         temporary = Path(folder, "temporary")
         temporary.mkdir()
-        options = f"-XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -Djava.io.tmpdir={temporary}"
+        options = f"{JAVA_OPTIONS} -Djava.io.tmpdir={temporary}"
         environment = {**os.environ, "TMPDIR": str(temporary), "SPARK_SUBMIT_OPTS": options}
         command = [sys.executable, "-m", "tests.bench.soak", "--only", kind, "--scratch", folder]
         command += ["--queries", str(queries), "--every", str(every), "--seed", str(seed)]
@@ -218,7 +220,7 @@ def after_warm_up(found: Sequence[dict[str, float]]) -> list[dict[str, float]]:
 @click.option("--every", default=100, show_default=True, help="After how many everything is measured.")
 @click.option("--seed", default=70_000_000, show_default=True, help="Of the queries.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write everything measured here, too.")
-@click.option("--only", type=click.Choice(KINDS), hidden=True)
+@click.option("--only", type=click.Choice(KINDS), hidden=True)  # what this program starts itself as
 @click.option("--scratch", type=click.Path(path_type=Path), hidden=True)
 def main(queries: int, every: int, seed: int, json_file: Path | None, only: str | None, scratch: Path | None) -> None:
     """Run many queries in one session, with lineage and without, and see what grows."""

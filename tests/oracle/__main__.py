@@ -56,7 +56,8 @@ def run(wanted: Sequence[Block], state: State, processes: int) -> None:
         return
     print(started(len(wanted) - len(todo), len(wanted), state), flush=True)
     progress = Progress(wanted, state)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # even where a shell has it ignored in the background
+    for asked_to_stop in (signal.SIGINT, signal.SIGTERM):  # also where a shell has it ignored in the background
+        signal.signal(asked_to_stop, signal.default_int_handler)
     for outcome in judge_blocks(todo, processes):
         state.add(outcome)
         print("\n\n".join([*outcome.disagreements, progress.line()]), flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -23,12 +23,15 @@ SEEDS_A_BLOCK = 1_000
 SEEDS_OF_LAWS = 500_000_000
 SEEDS_A_LAW = 1_000_000
 
+OF_A_LAW = "law: "
+
 SHRINK_SECONDS = 60
 MOST_SHRUNK = 3
 
 # Shares of all cases. A refusal is honest but proves nothing: too many of them, and the comparison has become empty.
 MOST_REFUSED = 0.05
 MOST_NOT_COMPARABLE = 0.15
+MOST_NOT_HELD = 0.20  # of the trials of a law: either of two texts may be refused
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def _of_law(spark: SparkSession, block: Block) -> Outcome:
     verdicts = try_law(spark, block.law, block.count, cases, LONGEST_OF_A_LAW)
     everything = [verdict for found in verdicts.values() for verdict in found]
     reports = [verdict.detail for verdict in everything if verdict.outcome == "disagree"]
-    return _outcome(block, {f"law: {block.law}": everything}, reports)
+    return _outcome(block, {f"{OF_A_LAW}{block.law}": everything}, reports)
 
 
 def _outcome(block: Block, verdicts: Mapping[str, Sequence[Verdict]], reports: Sequence[str]) -> Outcome:
@@ -182,10 +185,17 @@ def _listed(counts: Counter[str]) -> str:
 def faults(outcomes: Sequence[Outcome]) -> list[str]:
     """What is wrong: disagreements, or too few cases that could be judged."""
     wrong = [report for outcome in outcomes for report in outcome.disagreements]
-    for what, counts in totals(outcomes).items():
-        cases = sum(counts.values())
-        if counts["refused"] > max(MOST_REFUSED * cases, 1):
-            wrong.append(f"{what}: {counts['refused']} of {cases} were refused")
-        if counts["invalid"] + counts["open"] > max(MOST_NOT_COMPARABLE * cases, 1):
-            wrong.append(f"{what}: {counts['invalid'] + counts['open']} of {cases} could not be compared")
-    return wrong
+    return wrong + [fault for what, counts in totals(outcomes).items() for fault in _too_few(what, counts)]
+
+
+def _too_few(what: str, counts: Counter[str]) -> Iterator[str]:
+    cases = sum(counts.values())
+    apart = counts["invalid"] + counts["open"]
+    if what.startswith(OF_A_LAW):
+        if counts["refused"] + apart > max(MOST_NOT_HELD * cases, 1):
+            yield f"{what}: {counts['refused'] + apart} of {cases} were refused or could not be compared"
+        return
+    if counts["refused"] > max(MOST_REFUSED * cases, 1):
+        yield f"{what}: {counts['refused']} of {cases} were refused"
+    if apart > max(MOST_NOT_COMPARABLE * cases, 1):
+        yield f"{what}: {apart} of {cases} could not be compared"

@@ -185,10 +185,9 @@ def judge_until_told(connection: Connection, scratch: Path) -> None:
     with oracle_session(scratch) as spark:
         while True:
             try:
-                block = connection.recv()
-            except EOFError:
+                connection.send(judged(spark, connection.recv()))
+            except (EOFError, BrokenPipeError):
                 return
-            connection.send(judged(spark, block))
 
 
 class Progress:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, LineageError, rewrite_sql
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
@@ -17,7 +16,7 @@ from tests.oracle.generation import Case
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import Printer, to_sql
 from tests.oracle.promise import broken, is_promised
-from tests.oracle.spark_answers import Answer, analysed, create_tables, run_all
+from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables
 from tests.oracle.strategies import SCHEMAS
 
 Mode = Literal["values", "data", "control"]
@@ -54,7 +53,7 @@ class _Task:
     """One query on its way through Spark: what to run, and what must come out."""
 
     setup: _Setup
-    plain: DataFrame
+    plain: Columns
     text: str
     expected: Counter[AnnotatedRow]
     traced: bool
@@ -69,19 +68,15 @@ def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> 
     under that semantics, and the names and types of the user's columns.
     """
     setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
-    originals = analysed(spark, [setup.original for setup in setups])
+    originals = all_columns(spark, [setup.original for setup in setups])
     prepared = {
-        mode: [_prepare(setup, frame, mode) for setup, frame in zip(setups, originals, strict=True)] for mode in modes
+        mode: [_prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
     }
     # Both semantics often lead to the same text, which then runs once.
     texts = list(dict.fromkeys(task.text for each in prepared.values() for task in each if isinstance(task, _Task)))
-    frames = dict(zip(texts, analysed(spark, texts), strict=True))
-    answers = dict(zip(texts, run_all(list(frames.values())), strict=True))
+    answers = dict(zip(texts, all_answers(spark, texts), strict=True))
     return {
-        mode: [
-            task if isinstance(task, Verdict) else _verdict(task, frames[task.text], answers[task.text])
-            for task in each
-        ]
+        mode: [task if isinstance(task, Verdict) else _verdict(spark, task, answers[task.text]) for task in each]
         for mode, each in prepared.items()
     }
 
@@ -93,7 +88,7 @@ def _set_up(spark: SparkSession, number: int, case: Case) -> _Setup:
     return _Setup(case, names, Printer(names).query(statement.query))
 
 
-def _prepare(setup: _Setup, plain: DataFrame | Answer, mode: Mode) -> _Task | Verdict:
+def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verdict:
     if isinstance(plain, Answer):
         return Verdict("invalid", f"{plain.condition}")
     database, statement = setup.case
@@ -154,25 +149,28 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
     return tuple((value is not None, value) for value in granule)
 
 
-def _verdict(task: _Task, frame: DataFrame | Answer, answer: Answer) -> Verdict:
-    if isinstance(frame, Answer) or answer.error is not None:
-        if run_all([task.plain])[0].error is not None:
+def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
+    if answer.error is not None:
+        if _plain(spark, task).error is not None:
             return Verdict("invalid", f"{answer.condition}")
         return Verdict("disagree", f"{task.text}\nSpark does not run the rewritten query: {answer.error}")
-    before, after = _user_columns(task.plain.schema), _user_columns(frame.schema)
-    if before != after:
-        return Verdict("disagree", f"columns {before} became {after}\n{task.text}")
+    if task.plain != answer.columns:
+        return Verdict("disagree", f"columns {task.plain} became {answer.columns}\n{task.text}")
     table_of = {name: table for table, name in task.setup.names.items()}
     got = Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
     if got == task.expected or (task.widest is not None and _lies_between(got, task.expected, task.widest)):
         return _kept(task, got)
     if task.traced and _values(got) != _values(task.expected):
-        plain = Counter(values for values, _ in run_all([task.plain])[0].rows)
+        plain = Counter(values for values, _ in _plain(spark, task).rows)
         if plain != _values(task.expected):
             # Then nothing can be said about lineage; the comparison of values is there to notice.
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
     sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"
     return Verdict("disagree", f"{task.text}\n{sides}")
+
+
+def _plain(spark: SparkSession, task: _Task) -> Answer:
+    return all_answers(spark, [task.setup.original])[0]
 
 
 def _kept(task: _Task, got: Counter[AnnotatedRow]) -> Verdict:
@@ -206,10 +204,6 @@ def _values(rows: Counter[AnnotatedRow]) -> Counter[tuple[object, ...]]:
     for (values, _), count in rows.items():
         found[values] += count
     return found
-
-
-def _user_columns(columns: StructType) -> list[tuple[str, str]]:
-    return [(field.name, field.dataType.simpleString()) for field in columns.fields if field.name != "DL"]
 
 
 def shown(rows: Counter[AnnotatedRow]) -> str:

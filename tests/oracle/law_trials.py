@@ -16,7 +16,7 @@ from tests.oracle.generation import Case
 from tests.oracle.interpreter import interpret
 from tests.oracle.laws import LAWS, OTHER_NAME, Related, Rewritten
 from tests.oracle.printing import Printer, to_sql
-from tests.oracle.spark_answers import analysed, create_tables, run_all
+from tests.oracle.spark_answers import all_answers, create_tables
 
 SEMANTICS: tuple[Mode, ...] = ("data", "control")
 
@@ -95,10 +95,10 @@ def _verdict(spark: SparkSession, trial: _Trial, semantics: Mode) -> Verdict:
         rewritten = [rewrite_sql(text, known, semantics) for text in trial.texts]  # type: ignore[arg-type]
     except LineageError as refusal:
         return Verdict("refused", str(refusal))
-    answers = run_all(analysed(spark, rewritten))
+    answers = all_answers(spark, rewritten)
     if answers[0].error is not None:
         return Verdict("invalid", str(answers[0].condition))
-    plain = run_all(analysed(spark, trial.texts[1:]))[0]
+    plain = all_answers(spark, trial.texts[1:])[0]
     if plain.error is not None:
         return Verdict("invalid", str(plain.condition))
     if answers[1].error is not None:
@@ -115,8 +115,8 @@ def _known(spark: SparkSession, trial: _Trial) -> _WithView | Verdict:
     if trial.written.view is None:
         return _WithView(tables, None)
     text = Printer(trial.names).query(trial.written.view)
-    (frame,) = analysed(spark, [f"CREATE OR REPLACE TEMPORARY VIEW {OTHER_NAME} AS {text}"])
-    if not hasattr(frame, "columns"):
+    (made,) = all_answers(spark, [f"CREATE OR REPLACE TEMPORARY VIEW {OTHER_NAME} AS {text}"])
+    if made.error is not None:
         return Verdict("open", "no view can be made of it")  # two columns of one name, say
     return _WithView(tables, View(OTHER_NAME, tuple(spark.table(OTHER_NAME).columns), text))
 

@@ -13,6 +13,7 @@ from tests.oracle.algebra import (
     Exists,
     InQuery,
     Join,
+    LateralView,
     Node,
     Over,
     Query,
@@ -51,7 +52,17 @@ def _is_made_of_what_is_left(node: Node, ctes: set[str]) -> bool:
         return (node.limit is not None or node.offset is not None) and _keeps_out([node.body], ctes)
     if not isinstance(node, Select) or not _is_made_of_others(node):
         return False
+    if _shares_rows(node) and any(isinstance(each, Over) for each in _own(node)):
+        return True
     return _keeps_out([each for each in (node.source, node.where) if each is not None], ctes)
+
+
+def _shares_rows(select: Select) -> bool:
+    """Whether a base row may be in several groups: over those of one group, another one then has other values."""
+    if select.group is None:
+        return False
+    nodes = [] if select.source is None else [select.source, *descendants(select.source)]
+    return bool(select.group.kind or select.views) or any(isinstance(node, Join | LateralView) for node in nodes)
 
 
 def _has_what_kept_out(select: Node, ctes: Mapping[str, Query]) -> bool:
@@ -109,7 +120,7 @@ def _keeps_out(roots: list[Node], ctes: set[str]) -> bool:
     return any(
         isinstance(node, Scalar | Exists | InQuery | SetOp)
         or (isinstance(node, Join) and node.kind not in ("INNER", "CROSS", "COMMA", "SEMI"))
-        or (isinstance(node, Select) and (node.having is not None or node.qualify is not None))
+        or (isinstance(node, Select) and (node.having is not None or node.qualify is not None or _shares_rows(node)))
         or (isinstance(node, Query) and (node.limit is not None or node.offset is not None))
         or (isinstance(node, Table) and node.name in ctes)
         for root in roots

@@ -14,7 +14,11 @@ from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
 from tests.oracle.spark_answers import fast_for_tiny_data
 
-JAVA_OPTIONS = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m"
+# Of two gigabytes most is young: nearly everything is garbage at once.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms2g -Xmn1200m -XX:ReservedCodeCacheSize=512m"
+
+# What every sort and every aggregate takes at first, 64 MB unless told otherwise.
+PAGE = "256k"
 
 # Spark looks its closures up as files, one jar after another: those that it looks for come first.
 SOUGHT_FIRST = ("spark-core_*", "spark-sql_*", "spark-catalyst_*", "spark-sql-api_*", "spark-common-utils_*")
@@ -30,6 +34,7 @@ def oracle_session(scratch: Path) -> Iterator[SparkSession]:
         driver_memory="2g",
         log=scratch / "spark.log",
         spark__driver__extraClassPath=":".join(map(str, _sought_first())),
+        spark__buffer__pageSize=PAGE,
         spark__local__dir=str(scratch),
         spark__sql__warehouse__dir=str(scratch / "warehouse"),
     )

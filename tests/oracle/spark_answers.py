@@ -6,10 +6,11 @@ was measured and saves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -35,14 +36,18 @@ FAST_FOR_TINY_DATA = {
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
 }
 
+Q = TypeVar("Q")
+A = TypeVar("A")
+Columns = tuple[tuple[str, str], ...]  # names and types
 AnsweredRow = tuple[tuple[object, ...], tuple[tuple[str, int], ...]]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What Spark made of a query: rows as (values, ids by table), or the error and its condition."""
+    """What Spark made of a query: rows, as (values, ids by table), and columns; or the error and its condition."""
 
     rows: tuple[AnsweredRow, ...] = ()
+    columns: Columns = ()
     error: str | None = None
     condition: str | None = None
 
@@ -70,12 +75,28 @@ def tables_in(node: Node) -> set[str]:
     return found.union(*(tables_in(child) for child in node.children()))
 
 
-def analysed(spark: SparkSession, queries: Sequence[str]) -> list[DataFrame | Answer]:
-    """Each query, not yet run, or Spark's complaint about it."""
+def all_columns(spark: SparkSession, queries: Sequence[str]) -> list[Columns | Answer]:
+    """The columns of each query, which is not run, or Spark's complaint about it."""
+    return _each(queries, lambda query: _columns(spark.sql(query)))
 
-    def one(query: str) -> DataFrame | Answer:
+
+def all_answers(spark: SparkSession, queries: Sequence[str]) -> list[Answer]:
+    """The answer to each query; one that fails does not harm the others.
+
+    No DataFrame stays: its plan would hold the tables that it broadcast, megabytes each, however few their rows.
+    """
+    return _each(queries, lambda query: _answer(spark.sql(query)))
+
+
+def answer_of(frame: DataFrame) -> Answer:
+    """The answer to one query."""
+    return _each([frame], _answer)[0]
+
+
+def _each(queries: Sequence[Q], ask: Callable[[Q], A]) -> list[A | Answer]:
+    def one(query: Q) -> A | Answer:
         try:
-            return spark.sql(query)
+            return ask(query)
         except FAILURES as error:
             return failure(error)
 
@@ -83,21 +104,15 @@ def analysed(spark: SparkSession, queries: Sequence[str]) -> list[DataFrame | An
         return list(pool.map(one, queries))
 
 
-def run_all(frames: Sequence[DataFrame | Answer]) -> list[Answer]:
-    """The answer to each query; one that fails does not harm the others."""
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda frame: frame if isinstance(frame, Answer) else _run(frame), frames))
+def _columns(frame: DataFrame) -> Columns:
+    return tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields if field.name != "DL")
 
 
-def _run(frame: DataFrame) -> Answer:
+def _answer(frame: DataFrame) -> Answer:
     """The rows, their lineage read here: Spark would have to plan one more projection for it."""
-    traced = frame.columns[-1:] == ["DL"]
-    try:
-        return Answer(
-            tuple((tuple(row)[:-1], _ids(row[-1])) if traced else (tuple(row), ()) for row in frame.collect())
-        )
-    except FAILURES as error:
-        return failure(error)
+    columns, traced = _columns(frame), frame.columns[-1:] == ["DL"]
+    rows = frame.collect()
+    return Answer(tuple((tuple(row)[:-1], _ids(row[-1])) if traced else (tuple(row), ()) for row in rows), columns)
 
 
 def _ids(lineage: Row) -> tuple[tuple[str, int], ...]:
@@ -106,5 +121,5 @@ def _ids(lineage: Row) -> tuple[tuple[str, int], ...]:
 
 def failure(error: PySparkException | Py4JJavaError) -> Answer:
     if isinstance(error, Py4JJavaError):  # an exception inside Spark's optimizer
-        return Answer((), str(error.java_exception), error.java_exception.getClass().getName())
-    return Answer((), str(error).split("JVM stacktrace")[0], error.getCondition())
+        return Answer((), (), str(error.java_exception), error.java_exception.getClass().getName())
+    return Answer((), (), str(error).split("JVM stacktrace")[0], error.getCondition())

@@ -20,7 +20,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import many_cases
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import create_view, to_sql
-from tests.oracle.spark_answers import run_all
+from tests.oracle.spark_answers import answer_of
 
 # Seconds are few on an idle machine, but a busy one must not fail for being busy.
 pytestmark = pytest.mark.timeout(1800)
@@ -70,7 +70,7 @@ def determined(count: int, seed: int, database: Database) -> Iterator[tuple[str,
 
 
 def rows_of(frame: DataFrame) -> Counter[AnnotatedRow]:
-    answer = run_all([frame])[0]
+    answer = answer_of(frame)
     assert answer.error is None, answer.error
     return Counter((values, frozenset(ids)) for values, ids in answer.rows)
 

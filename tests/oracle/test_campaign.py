@@ -139,6 +139,8 @@ def test_a_disagreement_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFix
 def test_too_many_refusals_are_a_fault() -> None:
     assert faults([replace(WELL, found={"data": {"agree": 90, "refused": 10}})]) == ["data: 10 of 100 were refused"]
     assert faults([replace(WELL, found={"data": {"agree": 80, "open": 11, "invalid": 9}})])
+    assert faults([replace(WELL, found={"law: one": {"agree": 80, "refused": 20}})]) == []
+    assert faults([replace(WELL, found={"law: one": {"agree": 79, "refused": 10, "open": 11}})])
 
 
 def test_progress_is_of_this_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,13 +43,13 @@ def test_overwriting_clears_the_version_before(tmp_path: Path) -> None:
 def test_a_session_that_asks_for_long_keeps_no_lineage_of_versions_that_are_gone(tmp_path: Path) -> None:
     writer, reader = Library(tmp_path), Library(tmp_path)
     relations = []
-    for number in range(300):
+    for number in range(80):
         put(writer, "revenue", {"sales": {(0, number)}})
         saved = reader.get("revenue")
         relations.append(reader.relation(saved, saved.tables[0]))
         assert list(relations[-1].backward(LineageSet([0]))) == [number]
-    assert len(reader.cache) < 70, "as many as are looked through now and then"
-    assert list(relations[-1].backward(LineageSet([0]))) == [299], "the newest is kept"
+    assert len(reader.cache) < 40, "as many as are looked through now and then"
+    assert list(relations[-1].backward(LineageSet([0]))) == [79], "the newest is kept"
 
 
 def test_versions_are_kept_on_request(tmp_path: Path) -> None:
