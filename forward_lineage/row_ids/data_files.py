@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.plan_facts import files_read
+from udafs.delta import MAX_ID
 from udafs.errors import BadArgumentError, DamagedError
 
 Looks = tuple[int, int, str]  # size, time and footer: what a file keeps when it is moved
@@ -51,6 +52,18 @@ class DataFile:
             other.modified,
             other.inode,
         )
+
+    def check(self) -> None:
+        """Check what a manifest says of a file.
+
+        Raises:
+            ValueError: no file can be so.
+
+        """
+        if not self.path.startswith("/") or min(self.size, self.inode, self.rows, self.offset) < 0:
+            raise ValueError("a file that cannot be")
+        if self.offset + self.rows > MAX_ID:
+            raise ValueError("ids beyond the last one")
 
     @property
     def looks(self) -> Looks:

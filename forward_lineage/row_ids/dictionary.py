@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
 from forward_lineage.catalog import no_such_column
-from forward_lineage.row_ids.checks import check_unchanged, source_files
+from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
@@ -122,7 +122,7 @@ def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> 
         check_unchanged(spark, manifest)
     except (ChangedError, DamagedError):
         return False
-    return bool(source_files(manifest))
+    return bool(manifest.source_files())
 
 
 def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
@@ -25,7 +26,10 @@ from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
 from forward_lineage.storage.versions import Kind, Versions
 from rewrites.tables import BaseTable
-from udafs.errors import DamagedError, LineageError, NotRegisteredError
+from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
+
+
+_LONGEST = 255  # bytes of the name of a file
 
 
 def home_folder(home: str | Path | None = None) -> Path:
@@ -44,7 +48,7 @@ class Registrations:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._place = LocalFolder(home / "tables")
-        self._versions = Versions(self._place, _REGISTRATION)
+        self._versions = Versions(self._place, REGISTRATION)
 
     def folder(self, name: str) -> Path:
         """Return the folder of a table; it may not exist yet."""
@@ -145,7 +149,19 @@ class Registrations:
 
 
 def _folder_name(name: str) -> str:
-    return ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
+    """Return the folder of a table: its name, with everything that is no letter, digit, - or _ as %XX.
+
+    Raises:
+        BadArgumentError: it is no name of a table, or longer than that of a folder may be.
+
+    """
+    folder = ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
+    if len(folder) > _LONGEST:
+        raise BadArgumentError(
+            f"{name[:40]}… is too long for the name of a table: a folder is called so",
+            instead="Register it under a name of at most 85 letters.",
+        )
+    return folder
 
 
 def _damaged(where: str) -> DamagedError:
@@ -154,9 +170,22 @@ def _damaged(where: str) -> DamagedError:
     )
 
 
-_REGISTRATION = Kind(
+def read(data: dict[str, Any], folder: str, number: int) -> Manifest:
+    """Make a version of a registration of the fields of its manifest.
+
+    Raises:
+        ValueError: they cannot be such a version's; so may be another error that `Kind.read` names.
+
+    """
+    manifest = Manifest.from_data(data)
+    if _folder_name(manifest.name) != folder or manifest.version != number:
+        raise ValueError("the manifest of another version or table")
+    return manifest
+
+
+REGISTRATION = Kind(
     write=Manifest.to_data,
-    read=lambda data, _: Manifest.from_data(data),
+    read=read,
     dropped=lambda manifest: manifest.provider is Provider.DROPPED,
     damaged=_damaged,
 )

@@ -7,7 +7,6 @@ number. One short lock of the home orders publishing, dropping and clearing; wha
 from __future__ import annotations
 
 import difflib
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,9 +22,9 @@ from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import BusyMark, Clearing
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.store.library.soundness import check_sound, is_name
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
 
-_NAME = re.compile(r"[^\W\d]\w{0,99}")
 _DROPPED = {"dropped": True}
 
 
@@ -43,7 +42,7 @@ class Library:
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
-            Kind(write=_fields, read=self._saved, dropped=lambda saved: saved is None, damaged=_damaged),
+            Kind(write=_fields, read=self.read, dropped=lambda saved: saved is None, damaged=_damaged),
         )
         self._clearing = Clearing(self._place, self._versions)
         self._relations: dict[tuple[Path, str], StoredRelation] = {}
@@ -56,7 +55,7 @@ class Library:
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none; a drop counts as a version."""
-        return self._versions.newest(name.lower())
+        return self._versions.newest(name.lower()) if is_name(name) else 0
 
     def latest(self, name: str) -> SavedResult | None:
         """Return the newest version; None when there is no such result, or it was dropped.
@@ -66,7 +65,7 @@ class Library:
             SetupError: the manifest may not be read, or a later release wrote it.
 
         """
-        return self._versions.latest(name.lower())
+        return self._versions.latest(name.lower()) if is_name(name) else None
 
     def get(self, name: str, version: int | None = None) -> SavedResult:
         """Return a version of a result, the newest unless told otherwise.
@@ -128,7 +127,7 @@ class Library:
 
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):
-            return self._versions.get(name.lower(), version)
+            return self._versions.get(name.lower(), version) if is_name(name) else None
         return None
 
     def _unknown(self, name: str) -> NotSavedError:
@@ -140,8 +139,20 @@ class Library:
     def _home(self, name: str) -> Path:
         return self._place.path(name.lower())
 
-    def _saved(self, data: dict[str, Any], name: str) -> SavedResult | None:
-        return None if data.get("dropped") else SavedResult.from_data(data, self._home(name))
+    def read(self, data: dict[str, Any], name: str, number: int) -> SavedResult | None:
+        """Make a version of a result of the fields of its manifest; None when it was dropped.
+
+        Raises:
+            ValueError: they cannot be such a version's; so may be another error that `Kind.read` names.
+
+        """
+        if data == {"format": data["format"], **_DROPPED}:
+            return None
+        saved = SavedResult.from_data(data, self._home(name))
+        if saved.name.lower() != name or saved.version != number or not is_name(name):
+            raise ValueError("the manifest of another version or result")
+        check_sound(saved)
+        return saved
 
     # ------------------------------------------------------------ writing
 
@@ -231,7 +242,7 @@ def check_name(name: str) -> str:
         BadArgumentError: it has other characters than letters, digits and _, or begins with a digit, or is too long.
 
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise BadArgumentError(
             f"{name!r} cannot be the name of a saved result",
             instead="Use letters, digits and _, at most 100, a letter or _ first: queries call the result so.",
