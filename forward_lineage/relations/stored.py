@@ -16,7 +16,7 @@ import numpy as np
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.relations.segment import CorruptSegmentError, Segment
+from forward_lineage.relations.segment import Claim, CorruptSegmentError, Segment
 from udafs.lineage_set import LineageSet
 
 
@@ -31,6 +31,7 @@ class SegmentFile:
         moved: what is to be added to row numbers in the file; a segment is written before it is known how many rows
             others have.
         checksum: the CRC-32 that the file must have, when the manifest says.
+        pairs: how many (row, id) pairs it must have, when the manifest says.
 
     """
 
@@ -39,6 +40,7 @@ class SegmentFile:
     rows: int
     moved: int = 0
     checksum: int | None = None
+    pairs: int | None = None
 
     def among(self, rows: LineageSet) -> LineageSet:
         """Those of some rows that the segment answers for."""
@@ -73,14 +75,9 @@ class SegmentCache:
             if file.path in self._kept:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
-        found = segments.read(file.path, file.checksum)
-        found = replace(found, first_row=found.first_row + file.moved)
-        has, expected = f"{found.first_row} + {found.rows}", f"{file.first_row} + {file.rows}"
-        if has != expected:
-            raise CorruptSegmentError(
-                f"{file.path} has rows {has}, the manifest says {expected}",
-                instead="It belongs to another version of the result: save the result again.",
-            )
+        claim = Claim(file.first_row - file.moved, file.rows, file.pairs)
+        found = segments.read(file.path, file.checksum, claim)
+        found = replace(found, first_row=file.first_row)
         with self._lock:
             if file.path not in self._kept:
                 size = file.path.stat().st_size

@@ -41,6 +41,7 @@ class Provider(StrEnum):
 
 
 #: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
+_ALWAYS_WRITTEN = {"name", "provider", "columns", "relation", "row_id", "version", "source", "files", "next_id"}
 _TEXTS = {"path", "table", "data", "relation", "format", "fingerprint", "rows", "digest"}
 _PLACE = {Provider.POSITION: "path", Provider.RESULT: "path", Provider.COPY: "data", Provider.DICTIONARY: "data"}
 
@@ -121,8 +122,10 @@ class Manifest:
             BadArgumentError: its name cannot be one.
 
         """
-        if not isinstance(data, dict):
-            raise ValueError("no object")
+        if not isinstance(data, dict) or not data.keys() >= _ALWAYS_WRITTEN:
+            raise ValueError("a field is missing")
+        if not all(isinstance(file, dict) and "offset" in file for file in data["files"]):
+            raise ValueError("a file without ids")  # the kernel believes in no default
         found = made(cls, {key: value for key, value in data.items() if key != "format"})
         found.check()
         return replace(found, source=redacted(found.source))
@@ -167,6 +170,8 @@ class Manifest:
 
     def _check_ids(self) -> None:
         """Ids of files, and of rows that are gone, are all different and below the next one."""
+        if len({file.path for file in self.files}) < len(self.files):
+            raise ValueError("a file twice")
         given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
         ends = 0
         for first, end in sorted((*given, *self.retired)):

@@ -113,20 +113,19 @@ def spoilt_json(value: Any, dice: Random, others: Sequence[Any]) -> Any:
     """Change one to three things in JSON: values, names, how many there are.
 
     Args:
-        value: the JSON; it is left as it is.
+        value: the JSON, which is changed in place.
         dice: says which and how.
-        others: of the same kind, whose parts are spliced in.
+        others: of the same kind, to be spliced in.
 
     """
-    root = {"": copy.deepcopy(value)}
+    root = {"": value}
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         holder, key = dice.choice(_places(root))
         match dice.randrange(8):
             case 0 | 1 | 2:
                 holder[key] = dice.choice(_VALUES)
             case 3:
-                other, place = dice.choice(_places({"": dice.choice(others)}))
-                holder[key] = copy.deepcopy(other[place])
+                holder[key] = copy.deepcopy(dice.choice(others))
             case 4:
                 other, place = dice.choice(_places(root))
                 holder[key] = copy.deepcopy(other[place])
@@ -153,8 +152,15 @@ def _near(value: Any, dice: Random) -> Any:
     if isinstance(value, int):
         return value + dice.choice((-1, 1, -(2**31), 2**31))
     if isinstance(value, str):
-        return dice.choice((value.upper(), value[:-1], value + "/", "../" + value, f"`{value}", value + "\0", value * 2))
+        return dice.choice(
+            (value.upper(), value[:-1], value + "/", "../" + value, f"`{value}", value + "\0", value * 2)
+        )
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
+
+
+def parts(value: Any) -> list[Any]:
+    """Every value in JSON."""
+    return [holder[key] for holder, key in _places(value)]
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
