@@ -190,13 +190,24 @@ def write_encoded(path: Path, segment: Segment, form: Form = "auto") -> tuple[by
     return data, _NAMES[data[len(MAGIC) + 1]]
 
 
-def read(path: Path, expected: int | None = None, claim: Claim | None = None) -> Segment:
+def bytes_of(path: Path, size: int | None = None) -> bytes:
+    """The bytes of a file; its size does not matter."""
+    return path.read_bytes()
+
+
+def read(
+    path: Path,
+    expected: int | None = None,
+    claim: Claim | None = None,
+    read_bytes: Callable[[Path], bytes] = bytes_of,
+) -> Segment:
     """Read a segment's file.
 
     Args:
         path: the file.
         expected: the checksum that it must have, when somebody noted it.
         claim: what else it must be, when that is known.
+        read_bytes: gives the bytes; raises an OSError, or an error that says what is wrong itself.
 
     Raises:
         CorruptSegmentError: it is missing, cannot be read, is damaged, or is another segment than expected; the message
@@ -204,7 +215,7 @@ def read(path: Path, expected: int | None = None, claim: Claim | None = None) ->
 
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise _corrupt(str(path), f"cannot be read ({error.strerror})") from error
     if expected is not None and data[: len(MAGIC)] == MAGIC and checksum(data) != expected:

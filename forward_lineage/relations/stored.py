@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -32,6 +32,7 @@ class SegmentFile:
             others have.
         checksum: the CRC-32 that the file must have, when the manifest says.
         pairs: how many (row, id) pairs it must have, when the manifest says.
+        size: how many bytes the file must have, when the manifest says.
 
     """
 
@@ -41,6 +42,7 @@ class SegmentFile:
     moved: int = 0
     checksum: int | None = None
     pairs: int | None = None
+    size: int | None = None
 
     def among(self, rows: LineageSet) -> LineageSet:
         """Those of some rows that the segment answers for."""
@@ -54,9 +56,17 @@ class SegmentCache:
     cache gives its manager back.
     """
 
-    def __init__(self, most_bytes: int = 256 << 20) -> None:
-        """Args: most_bytes: of the files altogether; a single larger segment is kept until the next one is read."""
-        self.most_bytes = most_bytes
+    def __init__(
+        self, most_bytes: int = 256 << 20, read: Callable[[Path, int | None], bytes] = segments.bytes_of
+    ) -> None:
+        """A cache of some bytes.
+
+        Args:
+            most_bytes: of the files altogether; a single larger segment is kept until the next one is read.
+            read: gives the bytes of a file, which has so many if that is known; raises an OSError or a DamagedError.
+
+        """
+        self.most_bytes, self._read = most_bytes, read
         self._kept: OrderedDict[Path, tuple[Segment, int]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
@@ -76,11 +86,11 @@ class SegmentCache:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
         claim = Claim(file.first_row - file.moved, file.rows, file.pairs)
-        found = segments.read(file.path, file.checksum, claim)
+        found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
         found = replace(found, first_row=file.first_row)
         with self._lock:
             if file.path not in self._kept:
-                size = file.path.stat().st_size
+                size = file.size if file.size is not None else file.path.stat().st_size
                 self._kept[file.path] = found, size
                 self._bytes += size
                 self._shrink()

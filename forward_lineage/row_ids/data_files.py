@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -143,6 +144,8 @@ def _walk(folder: Path) -> Iterable[DataFile]:
 
 def _stat(path: Path) -> DataFile:
     found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise DamagedError(f"{path} is a pipe or a device, and no file", instead="Take it out of the folder.")
     return DataFile(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
 
 

@@ -34,6 +34,7 @@ from forward_lineage.spark.tables import (
     open_table,
     type_name,
 )
+from forward_lineage.storage.own_files import check_no_link
 from udafs.errors import BadArgumentError, ChangedError, DamagedError
 
 _NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
@@ -188,6 +189,7 @@ def _linked(last: Manifest, folder: Path) -> list[DataFile]:
     kept = []
     for number, file in enumerate(last.files):
         path = folder / f"kept-{last.version}-{number:05d}.parquet"
+        check_no_link(Path(last.source["data"]), file.path.removeprefix(f"{last.source['data']}/"))
         os.link(file.path, path)
         kept.append(replace(file, path=str(path)))
     return kept

@@ -24,10 +24,10 @@ from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.spark.names import split_name
 from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
+from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.storage.versions import Kind, Versions
 from rewrites.tables import BaseTable
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
-
 
 _LONGEST = 255  # bytes of the name of a file
 
@@ -128,6 +128,7 @@ class Registrations:
     def new_data_folder(self, name: str) -> Iterator[Path]:
         """Yield a new folder for materialised rows; it is removed again if the block fails."""
         folder = self.folder(name) / f"data-{uuid.uuid4().hex[:12]}"
+        check_no_link(self._place.root, folder.parent.name)
         with writable(folder.parent):
             make_folder(folder.parent)
         try:

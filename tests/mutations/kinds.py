@@ -175,7 +175,7 @@ def _columns_of_anything(dice: Random) -> tuple[bytes, Claim]:
     claim = Claim(0, dice.choice((3, 2**63 - 1)), dice.choice((1, 2, 3, 4, 5, 8, 10_000)))
 
     def some(size: int, most: int = 3) -> Any:
-        pool = [*range(most), *((dice.choice(EXTREMES[:-1]) for _ in range(dice.choice((0, 0, 1, 3)))))]
+        pool = [*range(most), *(dice.choice(EXTREMES[:-1]) for _ in range(dice.choice((0, 0, 1, 3))))]
         return np.array([dice.choice(pool) for _ in range(size)], np.int64)
 
     writer = Writer()

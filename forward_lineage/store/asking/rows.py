@@ -69,7 +69,7 @@ class IdentifiedRows:
         folder = saved.folder / str(table.dictionary)
         if not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
-        check_files(saved, table.dictionary_files)
+        check_files(saved, table.dictionary_files, str(table.dictionary))
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 

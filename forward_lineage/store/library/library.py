@@ -19,6 +19,7 @@ from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.storage.interface import MissingError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folders, writable
 from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import BusyMark, Clearing
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
@@ -38,7 +39,7 @@ class Library:
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "results"
-        self.cache = SegmentCache()
+        self.cache = SegmentCache(read=self._read)
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
@@ -125,6 +126,9 @@ class Library:
             self._relations[key] = StoredRelation(saved.segment_files(table), self.cache)
         return self._relations[key]
 
+    def _read(self, path: Path, size: int | None) -> bytes:
+        return read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
+
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):
             return self._versions.get(name.lower(), version) if is_name(name) else None
@@ -167,6 +171,7 @@ class Library:
         folder = self._home(name) / f"data-{uuid.uuid4().hex[:12]}"
         with self._locked():
             self._clearing.clear_leavings()
+            check_no_link(self.folder, name.lower())
             with writable(folder):
                 folder.mkdir(parents=True)
                 busy = BusyMark(folder)
@@ -228,6 +233,7 @@ class Library:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        check_no_link(self.folder, ".lock")
         with writable(self.folder):
             make_folder(self.folder)
             lock = Lock(self.folder / ".lock")

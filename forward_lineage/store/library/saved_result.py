@@ -193,7 +193,15 @@ class SavedResult:
     def segment_files(self, table: TracedTable) -> list[SegmentFile]:
         """Return the segments of a table as the store reads them."""
         return [
-            SegmentFile(self.folder / each.path, each.first_row, each.rows, each.first_row, each.checksum, each.pairs)
+            SegmentFile(
+                self.folder / each.path,
+                each.first_row,
+                each.rows,
+                moved=each.first_row,
+                checksum=each.checksum,
+                pairs=each.pairs,
+                size=each.size,
+            )
             for each in table.segments
         ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, SegmentEntry, TracedTable
 from udafs.delta import MAX_ID
