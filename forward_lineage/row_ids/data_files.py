@@ -87,9 +87,9 @@ def list_files(path: Path) -> list[DataFile]:
         BadArgumentError: there is no such path.
 
     """
-    if path.is_file():
+    if os.path.isfile(path):  # noqa: PTH113 - unlike Path.is_file, False for a name that none can have
         return [_stat(path)]
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112
         raise BadArgumentError(f"there is no {path}", instead="Name a Parquet file, or a folder of them.")
     return sorted(_walk(path), key=lambda file: file.path)
 
@@ -146,7 +146,20 @@ def _stat(path: Path) -> DataFile:
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise DamagedError(f"{path} is a pipe or a device, and no file", instead="Take it out of the folder.")
+    if not str(path).isprintable() and not _is_utf8(path):
+        raise BadArgumentError(
+            f"the name of {str(path)!r} is not UTF-8, so neither SQL nor a manifest can say it",
+            instead="Rename the file.",
+        )
     return DataFile(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_footer(file: DataFile) -> DataFile:

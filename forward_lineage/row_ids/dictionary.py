@@ -38,7 +38,7 @@ from forward_lineage.storage.own_files import check_no_link
 from udafs.errors import BadArgumentError, ChangedError, DamagedError
 
 _NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
-_ID = "__row_id"
+_ID = "__dl_row_id"
 
 
 def from_columns(

@@ -86,6 +86,7 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
     opened = _open(spark, name, None)
     sql = f"SELECT {row_id} AS id FROM {opened.relation}"
     with spark_errors(instead=f"Correct row_id=: it is Spark SQL over {name}."):
+        F.expr(row_id)  # one expression and nothing more: it will stand in the middle of other SQL
         ids = spark.sql(sql)
     kind = ids.schema.fields[0].dataType
     if not isinstance(kind, IntegralType):

@@ -95,14 +95,20 @@ class Manifest:
             path: where this manifest is kept.
 
         """
-        itself = string_literal(str(path))
+        columns = tuple(name for name, _ in self.columns)
         return BaseTable(
             self.name,
-            tuple(name for name, _ in self.columns),
+            columns,
             self.relation,
-            self.row_id.replace(THIS_MANIFEST, itself),
-            self.identified and self.identified.replace(THIS_MANIFEST, itself),
+            self._at(path, self.row_id),
+            self.identified and self._at(path, self.identified),
         )
+
+    def _at(self, path: Path, sql: str) -> str:
+        """SQL that looks ids up in this manifest; a column may be called like what stands for it."""
+        if not (self.provider.by_position or self.provider is Provider.DICTIONARY):
+            return sql
+        return sql.replace(f"dl_row_id({THIS_MANIFEST}, ", f"dl_row_id({string_literal(str(path))}, ")
 
     def says_the_same(self, other: Manifest) -> bool:
         """Tell whether the two differ in nothing but the version."""

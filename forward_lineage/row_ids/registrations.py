@@ -21,10 +21,11 @@ from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.spark.names import split_name
+from forward_lineage.spark.names import in_backticks, split_name
+from forward_lineage.spark.paths import checked_path
 from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
-from forward_lineage.storage.own_files import check_no_link
+from forward_lineage.storage.own_files import check_no_link, warn_of_strangers
 from forward_lineage.storage.versions import Kind, Versions
 from rewrites.tables import BaseTable
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
@@ -33,8 +34,17 @@ _LONGEST = 255  # bytes of the name of a file
 
 
 def home_folder(home: str | Path | None = None) -> Path:
-    """Return the folder of registrations and saved results: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home."""
-    return Path(home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home").absolute()
+    """Return the folder of registrations and saved results: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home.
+
+    Warns when everybody may write it.
+
+    Raises:
+        BadArgumentError: no folder can be called so.
+
+    """
+    folder = checked_path(Path(home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home"), "home=").absolute()
+    warn_of_strangers(folder)
+    return folder
 
 
 class Registrations:
@@ -101,6 +111,7 @@ class Registrations:
             newest = self._versions.newest(folder)
             last = self._versions.get(folder, newest) if newest else None
             manifest = replace(draft(last), version=newest + 1)
+            _check_names(manifest)
             if last is not None and manifest.says_the_same(last):
                 return last
             with suppress(TakenError):
@@ -163,6 +174,12 @@ def _folder_name(name: str) -> str:
             instead="Register it under a name of at most 85 letters.",
         )
     return folder
+
+
+def _check_names(manifest: Manifest) -> None:
+    """Names that cannot stand in SQL are refused before they stand in a manifest."""
+    for name in (*split_name(manifest.name, keep_case=True), *(column for column, _ in manifest.columns)):
+        in_backticks(name)
 
 
 def _damaged(where: str) -> DamagedError:

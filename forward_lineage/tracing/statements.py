@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
 from forward_lineage.frontend import (
@@ -134,6 +135,8 @@ class Statements:
             LineageError: Spark refuses it, or it was read in another way.
 
         """
+        with spark_errors(condition, instead="Correct the condition: it is one over the columns of the table."):
+            F.expr(condition)  # one expression, which closes no parenthesis that it has not opened
         # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
         probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
         self._check_fidelity(rewrite_statement(probe, self._tables.catalog), None)
