@@ -34,8 +34,8 @@ from udafs.errors import LineageError
 def _warnings_as_notes() -> Iterator[None]:
     """Say what Python would show as a warning, with its place in our code, as a note."""
 
-    def note(message: Warning | str, kind: type[Warning], *place: object) -> None:
-        if issubclass(kind, UserWarning):
+    def note(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        if issubclass(category, UserWarning):
             click.echo(f"Note: {in_one_line(str(message))}", err=True)
 
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -26,9 +27,8 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
     """
     table = _bare_table(title)
     for place, column in enumerate(columns):
-        table.add_column(
-            cell(column), justify="right" if column in right else "left", overflow="fold", no_wrap=not place
-        )
+        side: JustifyMethod = "right" if column in right else "left"
+        table.add_column(cell(column), justify=side, overflow="fold", no_wrap=not place)
     return table
 
 
@@ -88,11 +88,5 @@ def _ids(ids: Sequence[int], most: int) -> str:
 
 
 def _bare_table(title: str | None = None) -> Table:
-    return Table(
-        box=None,
-        header_style="bold",
-        title=None if title is None else cell(title),
-        title_justify="left",
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
+    above = None if title is None else cell(title)
+    return Table(box=None, header_style="bold", title=above, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))

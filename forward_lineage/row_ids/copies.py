@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.position import ROW_ID
 from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
+from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, glob_literal
 from forward_lineage.spark.paths import local_path

@@ -96,13 +96,8 @@ class Manifest:
 
         """
         columns = tuple(name for name, _ in self.columns)
-        return BaseTable(
-            self.name,
-            columns,
-            self.relation,
-            self._at(path, self.row_id),
-            self.identified and self._at(path, self.identified),
-        )
+        identified = None if self.identified is None else self._at(path, self.identified)
+        return BaseTable(self.name, columns, self.relation, self._at(path, self.row_id), identified)
 
     def _at(self, path: Path, sql: str) -> str:
         """SQL that looks ids up in this manifest; a column may be called like what stands for it."""

@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.written_sql import check_sql
 from forward_lineage.spark.names import in_backticks, split_name
 from forward_lineage.spark.paths import checked_path
 from forward_lineage.storage.interface import MissingError, TakenError
@@ -198,6 +199,7 @@ def read(data: dict[str, Any], folder: str, number: int) -> Manifest:
     manifest = Manifest.from_data(data)
     if _folder_name(manifest.name) != folder or manifest.version != number:
         raise ValueError("the manifest of another version or table")
+    check_sql(manifest)
     return manifest
 
 

@@ -7,11 +7,11 @@ field is looked at before anybody relies on it, as the annotations of its datacl
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 Check = Callable[[Any], Any]
@@ -36,7 +36,7 @@ def made(kind: type[T], data: Any, **given: Any) -> T:
     """
     if not isinstance(data, dict):
         raise ValueError(f"{_brief(data)} is not an object")
-    checks, needed = _checks(kind)
+    checks, needed = _checks(cast(Hashable, kind))
     if unknown := data.keys() - checks.keys() | (data.keys() & given.keys()):
         raise ValueError(f"unknown field {min(unknown)!r}")
     if missing := needed - data.keys() - given.keys():
@@ -52,7 +52,7 @@ def _checked(check: Check, name: str, value: Any) -> Any:
 
 
 @cache
-def _checks(kind: type) -> tuple[Mapping[str, Check], frozenset[str]]:
+def _checks(kind: Any) -> tuple[Mapping[str, Check], frozenset[str]]:
     """Return what each field has to be, and which must be there."""
     hints = get_type_hints(kind)
     known = [field for field in fields(kind) if field.init]

@@ -1,4 +1,4 @@
-"""Bytes that a home or a column may hold, spoilt a million times: each is refused with an error of ours, or is well-formed.
+"""Bytes of homes and columns, spoilt a million times: each is refused with an error of ours, or is well-formed.
 
     python -m tests.mutations --count 1000000 --seed 0
 

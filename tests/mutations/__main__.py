@@ -1,4 +1,4 @@
-"""`python -m tests.mutations --count 1000000 --seed 0`: so many of each kind; ends with 1 if any was not refused as it should be."""
+"""`python -m tests.mutations --count 1000000 --seed 0`: so many of each kind; ends with 1 if there was a fault."""
 
 from __future__ import annotations
 

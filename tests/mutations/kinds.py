@@ -1,4 +1,4 @@
-"""What is spoilt: where valid ones come from, how they are spoilt under a right checksum, and what a reader must give."""
+"""What is spoilt: where valid ones come from, how they are spoilt under a right checksum, what a reader must give."""
 
 from __future__ import annotations
 
