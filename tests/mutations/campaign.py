@@ -87,15 +87,15 @@ def _work(pipe: Connection, name: str, count: int, seed: int) -> None:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         kernel = stack.enter_context(KernelProbe(scratch, KERNEL_HEAP)) if kind.kernel else None
-        _judge(kind, [kind.spoilt(Random(each)) for each in range(200)], "warm-up")  # loads what is loaded once
+        judge(kind, [kind.spoilt(Random(each)) for each in range(200)], "warm-up")  # loads what is loaded once
         _bound_memory()
         for chunk in range(-(-count // CHUNK)):
             dice = Random(f"{seed} {name} {chunk}")
             spoilt = [kind.spoilt(dice) for _ in range(min(CHUNK, count - chunk * CHUNK))]
             place = f"{name}, seed {seed}, chunk {chunk}"
-            found, judged = _judge(kind, spoilt, place)
+            found, judged = judge(kind, spoilt, place)
             if kernel is not None:
-                _compare(kernel, kind, spoilt, judged, found, scratch, place)
+                compare(kernel, kind, spoilt, judged, found, scratch, place)
             pipe.send(found)
 
 
@@ -105,7 +105,7 @@ def _bound_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size + ADDED, resource.RLIM_INFINITY))
 
 
-def _judge(kind: Kind, spoilt: list[bytes], place: str) -> tuple[Counts, list[str]]:
+def judge(kind: Kind, spoilt: list[bytes], place: str) -> tuple[Counts, list[str]]:
     found, judged = Counts(), []
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number, data in enumerate(spoilt):
@@ -126,7 +126,7 @@ def _judge(kind: Kind, spoilt: list[bytes], place: str) -> tuple[Counts, list[st
     return found, judged
 
 
-def _compare(
+def compare(
     kernel: KernelProbe, kind: Kind, spoilt: list[bytes], judged: list[str], found: Counts, scratch: Path, place: str
 ) -> None:
     """Let the kernel judge them, too: it must say the same; of a manifest it may not see what is wrong for Python."""
