@@ -69,7 +69,7 @@ def _check_of(hint: Any) -> Check:
     if is_dataclass(hint):
         return lambda value: made(hint, value)  # type: ignore[arg-type]
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return lambda value: hint(text(value))
+        return lambda value: hint(text(str(value) if isinstance(value, hint) else value))
     return {int: number, str: text, bool: _yes_or_no, Any: plain, dict: _object}.get(origin or hint, _nothing)
 
 

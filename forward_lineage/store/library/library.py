@@ -127,7 +127,10 @@ class Library:
         return self._relations[key]
 
     def _read(self, path: Path, size: int | None) -> bytes:
-        return read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
+        data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
+        if size not in (None, len(data)):
+            raise CorruptSegmentError(f"{path} has {len(data):,} bytes, the manifest says {size:,}")
+        return data
 
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):
