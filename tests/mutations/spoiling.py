@@ -123,7 +123,7 @@ def spoilt_json(value: Any, dice: Random, others: Sequence[Any]) -> Any:
         holder, key = dice.choice(_places(root))
         match dice.randrange(8):
             case 0 | 1 | 2:
-                holder[key] = dice.choice(_VALUES)
+                holder[key] = copy.deepcopy(dice.choice(_VALUES))
             case 3:
                 holder[key] = copy.deepcopy(dice.choice(others))
             case 4:
