@@ -112,7 +112,7 @@ def lex(sql: str) -> list[Token]:
 
     """
     tokens, start = [], 0
-    _refuse_no_text(sql)
+    refuse_no_text(sql)
     for kind, text in _lexer().get_tokens(sql):
         if kind is kinds.Error:
             raise _not_closed(sql, start, text)
@@ -123,7 +123,13 @@ def lex(sql: str) -> list[Token]:
     return tokens
 
 
-def _refuse_no_text(sql: str) -> None:
+def refuse_no_text(sql: str) -> None:
+    """Refuse what cannot be handed to Spark as text.
+
+    Raises:
+        WrongSqlError: half of a surrogate pair.
+
+    """
     try:
         sql.encode()
     except UnicodeEncodeError as error:
