@@ -191,7 +191,9 @@ def test_missing(table: Table) -> None:
     with pytest.raises(SparkRuntimeException, match=r"1\.json is missing, so register the table again"):
         table.ids()
     table.manifest.mkdir()
-    with pytest.raises(SparkRuntimeException, match=r"1\.json cannot be read .*, so make it readable or register"):
+    with pytest.raises(
+        SparkRuntimeException, match=r"1\.json is no file that registering wrote, so delete it and register"
+    ):
         table.ids()
 
 
