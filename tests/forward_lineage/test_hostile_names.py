@@ -77,6 +77,8 @@ def test_what_spark_would_replace(
     with pytest.raises(BadArgumentError, match="cannot stand in SQL"):
         lineage.register(quoted(name), path=tmp_path / f"{name}.parquet")
     assert not lineage.tables()
+    if ":" in name:  # Hadoop takes such a file for one on another file system
+        return
     lineage.register("files", path=tmp_path / f"{name}.parquet")  # a path is written so that Spark leaves it alone
     lineage.register("copied", path=tmp_path / f"{name}.parquet", order_by="k")
     assert lineage.sql("SELECT f.k FROM files f JOIN copied c ON f.k = c.k").count() == 1
