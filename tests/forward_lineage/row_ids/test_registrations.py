@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.data_files import DataFile
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.storage.sealed import seal
 from tests.forward_lineage.conftest import drop_views
@@ -22,7 +22,7 @@ from udafs.errors import DamagedError, NotRegisteredError, SetupError
 
 MANIFEST = Manifest(
     name="t",
-    provider="position",
+    provider=Provider.POSITION,
     columns=(("a", "bigint"), ("b", "string")),
     relation="parquet.`/x`",
     row_id="dl_row_id({manifest}, _metadata)",
