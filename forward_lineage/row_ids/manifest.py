@@ -148,7 +148,8 @@ class Manifest:
         self._check_source()
         if self.provider.by_position or self.provider is Provider.DICTIONARY:
             self._check_ids()
-        if (self.provider in (Provider.KEY, Provider.COLUMN, Provider.DICTIONARY)) != bool(self.key):
+        keyed = self.provider in (Provider.KEY, Provider.COLUMN, Provider.DICTIONARY)
+        if keyed != bool(self.key) and "relation" not in self.source:  # a catalog's table has an expression, and no key
             raise ValueError("a key where there is none, or none")
 
     def source_files(self) -> tuple[DataFile, ...]:

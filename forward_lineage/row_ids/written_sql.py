@@ -75,6 +75,8 @@ def _relation(manifest: Manifest) -> str:
 
 def _check_ids(manifest: Manifest, relation: str) -> None:
     row_id, key = manifest.row_id, manifest.key
+    if "relation" in manifest.source:
+        raise ValueError("a table of a catalog, which is not registered")
     match manifest.provider:
         case Provider.KEY:
             _demand_same(row_id, f"CAST({quoted(key[0])} AS BIGINT)", "row id")

@@ -105,6 +105,7 @@ def test_of_another_table_or_version() -> None:
         ("sorted", {"source": {"data": "/tmp/elsewhere"}}),
         ("sorted", {"source": {}}),
         ("items", {"key": []}),
+        ("items", {"key": [], "source": {"relation": "parquet.`/x`"}}),
         ("items", {"name": "a.b.c.d"}),
         ("items", {"version": -1}),
     ],

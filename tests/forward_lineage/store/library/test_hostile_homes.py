@@ -129,6 +129,13 @@ def test_a_segment_that_is_not_what_the_manifest_says(
         library.relation(saved, saved.tables[0]).backward(LineageSet([0]))
 
 
+def test_a_table_of_a_catalog_has_an_expression_and_no_key(library: Library) -> None:
+    """`ForwardLineage.use` registers nothing; what a result was made of is noted all the same."""
+    adopted = {"key": [], "provider": "column", "relation": "(SELECT 1)", "source": {"relation": "(SELECT 1)"}}
+    library = rewritten(library, lambda fields: fields["tables"][0]["manifest"].update(adopted))
+    assert library.get("revenue").tables[0].registration() is not None
+
+
 # ---------------------------------------------------------------- links
 
 
