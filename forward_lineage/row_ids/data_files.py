@@ -61,11 +61,7 @@ class DataFile:
             ValueError: no file can be so.
 
         """
-        if (
-            not self.path.startswith("/")
-            or os.path.normpath(self.path) != self.path
-            or min(self.size, self.inode, self.rows, self.offset) < 0
-        ):
+        if not self.path.startswith("/") or min(self.size, self.inode, self.rows, self.offset) < 0:
             raise ValueError("a file that cannot be")
         if max(self.offset + self.rows, self.size, self.modified) > MAX_ID:
             raise ValueError("numbers beyond 63 bits")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -172,7 +173,7 @@ class Manifest:
 
     def _check_ids(self) -> None:
         """Ids of files, and of rows that are gone, are all different and below the next one."""
-        if len({file.path for file in self.files}) < len(self.files):
+        if len({os.path.normpath(file.path) for file in self.files}) < len(self.files):  # a home may be called ../home
             raise ValueError("a file twice")
         given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
         ends = 0

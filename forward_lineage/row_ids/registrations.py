@@ -179,6 +179,8 @@ def _folder_name(name: str) -> str:
 
 def _check_names(manifest: Manifest) -> None:
     """Names that cannot stand in SQL are refused before they stand in a manifest."""
+    if manifest.provider is Provider.DROPPED:
+        return
     for name in (*split_name(manifest.name, keep_case=True), *(column for column, _ in manifest.columns)):
         in_backticks(name)
 

@@ -124,3 +124,11 @@ def test_files_of_one_id_twice() -> None:
     with pytest.raises(DamagedError):
         judged({**fields, "files": [*fields["files"], relative], "next_id": 99}, "events")
     assert Path(fields["files"][0]["path"]).is_absolute()
+
+
+def test_a_home_that_was_named_by_a_way_up() -> None:
+    fields = json.loads(json.dumps(fields_of("sorted")).replace("/tmp/shop/", "/tmp/x/../shop/"))
+    judged(fields, "sorted")
+    other = {**fields["files"][0], "path": fields["files"][0]["path"].replace("x/../", ""), "offset": 50}
+    with pytest.raises(DamagedError):
+        judged({**fields, "files": [*fields["files"], other], "next_id": 99}, "sorted")
