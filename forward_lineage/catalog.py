@@ -231,7 +231,7 @@ def _parquet_files(entry: Path) -> list[Path]:
     return sorted(
         file
         for file in entry.rglob("*.parquet")
-        if not any(part.startswith((".", "_")) for part in file.relative_to(entry).parts)
+        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(entry).parts)
     )
 
 

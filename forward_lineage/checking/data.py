@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.spark.names import glob_literal
 from udafs.errors import BadArgumentError
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".orc": "orc", ".json": "json", ".jsonl": "json"}
@@ -45,7 +46,9 @@ def as_parquet(spark: SparkSession, path: Path, scratch: Path) -> Path:
         return path
     copy = scratch / "data" / path.name
     if not copy.exists():
-        spark.read.format(str(kind)).options(**_OPTIONS.get(str(kind), {})).load(str(path)).write.parquet(str(copy))
+        spark.read.format(str(kind)).options(**_OPTIONS.get(str(kind), {})).load(glob_literal(path)).write.parquet(
+            str(copy)
+        )
     return copy
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,6 +21,7 @@ from forward_lineage.cli.ids import ids
 from forward_lineage.cli.impact import impact
 from forward_lineage.cli.kernel import kernel
 from forward_lineage.cli.ls import ls
+from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
 from forward_lineage.cli.save import save
@@ -26,14 +30,28 @@ from forward_lineage.spark.local import default_log
 from udafs.errors import LineageError
 
 
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Say what Python would show as a warning, with its place in our code, as a note."""
+
+    def note(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        if issubclass(category, UserWarning):
+            click.echo(f"Note: {in_one_line(str(message))}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = note
+        yield
+
+
 class _OneLineErrors(click.Group):
     """A `LineageError`, or the end of Spark's process, ends the command with one line on stderr and exit code 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _warnings_as_notes():
+                return super().invoke(ctx)
         except LineageError as error:
-            raise click.ClickException(" ".join(str(error).split())) from None
+            raise click.ClickException(in_one_line(str(error))) from None
         except (Py4JNetworkError, ConnectionRefusedError):  # from what was running; from stopping Spark after it
             raise click.ClickException(
                 f"Spark's Java process has ended: killed, or out of memory? Its log is {default_log()}."

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 
 from forward_lineage.cli.options import Command, json_option
+from forward_lineage.cli.plain_text import in_one_line, plain
 from forward_lineage.cli.tables import lineage_table
 from forward_lineage.results import LINEAGE_COLUMN, trusted_tables
 from forward_lineage.spark.names import field_of_dl
@@ -63,7 +64,7 @@ class Answer:
         if rows:
             Console().print(lineage_table(frame.columns, rows, _IDS, more, title))
         else:
-            click.echo(nothing, err=True)
+            click.echo(in_one_line(nothing), err=True)
         return bool(rows)
 
     def finish(self, found: bool) -> None:
@@ -95,13 +96,20 @@ def answer_options(command: Command) -> Command:
 def note_trust(frame: DataFrame) -> None:
     """Say on standard error which tables an answer takes on trust."""
     if names := trusted_tables(frame):
-        click.echo(f"Note: {', '.join(names)}: on trust. {UNCHECKED}", err=True)
+        click.echo(f"Note: {in_one_line(', '.join(names))}: on trust. {UNCHECKED}", err=True)
 
 
 def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
     """Print JSON objects."""
     for each in objects:
-        click.echo(json.dumps(each, ensure_ascii=False))
+        click.echo(json_line(json.dumps(each, ensure_ascii=False)))
+
+
+def json_line(line: str) -> str:
+    r"""Return JSON that means the same, with what a terminal would obey as ``\uXXXX``; only strings can hold such."""
+    if line.isascii():
+        return line
+    return "".join(each if each == plain(each) else json.dumps(each)[1:-1] for each in line)
 
 
 def print_rows(frame: DataFrame, limit: int | None = None) -> bool:
@@ -115,7 +123,7 @@ def print_rows(frame: DataFrame, limit: int | None = None) -> bool:
     objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
     lines = [row[0] for row in objects.toLocalIterator()]
     for line in lines:
-        click.echo(line)
+        click.echo(json_line(line))
     return bool(lines)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forward_lineage.checking.child import Settings
@@ -18,6 +19,7 @@ from forward_lineage.checking.scoreboard import Scoreboard
 from forward_lineage.checking.statements import SqlFile, read_files
 from forward_lineage.cli.answers import FOUND, print_objects
 from forward_lineage.cli.options import json_option, master_option
+from forward_lineage.cli.plain_text import cell, plain
 from forward_lineage.cli.tables import plain_table
 
 _SEMANTICS = ("data", "control")
@@ -113,7 +115,7 @@ def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=total, place="")
-        yield lambda place: bar.update(task, place=place), lambda count: bar.advance(task, count)
+        yield lambda place: bar.update(task, place=escape(plain(place))), lambda count: bar.advance(task, count)
 
 
 def _show(board: Scoreboard, semantics: Sequence[str]) -> None:
@@ -132,22 +134,22 @@ def _show(board: Scoreboard, semantics: Sequence[str]) -> None:
     console.print(table)
     _show_laws(console, board)
     for outcome, reasons in board.reasons.items():
-        console.print(f"\n{outcome}, by reason", style="bold", highlight=False)
+        console.print(f"\n{outcome}, by reason", style="bold", highlight=False, markup=False)
         grouped = plain_table("first place", "times", "what", right=("times",))
         for _, reason in sorted(reasons.items(), key=lambda each: -each[1].count):
-            grouped.add_row(reason.place, f"{reason.count:,}", reason.why)
+            grouped.add_row(cell(reason.place), f"{reason.count:,}", cell(reason.why))
         console.print(grouped)
     if board.bad:
         console.print("\nwrong", style="bold")
         wrong = plain_table("place", "what")
         for place, what in board.bad:
-            wrong.add_row(place, what)
+            wrong.add_row(cell(place), cell(what))
         console.print(wrong)
 
 
 def _show_laws(console: Console, board: Scoreboard) -> None:
     for name, law in (("witness", board.laws.witness), ("necessity", board.laws.necessity)):
-        console.print(f"{name}: {_said(law)}", highlight=False)
+        console.print(cell(f"{name}: {_said(law)}"))
     mean = board.minimality
     if mean is not None:
         count = len(board.laws.minimality)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from forward_lineage.cli.options import home_option
+from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
 
@@ -17,4 +18,4 @@ from forward_lineage.store.library.library import Library
 def drop(name: str, home: Path | None) -> None:
     """Forget a saved result; results that were made of it can be traced as before."""
     Library(home_folder(home)).drop(name)
-    click.echo(f"dropped {name}")
+    click.echo(in_one_line(f"dropped {name}"))

@@ -8,6 +8,7 @@ import click
 
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers
+from forward_lineage.cli.plain_text import plain
 from forward_lineage.drawing import check_installed
 
 
@@ -48,7 +49,7 @@ def graph(
         else:
             picture = pictures.pipeline_picture(lineage, *where)
         picture.save(output)
-    click.echo(output)
+    click.echo(plain(str(output)))
 
 
 def _split(impact: str | None) -> tuple[str | None, str | None]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Order, semantics_option, sql_argument
+from forward_lineage.cli.plain_text import cell
 from forward_lineage.cli.tables import plain_table
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.clustering import Clustering, lineage_pairs, measure, ranks_under
@@ -105,8 +106,8 @@ def clustering_table(found: Sequence[tuple[str, Clustering]]) -> Table:
     table = plain_table("table", "id order", *figures, right=figures)
     for name, one in found:
         table.add_row(
-            name,
-            one.order or "as they are",
+            cell(name),
+            cell(one.order) if one.order else "as they are",
             f"{one.rows:,}",
             f"{one.average:,.1f}",
             f"{one.replication:,.1f}",

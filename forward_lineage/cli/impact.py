@@ -13,6 +13,7 @@ from rich.console import Console
 from forward_lineage.cli.answers import Answer, answer_options, note_trust, print_objects
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
+from forward_lineage.cli.plain_text import cell, in_one_line
 from forward_lineage.cli.tables import plain_table
 
 
@@ -47,11 +48,11 @@ def impact(
 
 def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
     if not touched:
-        click.echo(nothing, err=True)
+        click.echo(in_one_line(nothing), err=True)
         return
     table = plain_table("result", "touched", "of", "path", right=("touched", "of"))
     for each in touched:
-        table.add_row(each["result"], f"{each['rows_touched']:,}", f"{each['rows']:,}", each["path"])
+        table.add_row(cell(each["result"]), f"{each['rows_touched']:,}", f"{each['rows']:,}", cell(each["path"]))
     Console().print(table)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from forward_lineage.cli.answers import UNCHECKED, print_objects
 from forward_lineage.cli.options import home_option, json_option
+from forward_lineage.cli.plain_text import cell, in_one_line, plain
 from forward_lineage.cli.tables import plain_table
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
@@ -35,7 +36,7 @@ def ls(name: str | None, home: Path | None, as_json: bool) -> None:
     else:
         click.echo("Nothing is saved yet.", err=True)
     for error in library.damaged().values() if name is None else ():
-        click.echo(f"Warning: {' '.join(str(error).split())}", err=True)
+        click.echo(f"Warning: {in_one_line(str(error))}", err=True)
 
 
 def _described(saved: SavedResult) -> dict[str, Any]:
@@ -65,12 +66,13 @@ def _print(found: list[SavedResult]) -> None:
         lineage = saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, granules"
         made_of = ", ".join(f"{each.name} (on trust)" if each.trusted else each.name for each in saved.tables)
         sizes = (f"{saved.rows:,}", f"{saved.pairs:,}", f"{saved.size:,}")
-        table.add_row(saved.name, str(saved.version), *sizes, lineage, made_of)
+        table.add_row(cell(saved.name), str(saved.version), *sizes, lineage, cell(made_of))
     Console(highlight=False).print(table)
 
 
 def _print_details(saved: SavedResult) -> None:
     columns = ", ".join(f"{column} {kind}" for column, kind in saved.columns)
-    Console(highlight=False).print("", columns, "", saved.sql.strip(), sep="\n", markup=False)
+    shown = plain(columns), "", plain(saved.sql.strip())
+    Console(highlight=False).print("", *shown, sep="\n", markup=False)
     if saved.trusted:
-        click.echo(f"\nOn trust: {', '.join(saved.trusted)}. {UNCHECKED}")
+        click.echo(f"\nOn trust: {in_one_line(', '.join(saved.trusted))}. {UNCHECKED}")

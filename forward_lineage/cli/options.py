@@ -62,6 +62,9 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")(command)
 
 
+_MOST_NUMBERS = 10_000_000
+
+
 class Numbers(click.ParamType[list[int]]):
     """Row numbers or ids: `4,7,10-12`."""
 
@@ -73,8 +76,10 @@ class Numbers(click.ParamType[list[int]]):
         for part in str(value).split(","):
             first, dash, last = part.strip().partition("-")
             ends = [first, last] if dash else [first, first]
-            if not all(end.strip().isdecimal() for end in ends) or int(ends[0]) > int(ends[1]):
-                self.fail(f"{part.strip()!r} is neither a number nor a range such as 4-7", param, ctx)
+            if not all(end.strip().isdecimal() and len(end) < 20 for end in ends) or int(ends[0]) > int(ends[1]):
+                self.fail(f"{part.strip()[:60]!r} is neither a number nor a range such as 4-7", param, ctx)
+            if int(ends[1]) - int(ends[0]) + len(numbers) >= _MOST_NUMBERS:
+                self.fail(f"more than {_MOST_NUMBERS:,} numbers; give a condition with --where", param, ctx)
             numbers += range(int(ends[0]), int(ends[1]) + 1)
         return numbers
 

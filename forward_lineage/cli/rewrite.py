@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from forward_lineage.cli.inputs import read_catalog, read_sql
 from forward_lineage.cli.options import catalog_option, home_option, semantics_option, sql_argument
+from forward_lineage.cli.plain_text import plain
 from forward_lineage.frontend import layout, rewrite_sql
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 
@@ -23,4 +25,5 @@ def rewrite(file: str, catalog_path: Path | None, home: Path | None, semantics: 
     FILE holds one Spark SQL statement; - reads standard input.
     """
     catalog = read_catalog(catalog_path) if catalog_path else Registrations(home_folder(home)).catalog()
-    click.echo(layout(rewrite_sql(read_sql(file), catalog, semantics)))
+    sql = layout(rewrite_sql(read_sql(file), catalog, semantics))
+    click.echo(plain(sql) if sys.stdout.isatty() else sql)

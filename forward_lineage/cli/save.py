@@ -7,6 +7,7 @@ import click
 from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
+from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.store.saving.saver import Mode
 
 
@@ -33,6 +34,5 @@ def save(*, file: str, name: str, semantics: str, mode: Mode, keep_versions: boo
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions)
         tables = ", ".join(table.name for table in saved.tables) or "no table"
         size = sum(table.size for table in saved.tables)
-        click.echo(
-            f"saved {saved.name}, version {saved.version}: {saved.rows:,} rows, lineage in {tables} ({size:,} bytes)"
-        )
+        said = f"saved {saved.name}, version {saved.version}: {saved.rows:,} rows, lineage in {tables} ({size:,} bytes)"
+        click.echo(in_one_line(said))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from forward_lineage.cli.plain_text import cell
 from forward_lineage.results import LINEAGE_COLUMN
 
 _ONE_LINE = 48
@@ -25,7 +27,8 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
     """
     table = _bare_table(title)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=not place)
+        side: JustifyMethod = "right" if column in right else "left"
+        table.add_column(cell(column), justify=side, overflow="fold", no_wrap=not place)
     return table
 
 
@@ -47,12 +50,12 @@ def lineage_table(
     users = columns[:-1] if traced else columns
     for place, column in enumerate(users):
         numeric = bool(rows) and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(cell(column), justify="right" if numeric else "left", overflow="fold")
     if traced:
         table.add_column(columns[-1], style="cyan", overflow="fold")
     for row in rows:
         lineage = [lineage_text(row[-1].asDict(), most_ids)] if traced else []
-        table.add_row(*map(show, row[: len(users)]), *lineage)
+        table.add_row(*(cell(show(value)) for value in row[: len(users)]), *lineage)
     if more:
         table.caption = f"the first {len(rows)} rows; --limit shows more"
         table.caption_justify = "left"
@@ -63,7 +66,7 @@ def lineage_text(lineage: dict[str, list[int]], most_ids: int) -> Text:
     """Write lineage as the ids of each table, and how many there are when not all are shown; short ones in a line."""
     parts = [f"{table} {_ids(ids, most_ids)}" for table, ids in lineage.items()]
     line = "  ".join(parts)
-    return Text(line if len(line) <= _ONE_LINE else "\n".join(parts))
+    return cell(line if len(line) <= _ONE_LINE else "\n".join(parts))
 
 
 def show(value: Any) -> str:
@@ -85,4 +88,5 @@ def _ids(ids: Sequence[int], most: int) -> str:
 
 
 def _bare_table(title: str | None = None) -> Table:
-    return Table(box=None, header_style="bold", title=title, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))
+    above = None if title is None else cell(title)
+    return Table(box=None, header_style="bold", title=above, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))

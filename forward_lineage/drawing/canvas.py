@@ -5,7 +5,9 @@ Colours are Okabe and Ito's, which colour-blind people can tell apart; no colour
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path as FilePath
@@ -32,7 +34,23 @@ Point = tuple[float, float]
 def text_width(text: str, size: float = NORMAL, weight: str = "normal") -> float:
     """The width of a text, in points."""
     font = FontProperties(family="DejaVu Sans", weight=weight)
-    return float(TextPath((0, 0), text, size=size, prop=font).get_extents().width) if text.strip() else 0.0
+    literal = printable(text).replace("$", r"\$")  # names are the user's: a dollar sign is no formula
+    with _any_glyph():
+        return float(TextPath((0, 0), literal, size=size, prop=font).get_extents().width) if text.strip() else 0.0
+
+
+def printable(text: str) -> str:
+    """A text with what no font has as it would be written in a string: controls, directions, halves of characters."""
+    shown = (each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
+    return "".join(shown)
+
+
+@contextmanager
+def _any_glyph() -> Iterator[None]:
+    """Let letters that the font does not have be boxes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        yield
 
 
 def shortened(text: str, most: int) -> str:
@@ -54,8 +72,7 @@ class Canvas:
     def text(self, x: float, y: float, text: str, size: float = NORMAL, **style: Any) -> None:
         """Write; `ha` and `va` say which point of the text (x, y) is, the middle of its left side when not given."""
         style = {"ha": "left", "va": "center", "color": INK, "family": "DejaVu Sans"} | style
-        # Names are the user's: a dollar sign is no formula.
-        self.axes.text(x, y, text, fontsize=size, parse_math=False, zorder=4, **style)
+        self.axes.text(x, y, printable(text), fontsize=size, parse_math=False, zorder=4, **style)
 
     def add(self, patch: Any) -> None:
         """Draw a shape of matplotlib."""
@@ -92,7 +109,7 @@ class Canvas:
             raise BadArgumentError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
         try:
-            with mpl.rc_context({"svg.hashsalt": "forward_lineage"}):
+            with _any_glyph(), mpl.rc_context({"svg.hashsalt": "forward_lineage"}):
                 self.figure.savefig(file, format=kind[1:], dpi=144, metadata=undated)
         except OSError as error:
             raise SetupError(

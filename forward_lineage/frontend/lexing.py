@@ -112,6 +112,7 @@ def lex(sql: str) -> list[Token]:
 
     """
     tokens, start = [], 0
+    refuse_no_text(sql)
     for kind, text in _lexer().get_tokens(sql):
         if kind is kinds.Error:
             raise _not_closed(sql, start, text)
@@ -120,6 +121,20 @@ def lex(sql: str) -> list[Token]:
         tokens.append(Token(kind, text, start))
         start += len(text)
     return tokens
+
+
+def refuse_no_text(sql: str) -> None:
+    """Refuse what cannot be handed to Spark as text.
+
+    Raises:
+        WrongSqlError: half of a surrogate pair.
+
+    """
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        at = position_at(sql, error.start)
+        raise WrongSqlError("half of a character, which no text holds", at=at, instead="Correct the text.") from None
 
 
 def _not_closed(sql: str, start: int, opening: str) -> WrongSqlError:

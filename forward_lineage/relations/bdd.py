@@ -138,6 +138,11 @@ class BddRelation(LineageRelation):
         """See `LineageRelation`."""
         return LineageSet(self._cut[0])
 
+    def last_row(self) -> int:
+        """The largest row that has an id; −1 when there is none."""
+        highest = self.table.highest()
+        return -1 if highest is None else highest >> self.id_bits
+
     def counts(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`."""
         rows, refs = self._cut

@@ -47,11 +47,25 @@ def _columns(relation: BddRelation) -> bytes:
     return writer.bytes()
 
 
-def decode(reader: Reader) -> BddRelation:
-    """The relation of some columns. Raises ValueError or CorruptLineageError where they cannot be right."""
+def decode(reader: Reader, most_rows: int, pairs: int | None) -> BddRelation:
+    """The relation of some columns.
+
+    Args:
+        reader: stands in front of them.
+        most_rows: of the segment.
+        pairs: how many there are, when that is known: each is a path, which has a node for each bit at most.
+
+    Raises:
+        ValueError: they cannot be right; so may be a CorruptLineageError.
+
+    """
     row_bits, id_bits, root = reader.number(), reader.number(), reader.number()
     if max(row_bits, id_bits) > MAX_BITS:
         raise ValueError(f"{row_bits} + {id_bits} bits, {MAX_BITS} a side are the most")
+    if root > 1:
+        raise ValueError(f"root {root} is neither 0 nor 1")
     count = reader.column(row_bits + id_bits)
+    if pairs is not None:
+        reader.most_numbers = min(reader.most_numbers, pairs * count.size)
     lo, hi = (reader.column(announced(count)).astype(np.uint64) for _ in range(2))
     return BddRelation(robdd_bytes.from_columns(count.astype(np.uint64), lo, hi, root), row_bits, id_bits)

@@ -71,6 +71,8 @@ class Reader:
     def __init__(self, data: bytes) -> None:
         self.data = np.frombuffer(data, np.uint8)
         self.at = 0
+        #: Of a column; a reader who knows what must come lowers it, before anything is unpacked.
+        self.most_numbers = MOST_NUMBERS
 
     def number(self) -> int:
         """See `Writer`."""
@@ -79,9 +81,9 @@ class Reader:
         return value
 
     def column(self, size: int) -> npt.NDArray[np.int64]:
-        """See `Writer`; `size` numbers, at most 2^27 of them."""
-        if size > MOST_NUMBERS:
-            raise ValueError(f"a column of {size} numbers, a segment has at most {MOST_NUMBERS}")
+        """See `Writer`; `size` numbers, at most `most_numbers` of them."""
+        if size > self.most_numbers:
+            raise ValueError(f"a column of {size} numbers, this segment has at most {self.most_numbers}")
         if not size:
             return np.empty(0, np.int64)
         way, width = divmod(int(self._take(1)[0]), 16)

@@ -155,6 +155,10 @@ class RunsRelation(LineageRelation):
         """See `LineageRelation`."""
         return LineageSet.from_intervals(*merged(self.first, self.last))
 
+    def last_row(self) -> int:
+        """The largest row that has an id; −1 when there is none."""
+        return int(self.row[-1]) if self.row.size else -1
+
     def counts(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`."""
         return self.row.copy(), self._set_sizes[self.set_of_row]

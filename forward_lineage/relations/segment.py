@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from forward_lineage.relations import bdd_bytes, runs_bytes
+from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.columns import Reader, Writer
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
+from udafs.delta import MAX_ID
 from udafs.errors import CorruptLineageError, DamagedError, InternalError
 from udafs.lineage_set import LISTABLE, LineageSet
 
@@ -38,7 +40,7 @@ class _Stored(NamedTuple):
 
     tag: int
     encode: Callable[[LineageRelation], bytes]
-    decode: Callable[[Reader], LineageRelation]
+    decode: Callable[[Reader, int, int | None], BddRelation | RunsRelation]
 
 
 _STORED = {
@@ -118,11 +120,34 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
     return _sealed("runs", segment, runs) if bdd is None else _sealed("bdd", segment, bdd)
 
 
-def decode(data: bytes, name: str = "a segment") -> Segment:
+class Claim(NamedTuple):
+    """What is known of a segment before it is read: a file that says something else is refused unread.
+
+    A few bytes can stand for billions of rows. So no column is unpacked that is longer than these numbers allow.
+
+    Attributes:
+        first_row: as the file says it.
+        rows: how many rows it answers for.
+        pairs: how many (row, id) pairs it holds; None when that is not known.
+
+    """
+
+    first_row: int
+    rows: int
+    pairs: int | None = None
+
+
+def decode(data: bytes, name: str = "a segment", claim: Claim | None = None) -> Segment:
     """The segment of some bytes.
 
+    Args:
+        data: the bytes.
+        name: what messages call it.
+        claim: what it must be, when that is known.
+
     Raises:
-        CorruptSegmentError: not the bytes of a segment, or damaged; the message begins with `name`.
+        CorruptSegmentError: not the bytes of a segment, or damaged, or another one than was claimed; the message begins
+            with `name`.
 
     """
     if data[: len(MAGIC)] != MAGIC or len(data) < _HEADER:
@@ -133,13 +158,23 @@ def decode(data: bytes, name: str = "a segment") -> Segment:
     body = data[_HEADER:]
     if zlib.crc32(body) != checksum(data):
         raise _corrupt(name, "is damaged or cut short: its checksum is wrong")
-    reader = Reader(body)
     try:
-        first_row, rows = reader.number(), reader.number()
-        relation = _STORED[_NAMES[form]].decode(reader)
-        reader.end()
+        return _decode_body(Reader(body), _STORED[_NAMES[form]], claim)
     except (ValueError, IndexError, OSError, CorruptLineageError) as error:
         raise _corrupt(name, f"is damaged: {error}") from error
+
+
+def _decode_body(reader: Reader, form: _Stored, claim: Claim | None) -> Segment:
+    first_row, rows = reader.number(), reader.number()
+    if claim is not None and (first_row, rows) != claim[:2]:
+        raise ValueError(f"it has rows {first_row} + {rows}, the manifest says {claim.first_row} + {claim.rows}")
+    relation = form.decode(reader, rows, None if claim is None else claim.pairs)
+    reader.end()
+    if claim is not None and claim.pairs not in (None, relation.cardinality):
+        raise ValueError(f"it has {relation.cardinality} pairs, the manifest says {claim.pairs}")
+    last = relation.last_row()
+    if last >= rows or first_row + last > MAX_ID:
+        raise ValueError(f"row {last} of a segment of {rows} rows from row {first_row}")
     return Segment(first_row, rows, relation)
 
 
@@ -155,12 +190,24 @@ def write_encoded(path: Path, segment: Segment, form: Form = "auto") -> tuple[by
     return data, _NAMES[data[len(MAGIC) + 1]]
 
 
-def read(path: Path, expected: int | None = None) -> Segment:
+def bytes_of(path: Path, size: int | None = None) -> bytes:
+    """The bytes of a file; its size does not matter."""
+    return path.read_bytes()
+
+
+def read(
+    path: Path,
+    expected: int | None = None,
+    claim: Claim | None = None,
+    read_bytes: Callable[[Path], bytes] = bytes_of,
+) -> Segment:
     """Read a segment's file.
 
     Args:
         path: the file.
         expected: the checksum that it must have, when somebody noted it.
+        claim: what else it must be, when that is known.
+        read_bytes: gives the bytes; raises an OSError, or an error that says what is wrong itself.
 
     Raises:
         CorruptSegmentError: it is missing, cannot be read, is damaged, or is another segment than expected; the message
@@ -168,13 +215,12 @@ def read(path: Path, expected: int | None = None) -> Segment:
 
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise _corrupt(str(path), f"cannot be read ({error.strerror})") from error
-    segment = decode(data, str(path))
-    if expected is not None and checksum(data) != expected:
+    if expected is not None and data[: len(MAGIC)] == MAGIC and checksum(data) != expected:
         raise _corrupt(str(path), "is not the segment that the manifest names: its checksum is another one")
-    return segment
+    return decode(data, str(path), claim)
 
 
 def checksum(data: bytes) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -16,7 +16,7 @@ import numpy as np
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.relations.segment import CorruptSegmentError, Segment
+from forward_lineage.relations.segment import Claim, CorruptSegmentError, Segment
 from udafs.lineage_set import LineageSet
 
 
@@ -31,6 +31,8 @@ class SegmentFile:
         moved: what is to be added to row numbers in the file; a segment is written before it is known how many rows
             others have.
         checksum: the CRC-32 that the file must have, when the manifest says.
+        pairs: how many (row, id) pairs it must have, when the manifest says.
+        size: how many bytes the file must have, when the manifest says.
 
     """
 
@@ -39,6 +41,8 @@ class SegmentFile:
     rows: int
     moved: int = 0
     checksum: int | None = None
+    pairs: int | None = None
+    size: int | None = None
 
     def among(self, rows: LineageSet) -> LineageSet:
         """Those of some rows that the segment answers for."""
@@ -52,9 +56,17 @@ class SegmentCache:
     cache gives its manager back.
     """
 
-    def __init__(self, most_bytes: int = 256 << 20) -> None:
-        """Args: most_bytes: of the files altogether; a single larger segment is kept until the next one is read."""
-        self.most_bytes = most_bytes
+    def __init__(
+        self, most_bytes: int = 256 << 20, read: Callable[[Path, int | None], bytes] = segments.bytes_of
+    ) -> None:
+        """A cache of some bytes.
+
+        Args:
+            most_bytes: of the files altogether; a single larger segment is kept until the next one is read.
+            read: gives the bytes of a file, which has so many if that is known; raises an OSError or a DamagedError.
+
+        """
+        self.most_bytes, self._read = most_bytes, read
         self._kept: OrderedDict[Path, tuple[Segment, int]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
@@ -73,17 +85,12 @@ class SegmentCache:
             if file.path in self._kept:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
-        found = segments.read(file.path, file.checksum)
-        found = replace(found, first_row=found.first_row + file.moved)
-        has, expected = f"{found.first_row} + {found.rows}", f"{file.first_row} + {file.rows}"
-        if has != expected:
-            raise CorruptSegmentError(
-                f"{file.path} has rows {has}, the manifest says {expected}",
-                instead="It belongs to another version of the result: save the result again.",
-            )
+        claim = Claim(file.first_row - file.moved, file.rows, file.pairs)
+        found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
+        found = replace(found, first_row=file.first_row)
         with self._lock:
             if file.path not in self._kept:
-                size = file.path.stat().st_size
+                size = file.size if file.size is not None else file.path.stat().st_size
                 self._kept[file.path] = found, size
                 self._bytes += size
                 self._shrink()

@@ -55,7 +55,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
 
 def _check_copied_files(manifest: Manifest) -> None:
-    copied = source_files(manifest)
+    copied = manifest.source_files()
     if copied and (change := _first_change(copied, _source_now(manifest, copied))):
         raise ChangedError(
             f"table {manifest.name} is a copy of files that have changed: {change}",
@@ -75,7 +75,7 @@ def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
 
 def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
     check_files(manifest, current_files(manifest))
-    looked_up = source_files(manifest)
+    looked_up = manifest.source_files()
     if (looked_up or not manifest.trusted) and (change := _first_change(looked_up, input_files(frame))):
         raise ChangedError(
             f"table {manifest.name} is not in step with its dictionary: {change}",
@@ -94,11 +94,6 @@ def _source_now(manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile
     if manifest.source.get("path") and folder.is_dir():
         return list_files(folder)
     return stat_files(file.path for file in copied)
-
-
-def source_files(manifest: Manifest) -> list[DataFile]:
-    """Return the files that a copy or a dictionary was made from, as they were then."""
-    return [DataFile(**file) for file in manifest.source.get("files", ())]
 
 
 def current_files(manifest: Manifest) -> list[DataFile]:

@@ -7,6 +7,7 @@ views.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.position import ROW_ID
 from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
+from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import data_source
+from forward_lineage.spark.names import data_source, glob_literal
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
 from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
-from udafs.errors import NotTracedError
+from udafs.errors import BadArgumentError, NotTracedError
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,10 @@ def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[
     kept = check_options(options)
     place = path if "://" in path else str(local_path(path).resolve())
     given = resolved_options(options)
+    # A name that is there means that file, whatever other names it would match.
+    named = glob_literal(place) if os.path.lexists(place) else place
     with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
-        frame = spark.read.format(file_format).options(**given).load(place)
+        frame = spark.read.format(file_format).options(**given).load(named)
     return Source(frame, {"path": place, "format": file_format, "options": kept}, input_files(frame))
 
 
@@ -159,9 +162,26 @@ def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
     frame.createOrReplaceTempView(view)
     try:
         with spark_errors(instead="Correct order_by=: columns of the rows or SQL over them, each with ASC or DESC."):
-            return frame.sparkSession.sql(sql)
+            ordered = frame.sparkSession.sql(sql)
+        refuse_more_than_order(ordered, order_by)
+        return ordered
     finally:
         frame.sparkSession.catalog.dropTempView(view)
+
+
+def refuse_more_than_order(ordered: DataFrame, order_by: Sequence[str]) -> None:
+    """What stands in ORDER BY must end there: LIMIT or OFFSET behind it would leave rows out.
+
+    Raises:
+        BadArgumentError: it does not.
+
+    """
+    plan: Any = ordered._jdf.queryExecution().logical()
+    if plan.nodeName() != "Sort":
+        raise BadArgumentError(
+            f"order_by= is more than an order: {', '.join(order_by)}",
+            instead="Give columns of the rows or SQL over them, each with ASC or DESC.",
+        )
 
 
 def _refuse_odd_columns(columns: Sequence[tuple[str, str]], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.plan_facts import files_read
+from udafs.delta import MAX_ID
 from udafs.errors import BadArgumentError, DamagedError
 
 Looks = tuple[int, int, str]  # size, time and footer: what a file keeps when it is moved
@@ -52,6 +54,18 @@ class DataFile:
             other.inode,
         )
 
+    def check(self) -> None:
+        """Check what a manifest says of a file.
+
+        Raises:
+            ValueError: no file can be so.
+
+        """
+        if not self.path.startswith("/") or min(self.size, self.inode, self.rows, self.offset) < 0:
+            raise ValueError("a file that cannot be")
+        if max(self.offset + self.rows, self.size, self.modified) > MAX_ID:
+            raise ValueError("numbers beyond 63 bits")
+
     @property
     def looks(self) -> Looks:
         """What stays the same when the file is moved."""
@@ -69,9 +83,9 @@ def list_files(path: Path) -> list[DataFile]:
         BadArgumentError: there is no such path.
 
     """
-    if path.is_file():
+    if os.path.isfile(path):  # noqa: PTH113 - unlike Path.is_file, False for a name that none can have
         return [_stat(path)]
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112
         raise BadArgumentError(f"there is no {path}", instead="Name a Parquet file, or a folder of them.")
     return sorted(_walk(path), key=lambda file: file.path)
 
@@ -126,7 +140,22 @@ def _walk(folder: Path) -> Iterable[DataFile]:
 
 def _stat(path: Path) -> DataFile:
     found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise DamagedError(f"{path} is a pipe or a device, and no file", instead="Take it out of the folder.")
+    if not str(path).isprintable() and not _is_utf8(path):
+        raise BadArgumentError(
+            f"the name of {str(path)!r} is not UTF-8, so neither SQL nor a manifest can say it",
+            instead="Rename the file.",
+        )
     return DataFile(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_footer(file: DataFile) -> DataFile:

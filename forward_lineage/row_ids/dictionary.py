@@ -17,14 +17,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
 
 from forward_lineage.catalog import no_such_column
-from forward_lineage.row_ids.checks import check_unchanged, source_files
+from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.position import ROW_ID
 from forward_lineage.row_ids.sources import check_source, contents
+from forward_lineage.row_ids.written_sql import DICTIONARY_ID, with_ids
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
+from forward_lineage.spark.names import data_source, quoted, quoted_name
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -34,10 +34,10 @@ from forward_lineage.spark.tables import (
     open_table,
     type_name,
 )
+from forward_lineage.storage.own_files import check_no_link
 from udafs.errors import BadArgumentError, ChangedError, DamagedError
 
 _NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
-_ID = "__row_id"
 
 
 def from_columns(
@@ -83,8 +83,8 @@ def from_columns(
         provider=Provider.DICTIONARY,
         columns=columns,
         relation=table,
-        row_id=_ID,
-        identified=_with_ids(name, table, columns, names, folder),
+        row_id=DICTIONARY_ID,
+        identified=with_ids(name, table, [column for column, _ in columns], names, folder),
         key=tuple(names),
         source={**_described(frame, name, folder), **({} if trusted else contents(frame))},
         identity=identity,
@@ -122,7 +122,7 @@ def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> 
         check_unchanged(spark, manifest)
     except (ChangedError, DamagedError):
         return False
-    return bool(source_files(manifest))
+    return bool(manifest.source_files())
 
 
 def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> None:
@@ -171,23 +171,12 @@ def _key_names(frame: DataFrame, name: str, key: Sequence[str]) -> list[str]:
     return [fields[column.lower()].name for column in key]
 
 
-def _with_ids(name: str, table: str, columns: Sequence[tuple[str, str]], key: Sequence[str], folder: Path) -> str:
-    """Write the table with its ids as a relation; a row that is not in the dictionary stops the query."""
-    new = string_literal(f"table {name} has rows that are not in its dictionary. Call lineage.refresh('{name}').")
-    listed = ", ".join(f"t.{quoted(column)}" for column, _ in columns)
-    same = " AND ".join(f"t.{quoted(column)} = d.{quoted(column)}" for column in key)
-    entries = f"SELECT {', '.join(map(quoted, key))}, {ROW_ID} AS id FROM {data_source('parquet', folder)}"
-    return (
-        f"(SELECT {listed}, coalesce(d.id, CAST(raise_error({new}) AS BIGINT)) AS {_ID} "
-        f"FROM {table} AS t LEFT JOIN ({entries}) AS d ON {same})"
-    )
-
-
 def _linked(last: Manifest, folder: Path) -> list[DataFile]:
     """Take the files of the dictionary before into the new folder, as hard links: same bytes, same time, same ids."""
     kept = []
     for number, file in enumerate(last.files):
         path = folder / f"kept-{last.version}-{number:05d}.parquet"
+        check_no_link(Path(last.source["data"]), file.path.removeprefix(f"{last.source['data']}/"))
         os.link(file.path, path)
         kept.append(replace(file, path=str(path)))
     return kept

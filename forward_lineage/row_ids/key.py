@@ -25,6 +25,7 @@ from forward_lineage.row_ids.sources import (
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name
 from forward_lineage.spark.tables import (
+    check_expression,
     columns_of,
     fingerprint,
     full_name,
@@ -85,7 +86,9 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
     """
     opened = _open(spark, name, None)
     sql = f"SELECT {row_id} AS id FROM {opened.relation}"
-    with spark_errors(instead=f"Correct row_id=: it is Spark SQL over {name}."):
+    instead = f"Correct row_id=: it is Spark SQL over {name}."
+    check_expression(spark, row_id, instead)
+    with spark_errors(instead=instead):
         ids = spark.sql(sql)
     kind = ids.schema.fields[0].dataType
     if not isinstance(kind, IntegralType):

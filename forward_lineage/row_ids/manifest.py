@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.secrets import redacted
-from forward_lineage.spark.names import string_literal
+from forward_lineage.spark.names import split_name, string_literal
+from forward_lineage.storage.fields import made, text
 from forward_lineage.storage.sealed import FORMAT
 from rewrites.tables import BaseTable
+from udafs.delta import MAX_ID
 
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
@@ -36,6 +39,12 @@ class Provider(StrEnum):
     def numbered(self) -> bool:
         """Whether ids are given out once and never again; the others' are values of the table."""
         return self in (Provider.POSITION, Provider.COPY, Provider.DICTIONARY)
+
+
+#: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
+_ALWAYS_WRITTEN = {"name", "provider", "columns", "relation", "row_id", "version", "source", "files", "next_id"}
+_TEXTS = {"path", "table", "data", "relation", "format", "fingerprint", "rows", "digest"}
+_PLACE = {Provider.POSITION: "path", Provider.RESULT: "path", Provider.COPY: "data", Provider.DICTIONARY: "data"}
 
 
 @dataclass(frozen=True)
@@ -87,14 +96,15 @@ class Manifest:
             path: where this manifest is kept.
 
         """
-        itself = string_literal(str(path))
-        return BaseTable(
-            self.name,
-            tuple(name for name, _ in self.columns),
-            self.relation,
-            self.row_id.replace(THIS_MANIFEST, itself),
-            self.identified and self.identified.replace(THIS_MANIFEST, itself),
-        )
+        columns = tuple(name for name, _ in self.columns)
+        identified = None if self.identified is None else self._at(path, self.identified)
+        return BaseTable(self.name, columns, self.relation, self._at(path, self.row_id), identified)
+
+    def _at(self, path: Path, sql: str) -> str:
+        """SQL that looks ids up in this manifest; a column may be called like what stands for it."""
+        if not (self.provider.by_position or self.provider is Provider.DICTIONARY):
+            return sql
+        return sql.replace(f"dl_row_id({THIS_MANIFEST}, ", f"dl_row_id({string_literal(str(path))}, ")
 
     def says_the_same(self, other: Manifest) -> bool:
         """Tell whether the two differ in nothing but the version."""
@@ -110,17 +120,74 @@ class Manifest:
         """Read what `to_data` gave, in this release or an earlier one.
 
         Raises:
-            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError.
+            ValueError: it cannot be a manifest.
+            BadArgumentError: its name cannot be one.
 
         """
-        fields = {key: value for key, value in data.items() if key != "format"}
-        fields["provider"] = Provider(data["provider"])
-        fields["files"] = tuple(DataFile(**file) for file in data["files"])
-        fields["columns"] = tuple((name, kind) for name, kind in data["columns"])
-        fields["retired"] = tuple((first, end) for first, end in data["retired"])
-        fields["source"] = redacted(data["source"])
-        fields["key"], fields["order_by"] = tuple(data["key"]), tuple(data["order_by"])
-        return cls(**fields)
+        if not isinstance(data, dict) or not data.keys() >= _ALWAYS_WRITTEN:
+            raise ValueError("a field is missing")
+        if not all(isinstance(file, dict) and "offset" in file for file in data["files"]):
+            raise ValueError("a file without ids")  # the kernel believes in no default
+        found = made(cls, {key: value for key, value in data.items() if key != "format"})
+        found.check()
+        return replace(found, source=redacted(found.source))
+
+    def check(self) -> None:
+        """Check that a registration can be so: names are names, places are there, no id is given twice.
+
+        Raises:
+            ValueError: it cannot.
+
+        """
+        split_name(self.name)
+        if self.version < 0 or not 0 <= self.next_id <= MAX_ID:
+            raise ValueError("no such version, or no such id")
+        for file in self.files:
+            file.check()
+        if self.provider is Provider.DROPPED:
+            return
+        self._check_source()
+        if self.provider.by_position or self.provider is Provider.DICTIONARY:
+            self._check_ids()
+        keyed = self.provider in (Provider.KEY, Provider.COLUMN, Provider.DICTIONARY)
+        if keyed != bool(self.key) and "relation" not in self.source:  # a catalog's table has an expression, and no key
+            raise ValueError("a key where there is none, or none")
+
+    def source_files(self) -> tuple[DataFile, ...]:
+        """Return the files that a copy or a dictionary was made from, as they were then."""
+        return made(_Files, {"files": self.source.get("files", [])}).files
+
+    def _check_source(self) -> None:
+        for key in _TEXTS & self.source.keys():
+            text(self.source[key])
+        if not isinstance(self.source.get("options", {}), dict):
+            raise ValueError("options")
+        for file in self.source_files():
+            file.check()
+        needed = _PLACE.get(self.provider)
+        if needed is not None and not self.source.get(needed, "").startswith("/"):
+            raise ValueError(f"no {needed}")
+        inside = self.source["data"] + "/" if needed == "data" else ""
+        if not all(file.path.startswith(inside) for file in self.files):
+            raise ValueError("a file of another place")
+
+    def _check_ids(self) -> None:
+        """Ids of files, and of rows that are gone, are all different and below the next one."""
+        if len({os.path.normpath(file.path) for file in self.files}) < len(self.files):  # a home may be called ../home
+            raise ValueError("a file twice")
+        given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
+        ends = 0
+        for first, end in sorted((*given, *self.retired)):
+            if not ends <= first < end:
+                raise ValueError("ids that are given twice")
+            ends = end
+        if ends > self.next_id:
+            raise ValueError("ids that were never given")
+
+
+@dataclass(frozen=True)
+class _Files:
+    files: tuple[DataFile, ...]
 
 
 def _in_lists(value: Any) -> Any:

@@ -16,14 +16,13 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, list_files, read_footers, with_offsets
-from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import refuse_lineage
+from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.names import data_source
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import columns_of, full_name, open_relation, open_table, parquet_location
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
-
-ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
 
 
 def from_files(spark: SparkSession, name: str, path: str | Path, last: Manifest | None = None) -> Manifest:

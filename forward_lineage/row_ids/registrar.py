@@ -50,6 +50,7 @@ class Registrar:
     def register(self, request: Request) -> Manifest:
         """Give the rows of a table ids; see `ForwardLineage.register`."""
         request.check()
+        self.registrations.folder(request.name)  # raises what is wrong with the name, before anything is read
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
             return self._copy(request)

@@ -16,21 +16,36 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.spark.names import split_name
+from forward_lineage.row_ids.written_sql import check_sql
+from forward_lineage.spark.names import in_backticks, split_name
+from forward_lineage.spark.paths import checked_path
 from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
+from forward_lineage.storage.own_files import check_no_link, warn_of_strangers
 from forward_lineage.storage.versions import Kind, Versions
 from rewrites.tables import BaseTable
-from udafs.errors import DamagedError, LineageError, NotRegisteredError
+from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
+
+_LONGEST = 255  # bytes of the name of a file
 
 
 def home_folder(home: str | Path | None = None) -> Path:
-    """Return the folder of registrations and saved results: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home."""
-    return Path(home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home").absolute()
+    """Return the folder of registrations and saved results: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home.
+
+    Warns when everybody may write it.
+
+    Raises:
+        BadArgumentError: no folder can be called so.
+
+    """
+    folder = checked_path(Path(home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home"), "home=").absolute()
+    warn_of_strangers(folder)
+    return folder
 
 
 class Registrations:
@@ -44,7 +59,7 @@ class Registrations:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._place = LocalFolder(home / "tables")
-        self._versions = Versions(self._place, _REGISTRATION)
+        self._versions = Versions(self._place, REGISTRATION)
 
     def folder(self, name: str) -> Path:
         """Return the folder of a table; it may not exist yet."""
@@ -96,6 +111,7 @@ class Registrations:
         while True:
             newest, last = self._last(folder)
             manifest = replace(draft(last), version=newest + 1)
+            _check_names(manifest)
             if last is not None and manifest.says_the_same(last):
                 return last
             with suppress(TakenError):
@@ -146,6 +162,7 @@ class Registrations:
     def new_data_folder(self, name: str) -> Iterator[Path]:
         """Yield a new folder for materialised rows; it is removed again if the block fails."""
         folder = self.folder(name) / f"data-{uuid.uuid4().hex[:12]}"
+        check_no_link(self._place.root, folder.parent.name)
         with writable(folder.parent):
             make_folder(folder.parent)
         try:
@@ -167,7 +184,27 @@ class Registrations:
 
 
 def _folder_name(name: str) -> str:
-    return ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
+    """Return the folder of a table: its name, with everything that is no letter, digit, - or _ as %XX.
+
+    Raises:
+        BadArgumentError: it is no name of a table, or longer than that of a folder may be.
+
+    """
+    folder = ".".join(quote(part, safe="").replace(".", "%2E") for part in split_name(name))
+    if len(folder) > _LONGEST:
+        raise BadArgumentError(
+            f"{name[:40]}… is too long for the name of a table: a folder is called so",
+            instead="Register it under a name of at most 85 letters.",
+        )
+    return folder
+
+
+def _check_names(manifest: Manifest) -> None:
+    """Names that cannot stand in SQL are refused before they stand in a manifest."""
+    if manifest.provider is Provider.DROPPED:
+        return
+    for name in (*split_name(manifest.name, keep_case=True), *(column for column, _ in manifest.columns)):
+        in_backticks(name)
 
 
 def _is_result_that_is_gone(manifest: Manifest) -> bool:
@@ -180,9 +217,23 @@ def _damaged(where: str) -> DamagedError:
     )
 
 
-_REGISTRATION = Kind(
+def read(data: dict[str, Any], folder: str, number: int) -> Manifest:
+    """Make a version of a registration of the fields of its manifest.
+
+    Raises:
+        ValueError: they cannot be such a version's; so may be another error that `Kind.read` names.
+
+    """
+    manifest = Manifest.from_data(data)
+    if _folder_name(manifest.name) != folder or manifest.version != number:
+        raise ValueError("the manifest of another version or table")
+    check_sql(manifest)
+    return manifest
+
+
+REGISTRATION = Kind(
     write=Manifest.to_data,
-    read=lambda data, _: Manifest.from_data(data),
+    read=read,
     dropped=lambda manifest: manifest.provider is Provider.DROPPED,
     damaged=_damaged,
 )

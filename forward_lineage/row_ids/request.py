@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from forward_lineage.spark.names import data_source, split_name
+from forward_lineage.spark.paths import checked_path
 from udafs.errors import BadArgumentError
 
 
@@ -52,6 +53,8 @@ class Request:
 
         """
         self._check_name()
+        if self.path is not None:
+            checked_path(Path(self.path), "path=")
         if self.path is not None and self.source is not None:
             raise BadArgumentError("path= and source= both say where the rows come from", instead="Give one of them.")
         identifying = self._identifying()

@@ -14,6 +14,8 @@ from udafs.errors import BadArgumentError
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`\s]+)")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: What Spark puts the value of a variable for wherever it reads SQL, in names and strings, too; nothing escapes it.
+_VARIABLE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
 _GLOB = re.compile(r"([*?\[\]{}\\])")
 
 _WORD = re.compile(r"\w+")
@@ -45,7 +47,19 @@ def quoted(identifier: str) -> str:
 
 
 def in_backticks(identifier: str) -> str:
-    """Write an identifier in backticks, needed or not: the one spelling of it that there is."""
+    """Write an identifier in backticks, needed or not: the one spelling of it that there is.
+
+    Raises:
+        BadArgumentError: no spelling of it means this name to Spark.
+
+    """
+    if "\0" in identifier or not _is_text(identifier):
+        raise BadArgumentError(f"{identifier!r} cannot stand in SQL", instead="Give it another name.")
+    if found := _VARIABLE.search(identifier):
+        raise BadArgumentError(
+            f"{identifier!r} cannot stand in SQL: Spark would put the value of a variable for {found[0]}",
+            instead="Give it another name.",
+        )
     return "`" + identifier.replace("`", "``") + "`"
 
 
@@ -69,7 +83,7 @@ def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
         if at == len(name) or name[at] != ".":
             break
         at += 1
-    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3:
+    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3 or "\0" in name or not _is_text(name):
         raise BadArgumentError(
             f"{name!r} is not a table name", instead="Use one to three parts with dots between, odd ones in backticks."
         )
@@ -88,10 +102,24 @@ def field_of_dl(table: str) -> str:
 
 def data_source(file_format: str, path: str | Path) -> str:
     """Write the files under a path as a relation, e.g. ``parquet.`/data/x```; no glob is read into the path."""
-    literal = _GLOB.sub(r"\\\1", str(path))
-    return f"{file_format}.{in_backticks(literal)}"
+    return f"{file_format}.{in_backticks(glob_literal(path))}"
 
 
 def string_literal(text: str) -> str:
     """Write a string so that Spark reads back exactly this text."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
+    return f"'{escaped}'"
+
+
+def glob_literal(path: str | Path) -> str:
+    """Write a path so that Spark, which reads globs in paths, finds just that one."""
+    return _GLOB.sub(r"\\\1", str(path))
+
+
+def _is_text(name: str) -> bool:
+    """Half of a surrogate pair stands for a byte of a file's name that is no UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -6,9 +6,29 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from udafs.errors import NotTracedError
+from udafs.errors import BadArgumentError, NotTracedError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def checked_path(path: Path, what: str) -> Path:
+    """Return a path that can be one, and be written down.
+
+    Args:
+        path: any.
+        what: what messages call it.
+
+    Raises:
+        BadArgumentError: it holds a NUL, or bytes that are no UTF-8.
+
+    """
+    try:
+        fine = "\0" not in str(path.as_posix().encode().decode())
+    except UnicodeEncodeError:
+        fine = False
+    if not fine:
+        raise BadArgumentError(f"{what} is {str(path)!r}, which no path is", instead="Give one in UTF-8, without NUL.")
+    return path
 
 
 def is_local(uri: str) -> bool:

@@ -58,6 +58,23 @@ def open_relation(spark: SparkSession, relation: str, *, instead: str | None = N
         return spark.sql(f"SELECT * FROM {relation}")
 
 
+def check_expression(spark: SparkSession, sql: str, instead: str) -> None:
+    """Check that SQL is one expression: it will stand in the middle of other SQL, which it must not end or go on.
+
+    Args:
+        spark: the session.
+        sql: the text.
+        instead: what to do when it is not.
+
+    Raises:
+        WrongSqlError: it is not; the error says where.
+
+    """
+    with spark_errors(sql, instead=instead):
+        parser: Any = spark._jsparkSession.sessionState().sqlParser()
+        parser.parseExpression(sql)
+
+
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
     """Return names and types of the columns, the types as Spark SQL writes them."""
     return tuple((field.name, type_name(field.dataType)) for field in frame.schema.fields)

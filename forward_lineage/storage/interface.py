@@ -40,6 +40,7 @@ class Storage(Protocol):
 
         Raises:
             MissingError: there is none.
+            DamagedError: what is there is no object: a link, a pipe.
             SetupError: it may not be read.
 
         """

@@ -7,11 +7,12 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forward_lineage.storage.interface import MissingError, TakenError
-from udafs.errors import SetupError
+from forward_lineage.storage.own_files import check_no_link, read_file
+from udafs.errors import DamagedError, SetupError
 
 _UNFINISHED = ".partial"
 
@@ -20,7 +21,7 @@ class LocalFolder:
     """The `Storage` that a folder is; it is made when the first object is written.
 
     An object is written to a hidden file beside its place and then linked there: unlike a rename, a link fails when the
-    name is taken. A process that is killed leaves at most the hidden file.
+    name is taken. A process that is killed leaves at most the hidden file. No link below the folder is followed.
 
     Args:
         root: the folder.
@@ -42,7 +43,7 @@ class LocalFolder:
         """See `Storage`."""
         path = self.path(key)
         try:
-            return path.read_bytes()
+            return read_file(self.root, key)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingError(f"{path} cannot be read: {error.strerror}") from None
         except OSError as error:
@@ -50,11 +51,12 @@ class LocalFolder:
 
     def exists(self, key: str) -> bool:
         """See `Storage`."""
-        return os.path.exists(self.path(key))  # noqa: PTH110 - unlike Path.exists, False for what may not be looked at
+        return os.path.lexists(self.path(key))  # a link is there, too: whoever reads it is told
 
     def put_new(self, key: str, data: bytes) -> None:
         """See `Storage`."""
         path = self.path(key)
+        check_no_link(self.root, key.rpartition("/")[0])
         with writable(path.parent):
             make_folder(path.parent)
             if self.exists(key):  # the usual case of many at once, told without waiting for the disk
@@ -69,16 +71,20 @@ class LocalFolder:
     def delete(self, key: str) -> None:
         """See `Storage`."""
         path = self.path(key)
+        check_no_link(self.root, key.rpartition("/")[0])
         with writable(path.parent):
             path.unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
-        """See `Storage`."""
-        shutil.rmtree(self.path(folder), ignore_errors=True)
+        """See `Storage`; a folder that is reached through a link stays."""
+        with suppress(DamagedError):
+            check_no_link(self.root, folder)
+            shutil.rmtree(self.path(folder), ignore_errors=True)
 
     def objects(self, folder: str) -> list[str]:
-        """See `Storage`; hidden files are none."""
-        return [entry.name for entry in self._entries(folder) if entry.is_file() and not entry.name.startswith(".")]
+        """See `Storage`; hidden files are none. Links and pipes are there, though nobody can read them."""
+        entries = self._entries(folder)
+        return [each.name for each in entries if not (each.is_dir(follow_symlinks=False) or each.name.startswith("."))]
 
     def folders(self, folder: str) -> list[str]:
         """See `Storage`."""
@@ -92,6 +98,7 @@ class LocalFolder:
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         path = self.path(folder)
+        check_no_link(self.root, folder)
         try:
             with os.scandir(path) as entries:
                 return list(entries)

@@ -7,20 +7,27 @@ stores have none; a lease, which time takes back, can stand in for them there.
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 from types import TracebackType
+
+from forward_lineage.storage.own_files import open_file
+from udafs.errors import DamagedError
 
 
 class Lock:
     """The lock of a file, held from when this is made (which waits for others) until it is released.
 
     Args:
-        path: the file; made if it is not there, and not removed.
+        path: the file; made if it is not there, not removed, and not written.
+
+    Raises:
+        DamagedError: it is a link, or no file.
 
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("w")
+        self._file = os.fdopen(open_file(path, os.O_RDWR | os.O_CREAT), "rb")
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def release(self) -> None:
@@ -39,10 +46,10 @@ class Lock:
 def is_held(path: Path) -> bool:
     """Tell whether somebody who lives holds the lock of a file; when that cannot be found out, yes."""
     try:
-        with path.open("r+") as file:
+        with os.fdopen(open_file(path, os.O_RDWR), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, DamagedError):
         return True
     return False

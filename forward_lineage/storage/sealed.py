@@ -50,11 +50,11 @@ def unseal(data: bytes, where: str) -> dict[str, Any]:
         where: its file, for messages.
 
     Raises:
-        ValueError: it is damaged or cut short; so may be a KeyError, TypeError or AttributeError.
+        ValueError: it is damaged or cut short, or names something twice; so may be a KeyError or TypeError.
         SetupError: a later release wrote it.
 
     """
-    fields: dict[str, Any] = json.loads(data.decode())
+    fields = _json_object(data)
     version = fields["format"]
     if type(version) is not int or version < _UNSEALED:
         raise ValueError("no format")
@@ -73,6 +73,29 @@ def unseal(data: bytes, where: str) -> dict[str, Any]:
         raise ValueError("no seal")
     del fields["checksum"]
     return fields
+
+
+def _json_object(data: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = _decoder.decode(data.decode())
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return found
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What is named twice means one thing to one reader and another to the next."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_no_number)
 
 
 def _laid_out(value: Any) -> str:

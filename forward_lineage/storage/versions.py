@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from forward_lineage.storage.interface import MissingError, Storage
 from forward_lineage.storage.sealed import seal, unseal
-from udafs.errors import DamagedError, LineageError
+from udafs.errors import BadArgumentError, DamagedError, LineageError
 
 M = TypeVar("M")
 _NUMBERED = re.compile(r"([1-9][0-9]*)\.json", re.ASCII)
@@ -28,17 +28,36 @@ class Kind(Generic[M]):
 
     Attributes:
         write: gives its fields, JSON-able.
-        read: makes it from what `write` gave, in this release or an earlier one, and from its name; raises a
-            ValueError, TypeError, KeyError or AttributeError when the fields cannot be such a manifest.
+        read: makes it from what `write` gave, in this release or an earlier one, its name and its number; raises a
+            ValueError, or a BadArgumentError about a name, when the fields cannot be such a manifest.
         dropped: tells a drop marker from others.
         damaged: gives the error that says of a file that it is damaged, and what to do.
 
     """
 
     write: Callable[[M], Mapping[str, Any]]
-    read: Callable[[dict[str, Any], str], M]
+    read: Callable[[dict[str, Any], str, int], M]
     dropped: Callable[[M], bool]
     damaged: Callable[[str], DamagedError]
+
+    def of_bytes(self, data: bytes, name: str, number: int, where: str) -> M:
+        """Make a manifest of the bytes of its file.
+
+        Args:
+            data: the bytes.
+            name: of the thing.
+            number: of the version.
+            where: the file, for messages.
+
+        Raises:
+            DamagedError: as `damaged` says.
+            SetupError: a later release wrote it.
+
+        """
+        try:
+            return self.read(unseal(data, where), name, number)
+        except (ValueError, TypeError, KeyError, AttributeError, BadArgumentError):
+            raise self.damaged(where) from None
 
 
 class Versions(Generic[M]):
@@ -153,10 +172,7 @@ class Versions(Generic[M]):
             return self._read[name][number]
         key = _key(name, number)
         where, data = self.storage.where(key), self.storage.get(key)
-        try:
-            found = self.kind.read(unseal(data, where), name)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise self.kind.damaged(where) from None
+        found = self.kind.of_bytes(data, name, number, where)
         self._keep(name, number, found)
         return found
 

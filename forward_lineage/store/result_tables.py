@@ -6,6 +6,7 @@ from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import quoted
 from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import LineageError
 
@@ -41,6 +42,7 @@ class ResultTables:
 
     def _read(self, saved: SavedResult) -> None:
         try:
+            check_row_files(saved)
             self._tables.register_result(saved.name, saved.rows_folder)
         except LineageError as error:  # said when it is queried; others stay usable
             self._tables.damaged[saved.name.lower()] = error

@@ -51,10 +51,14 @@ class NamesOfStatement:
         table = self._registered(parts)
         if table is not None:
             return self.read_from(table)
-        view = self._view(parts)
-        if view is None and (error := self.damaged.get(".".join(parts).lower())) is not None:
-            raise error
-        return view
+        self._refuse_damaged(parts)
+        return self._view(parts)
+
+    def _refuse_damaged(self, parts: Sequence[str]) -> None:
+        """What was registered, and cannot be read, must not pass for a table that nobody registered."""
+        for name, error in self.damaged.items():
+            if name in (".".join(parts).lower(), parts[-1].lower()) or name.endswith(f".{parts[-1].lower()}"):
+                raise error
 
     def names(self) -> list[str]:
         """Return the names of the registered tables."""

@@ -18,12 +18,14 @@ from forward_lineage.frontend import (
     rewrite_statement,
     without_clause,
 )
+from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.spark.tables import check_expression
 from forward_lineage.tracing.commands import check_fields, form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.names import SessionNames
 from rewrites.tables import BaseTable
@@ -98,6 +100,7 @@ class Statements:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
         """
+        refuse_no_text(sql)
         targets = self._targets(sql)
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, semantics, args, unless_query)
@@ -134,6 +137,7 @@ class Statements:
             LineageError: Spark refuses it, or it was read in another way.
 
         """
+        check_expression(self._spark, condition, "Correct the condition: it is one over the columns of the table.")
         # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
         probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
         self._check_fidelity(rewrite_statement(probe, self._tables.catalog), None)

@@ -21,7 +21,7 @@ class RefusedError(Exception):
 class KernelProbe:
     """One conversation; `ids` are any iterable of integers, values are bytes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, heap: str = "1g") -> None:
         kernel = build_kernel()
         classes = folder / "probe"
         if not classes.exists():
@@ -29,7 +29,13 @@ class KernelProbe:
             compile_scala(SOURCES, classes, [kernel])
         self._log = (folder / "probe.log").open("w")
         self._process = subprocess.Popen(
-            [java(), "-Xmx1g", "-cp", class_path(classes, kernel), "org.apache.spark.sql.forwardlineage.CodecProbe"],
+            [
+                java(),
+                f"-Xmx{heap}",
+                "-cp",
+                class_path(classes, kernel),
+                "org.apache.spark.sql.forwardlineage.CodecProbe",
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -73,6 +79,13 @@ class KernelProbe:
 
     def intersects(self, left: bytes, right: bytes) -> bool:
         return self.ask("intersects", left.hex(), right.hex()) == "true"
+
+    def judge(self, kind: str, spoilt: Iterable[bytes], scratch: Path) -> tuple[list[str], int]:
+        """What is said of each of many spoilt ones, see CodecProbe.judge; and how many MB the heap has in use."""
+        given, judged = scratch / "spoilt", scratch / "judged"
+        given.write_text("".join(f"{data.hex()}\n" for data in spoilt))
+        used = self.ask("judge", kind, str(given), str(judged))
+        return judged.read_text().splitlines(), int(used)
 
     def __enter__(self) -> KernelProbe:
         return self

@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from tests.mutations.campaign import compare, judge
+from tests.mutations.kinds import KINDS
 from tests.udafs.kernel_probe import KernelProbe, RefusedError
 
 VECTORS = Path(__file__).parents[2] / "udafs" / "vectors"
@@ -197,6 +199,17 @@ def test_pool_of_groups_against_plain_sets(kernel: KernelProbe, heap: int, where
 def test_pool_of_groups_against_plain_sets_for_long(kernel: KernelProbe, heap: int, where: str) -> None:
     for seed in range(1, 10):
         assert kernel.ask("pool", str(seed), "400000", str(heap)) == where
+
+
+@pytest.mark.parametrize(("name", "count"), [("values", 4000), ("registrations", 2000)])
+def test_both_languages_judge_what_is_spoilt_alike(kernel: KernelProbe, tmp_path: Path, name: str, count: int) -> None:
+    """A million of each: `python -m tests.mutations`."""
+    kind, dice = KINDS[name](), random.Random(name)
+    spoilt = [kind.spoilt(dice) for _ in range(count)]
+    found, judged = judge(kind, spoilt, name)
+    compare(kernel, kind, spoilt, judged, found, tmp_path, name)
+    assert not found.faults
+    assert 0 < count - found.refused < count / 4
 
 
 def test_mutated_bytes_give_clean_errors_in_bounded_time(kernel: KernelProbe, tmp_path: Path) -> None:

@@ -101,6 +101,9 @@ def test_a_file_of_before_1970(table: Table) -> None:
         (lambda data: data["files"].append(7), "file 2 has no path"),
         (lambda data: data["files"][1].pop("path"), "file 1 has no path"),
         (lambda data: data["files"][1].update(path=""), "file 1 has no path"),
+        (lambda data: data["files"][1].update(path="b"), "the path of file 1 is b"),
+        (lambda data: data["files"][1].update(path="s3a://b/c"), "the path of file 1 is s3a://b/c"),
+        (lambda data: data["files"][1].update(path="/a\0b"), "the path of file 1 is /a\0b"),
         (lambda data: data["files"][0].pop("size"), "file 0 has no size"),
         (lambda data: data["files"][0].pop("modified"), "file 0 has no modified"),
         (lambda data: data["files"][1].pop("offset"), "file 1 has no offset"),
@@ -188,5 +191,24 @@ def test_missing(table: Table) -> None:
     with pytest.raises(SparkRuntimeException, match=r"1\.json is missing, so register the table again"):
         table.ids()
     table.manifest.mkdir()
-    with pytest.raises(SparkRuntimeException, match=r"1\.json cannot be read .*, so make it readable or register"):
+    with pytest.raises(
+        SparkRuntimeException, match=r"1\.json is no file that registering wrote, so delete it and register"
+    ):
         table.ids()
+
+
+@pytest.mark.timeout(60)
+def test_no_file(table: Table, tmp_path: Path) -> None:
+    """A pipe would be waited for, and a link could lead anywhere."""
+    table.manifest.write_bytes(format_2(table.data()))
+    table.manifest.rename(tmp_path / "elsewhere")
+    table.manifest.symlink_to(tmp_path / "elsewhere")
+    no_file = "no file that registering wrote, so delete it and register the table again"
+    with pytest.raises(SparkRuntimeException, match=no_file):
+        table.ids()
+    table.manifest.unlink()
+    os.mkfifo(table.manifest)
+    with pytest.raises(SparkRuntimeException, match=no_file):
+        table.ids()
+    with pytest.raises(SparkRuntimeException, match=no_file):
+        table.spark.sql("SELECT dl_row_id('/dev/zero', _metadata) FROM parquet.`" + str(table.folder) + "`").collect()

@@ -19,7 +19,7 @@ from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, 
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
-_HIDDEN = "__row_id"
+_HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
 # Row files are called by the number of their first row.
 _NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
@@ -31,7 +31,7 @@ class IdentifiedRows:
     """Rows that have ids.
 
     Args:
-        frame: the rows, their ids in the column `__row_id`.
+        frame: the rows, their ids in the column `__dl_row_id`.
 
     """
 
@@ -69,7 +69,7 @@ class IdentifiedRows:
         folder = saved.folder / str(table.dictionary)
         if not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
-        check_files(saved, table.dictionary_files)
+        check_files(saved, table.dictionary_files, str(table.dictionary))
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 

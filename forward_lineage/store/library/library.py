@@ -7,7 +7,6 @@ number. One short lock of the home orders publishing, dropping and clearing; wha
 from __future__ import annotations
 
 import difflib
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,12 +19,13 @@ from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.storage.interface import MissingError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folders, writable
 from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import BusyMark, Clearing
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.store.library.soundness import check_sound, is_name
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
 
-_NAME = re.compile(r"[^\W\d]\w{0,99}")
 _DROPPED = {"dropped": True}
 _MANY_RELATIONS = 64
 
@@ -40,11 +40,11 @@ class Library:
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "results"
-        self.cache = SegmentCache()
+        self.cache = SegmentCache(read=self._read)
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
-            Kind(write=_fields, read=self._saved, dropped=lambda saved: saved is None, damaged=_damaged),
+            Kind(write=_fields, read=self.read, dropped=lambda saved: saved is None, damaged=_damaged),
         )
         self._clearing = Clearing(self._place, self._versions)
         self._relations: dict[tuple[Path, str], StoredRelation] = {}
@@ -58,7 +58,7 @@ class Library:
 
     def newest(self, name: str) -> int:
         """Return the number of the newest version, 0 when there is none; a drop counts as a version."""
-        return self._versions.newest(name.lower())
+        return self._versions.newest(name.lower()) if is_name(name) else 0
 
     def latest(self, name: str) -> SavedResult | None:
         """Return the newest version; None when there is no such result, or it was dropped.
@@ -68,7 +68,7 @@ class Library:
             SetupError: the manifest may not be read, or a later release wrote it.
 
         """
-        return self._versions.latest(name.lower())
+        return self._versions.latest(name.lower()) if is_name(name) else None
 
     def get(self, name: str, version: int | None = None) -> SavedResult:
         """Return a version of a result, the newest unless told otherwise.
@@ -139,9 +139,15 @@ class Library:
                 self._relations.pop(key).release()
         self._many_relations = max(_MANY_RELATIONS, 2 * len(self._relations))
 
+    def _read(self, path: Path, size: int | None) -> bytes:
+        data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
+        if size not in (None, len(data)):
+            raise CorruptSegmentError(f"{path} has {len(data):,} bytes, the manifest says {size:,}")
+        return data
+
     def _version(self, name: str, version: int) -> SavedResult | None:
         with suppress(MissingError):
-            return self._versions.get(name.lower(), version)
+            return self._versions.get(name.lower(), version) if is_name(name) else None
         return None
 
     def _unknown(self, name: str) -> NotSavedError:
@@ -153,8 +159,20 @@ class Library:
     def _home(self, name: str) -> Path:
         return self._place.path(name.lower())
 
-    def _saved(self, data: dict[str, Any], name: str) -> SavedResult | None:
-        return None if data.get("dropped") else SavedResult.from_data(data, self._home(name))
+    def read(self, data: dict[str, Any], name: str, number: int) -> SavedResult | None:
+        """Make a version of a result of the fields of its manifest; None when it was dropped.
+
+        Raises:
+            ValueError: they cannot be such a version's; so may be another error that `Kind.read` names.
+
+        """
+        if data == {"format": data["format"], **_DROPPED}:
+            return None
+        saved = SavedResult.from_data(data, self._home(name))
+        if saved.name.lower() != name or saved.version != number or not is_name(name):
+            raise ValueError("the manifest of another version or result")
+        check_sound(saved)
+        return saved
 
     # ------------------------------------------------------------ writing
 
@@ -169,6 +187,7 @@ class Library:
         folder = self._home(name) / f"data-{uuid.uuid4().hex[:12]}"
         with self._locked():
             self._clearing.clear_leavings()
+            check_no_link(self.folder, name.lower())
             with writable(folder):
                 folder.mkdir(parents=True)
                 busy = BusyMark(folder)
@@ -230,6 +249,7 @@ class Library:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        check_no_link(self.folder, ".lock")
         with writable(self.folder):
             make_folder(self.folder)
             lock = Lock(self.folder / ".lock")
@@ -244,7 +264,7 @@ def check_name(name: str) -> str:
         BadArgumentError: it has other characters than letters, digits and _, or begins with a digit, or is too long.
 
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise BadArgumentError(
             f"{name!r} cannot be the name of a saved result",
             instead="Use letters, digits and _, at most 100, a letter or _ first: queries call the result so.",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
+from forward_lineage.storage.fields import made
 
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
@@ -192,7 +193,15 @@ class SavedResult:
     def segment_files(self, table: TracedTable) -> list[SegmentFile]:
         """Return the segments of a table as the store reads them."""
         return [
-            SegmentFile(self.folder / each.path, each.first_row, each.rows, each.first_row, each.checksum)
+            SegmentFile(
+                self.folder / each.path,
+                each.first_row,
+                each.rows,
+                moved=each.first_row,
+                checksum=each.checksum,
+                pairs=each.pairs,
+                size=each.size,
+            )
             for each in table.segments
         ]
 
@@ -209,16 +218,17 @@ class SavedResult:
             home: the folder of the result.
 
         Raises:
-            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError.
+            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError. What is right for
+                itself may still not fit together: see `soundness`.
 
         """
         if data["format"] == 1:
             _check_first_format(data)
         fields = {key: value for key, value in data.items() if key not in ("format", "checksum")}
-        fields["columns"] = tuple((name, kind) for name, kind in data["columns"])
-        fields["row_files"] = tuple(RowFile(**file) for file in data["row_files"])
-        fields["tables"] = tuple(_table(entry) for entry in data["tables"])
-        return cls(**fields, home=home)
+        tables = fields.get("tables")
+        if isinstance(tables, list):  # what earlier releases kept of secrets is not to be seen
+            fields["tables"] = [_without_secrets(entry) for entry in tables]
+        return made(cls, fields, home=home)
 
 
 def _check_first_format(data: dict[str, Any]) -> None:
@@ -228,16 +238,8 @@ def _check_first_format(data: dict[str, Any]) -> None:
         raise ValueError("checksum")
 
 
-def _table(entry: dict[str, Any]) -> TracedTable:
-    table = TracedTable(**entry)
-    manifest = table.manifest and {**table.manifest, "source": redacted(table.manifest["source"])}
-    segments = tuple(SegmentEntry(**segment) for segment in entry["segments"])
-    dictionary_files = tuple(RowFile(**file) for file in entry.get("dictionary_files", ()))
-    return replace(
-        table,
-        provider=Provider(table.provider),
-        manifest=manifest,
-        segments=segments,
-        granules=tuple(table.granules),
-        dictionary_files=dictionary_files,
-    )
+def _without_secrets(entry: Any) -> Any:
+    manifest = entry.get("manifest") if isinstance(entry, dict) else None
+    if manifest is None:
+        return entry
+    return {**entry, "manifest": {**manifest, "source": redacted(manifest["source"])}}

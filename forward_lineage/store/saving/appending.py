@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import BadArgumentError
 
@@ -35,6 +36,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
     )
     row_files = [file for file in before.row_files if file.rows or not more.rows]
     for path in (*(file.path for file in row_files), *_segments(before)):
+        check_no_link(before.home.parent, f"{before.home.name}/{before.data}/{path}")
         _share(before.folder / path, before.folder.with_name(more.data) / path)
     return replace(
         more,

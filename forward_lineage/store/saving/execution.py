@@ -18,6 +18,7 @@ from pyspark.sql.udf import _create_udf
 from pyspark.util import PythonEvalType
 
 from forward_lineage.relations.segment import Form
+from forward_lineage.results import HIDDEN_PREFIX
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.progress import spark_progress
@@ -126,6 +127,12 @@ def _refuse_equal_names(schema: StructType, name: str) -> None:
             raise NotTracedError(
                 f"{name} has two columns called {field.name}", instead="Give one of them another name."
             )
+        if field.name.lower().startswith(HIDDEN_PREFIX):
+            raise NotTracedError(
+                f"column {field.name} of {name} has a name that is reserved for lineage",
+                instead="Give it another name.",
+            )
+        quoted(field.name)  # questions will name it
         seen.add(field.name.lower())
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.relations.segment import Form
+from forward_lineage.relations.segment import Claim, Form
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.tasks import TaskFiles, write_segment
 
@@ -75,7 +75,8 @@ def _merge(folder: Path, table: int, group: Sequence[SegmentEntry], form: Form) 
         return replace(only, path=path)
     rows, ids = [], []
     for piece in group:
-        read_rows, read_ids = segments.read(folder / piece.path, piece.checksum).relation.pairs()
+        claim = Claim(0, piece.rows, piece.pairs)
+        read_rows, read_ids = segments.read(folder / piece.path, piece.checksum, claim).relation.pairs()
         rows.append(read_rows + (piece.first_row - first_row))
         ids.append(read_ids)
         (folder / piece.path).unlink()

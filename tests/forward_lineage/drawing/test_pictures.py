@@ -156,3 +156,26 @@ def test_the_command_line_starts_without_the_extra() -> None:
     script = "import sys, forward_lineage.cli; print(*(name for name in sys.argv[1:] if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", script, *PACKAGES], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
+
+
+ODD_NAMES = [
+    "$\\foo$",
+    "<script>x</script>",
+    "--> ]]> &amp;",
+    "a\x1b[2J\0",
+    "\u202eabc",
+    "语😀",
+    "a\nb",
+    "\ud800",
+    "x" * 999,
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_any_name_makes_a_picture_and_nothing_else(tmp_path: Path, name: str) -> None:
+    """The kind of picture that is text must stay a picture: no markup of a name gets into it."""
+    canvas = draw_pipeline([Step(name, base=True, rows=3), Step("report", (name,), note=name, rows=2)], name)
+    for kind in ("svg", "pdf", "png"):
+        canvas.save(tmp_path / f"x.{kind}")
+    found = {element.tag.rpartition("}")[2] for element in ElementTree.parse(tmp_path / "x.svg").iter()}
+    assert not found & {"script", "a", "foreignObject", "image"} and b"\x1b" not in (tmp_path / "x.svg").read_bytes()

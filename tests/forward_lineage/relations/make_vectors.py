@@ -154,6 +154,14 @@ def refused() -> Iterator[tuple[str, str, bytes]]:
     yield "bdd-equal-children", "node", sealed(1, varints(0, 1, 0, 1, 0) + plain(1) + plain(1) + plain(1))
     yield "bdd-a-node-twice", "node", sealed(1, CROSSED[:5] + plain(3, 1) + plain(0, 0, 1, 2) + plain(1, 1, 0, 2))
     yield "bdd-a-node-unused", "node", sealed(1, CROSSED[:5] + plain(2, 1) + plain(0, 1, 0) + plain(1, 0, 2))
+    yield "bdd-root-2", "root", sealed(1, varints(0, 1, 0, 0, 2))
+    yield "runs-a-row-too-many", "range", sealed(2, varints(0, 1, 1) + plain(1) + plain(0) * 2 + plain(6) + plain(0))
+    yield "bdd-a-row-too-many", "range", sealed(1, varints(0, 1, 1, 0, 0) + plain(1) + plain(0) + plain(1))
+    beyond = varints(0, 1, 1) + plain(0) + plain(0) + plain(0) + plain(1) + plain(3)  # {2^63 − 1, …}
+    yield "runs-an-id-beyond", "range", sealed(2, beyond)
+    twice = varints(0, 2**63 - 1, 2) + plain(2**63 - 2, 2**63 - 1) + plain(0, 1) + plain(0) + plain(0) + plain(0)
+    yield "runs-a-row-beyond", "range", sealed(2, twice)
+    yield "first-row-too-high", "range", sealed(2, varints(2**63 - 1) + SMALL[1:])
 
 
 # ---------------------------------------------------------------- the folder

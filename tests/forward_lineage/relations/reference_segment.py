@@ -83,6 +83,7 @@ def read(data: bytes) -> tuple[int, int, list[tuple[int, int]]]:
     first_row, rows = body.varint(), body.varint()
     pairs = list(bdd(body) if data[6] == 1 else runs(body))
     check(body.at == len(body.data), "trailing")
+    check(all(row < rows and first_row + row < 2**63 and row_id < 2**63 for row, row_id in pairs), "range")
     return first_row, rows, pairs
 
 
@@ -116,6 +117,7 @@ def runs(body: Body) -> Iterator[tuple[int, int]]:
 def bdd(body: Body) -> Iterator[tuple[int, int]]:
     row_bits, id_bits, root = body.varint(), body.varint(), body.varint()
     check(row_bits <= 63 and id_bits <= 63, "bits")
+    check(root <= 1, "root")
     counts = body.column(row_bits + id_bits)
     lo_steps, hi_codes = body.column(sum(counts)), body.column(sum(counts))
     nodes: list[Node] = []

@@ -80,7 +80,9 @@ def test_the_cache_is_bounded_and_serves_what_it_has(tmp_path: Path) -> None:
 def test_a_file_of_other_rows(tmp_path: Path) -> None:
     file = stored(tmp_path, {(0, 0)}, []).files[0]
     moved = StoredRelation([SegmentFile(file.path, 5, ROWS)], SegmentCache())
-    with pytest.raises(CorruptSegmentError, match=r"0\.lineage has rows 0 \+ 30, the manifest says 5 \+ 30"):
+    with pytest.raises(
+        CorruptSegmentError, match=r"0\.lineage is damaged: it has rows 0 \+ 30, the manifest says 5 \+ 30"
+    ):
         moved.forward(LineageSet([0]))
 
 

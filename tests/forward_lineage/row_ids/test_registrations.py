@@ -22,11 +22,12 @@ from udafs.errors import DamagedError, NotRegisteredError, SetupError
 
 MANIFEST = Manifest(
     name="t",
-    provider="position",
+    provider=Provider.POSITION,
     columns=(("a", "bigint"), ("b", "string")),
     relation="parquet.`/x`",
     row_id="dl_row_id({manifest}, _metadata)",
-    files=(DataFile("/x/ä b.parquet", 10, 20, 30, 40, "ff", 0),),
+    source={"path": "/x", "format": "parquet"},
+    files=(DataFile("/x/ä b.parquet", 10, 20, 30, 30, "ff", 10),),
     next_id=40,
     retired=((3, 5),),
 )
@@ -187,7 +188,7 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
 def _register_many(home: Path, start: int, count: int) -> None:
     registrations = Registrations(home)
     for n in range(start, start + count):
-        registrations.write(lambda last, n=n: replace(MANIFEST, next_id=n, retired=((n, n + 1),)), "t")  # type: ignore[misc]
+        registrations.write(lambda last, n=n: replace(MANIFEST, files=(), next_id=n + 1, retired=((n, n + 1),)), "t")  # type: ignore[misc]
 
 
 def test_sessions_registering_at_once_never_corrupt_it(tmp_path: Path) -> None:
@@ -201,7 +202,7 @@ def test_sessions_registering_at_once_never_corrupt_it(tmp_path: Path) -> None:
         assert worker.exitcode == 0
     registrations = Registrations(tmp_path)
     found = [registrations.version("t", version).next_id for version in range(1, 201)]
-    assert sorted(found) == sorted(1000 * n + i for n in range(4) for i in range(50))
+    assert sorted(found) == sorted(1000 * n + i + 1 for n in range(4) for i in range(50))
     assert not list((tmp_path / "tables" / "t").glob(".*")), "temporary files are gone"
 
 

@@ -108,7 +108,8 @@ def test_a_copy_read_with_a_secret(lineage: ForwardLineage, tmp_path: Path, monk
 def test_what_an_earlier_release_kept() -> None:
     data = {
         "name": "t", "provider": "copy", "columns": [["v", "int"]], "relation": "r", "row_id": "i", "files": [],
-        "retired": [], "key": [], "order_by": [], "source": {"path": "/x", "options": {"sep": ";", "password": "pw"}},
+        "retired": [], "key": [], "order_by": [], "version": 1, "next_id": 0,
+        "source": {"path": "/x", "data": "/d", "options": {"sep": ";", "password": "pw"}},
     }  # fmt: skip
     manifest = Manifest.from_data(data)
     assert manifest.source["options"] == {"sep": ";", "password": REDACTED}

@@ -121,7 +121,7 @@ class TestResults:
         found = library.get("units")
         assert (found.granularity, found.tables[0].granules) == ("granules", ("v % 20",))
         assert pairs(library, found) == {"events": [(0, 0), (0, 1)]}
-        check_files(found, found.tables[0].dictionary_files)
+        check_files(found, found.tables[0].dictionary_files, "granules/0")
 
     def test_a_dropped_one(self, home: Path) -> None:
         library = Library(home)

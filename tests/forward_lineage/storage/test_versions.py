@@ -18,7 +18,7 @@ def _write(text: str) -> Mapping[str, Any]:
     return {"text": text}
 
 
-def _read(fields: dict[str, Any], name: str) -> str:
+def _read(fields: dict[str, Any], name: str, number: int) -> str:
     reads.append(f"{name}: {fields['text']}")
     return fields["text"] + ""  # a TypeError unless it is a text
 

@@ -29,6 +29,7 @@ object CodecProbe {
     case List("pool", seed, steps, heap) => pool(seed.toLong, steps.toInt, heap.toLong)
     case List("bounds", seed, rounds) => bounds(seed.toLong, rounds.toInt)
     case List("fuzz", seed, rounds, file) => fuzz(seed.toLong, rounds.toInt, file)
+    case List("judge", kind, folder, judged) => judge(kind, java.nio.file.Path.of(folder), java.nio.file.Path.of(judged))
   }
 
   private def encode(ids: IdSource, setting: String): Array[Byte] =
@@ -73,6 +74,58 @@ object CodecProbe {
       slowest = math.max(slowest, System.nanoTime - start)
     }
     s"$refused refused, $read read, slowest ${slowest / 1000000} ms"
+  }
+
+  /**
+   * Reads what may be spoilt, one hex text a line of `spoilt`: values or manifests. Writes a line about each to `judged`: "refused", or
+   * what was read, as tests/mutations/kinds.py says it. Anything that is thrown and is no refusal of ours ends the probe.
+   */
+  private def judge(kind: String, spoilt: java.nio.file.Path, judged: java.nio.file.Path): String = {
+    val said: Array[Byte] => String = kind match {
+      case "values" => valueSaid
+      case "manifests" => manifestSaid
+    }
+    val lines = java.nio.file.Files.readAllLines(spoilt).toArray(Array.empty[String]).map(line => verdict(line)(said(unhex(line))))
+    java.nio.file.Files.write(judged, java.util.Arrays.asList(lines: _*))
+    val memory = Runtime.getRuntime
+    s"${(memory.totalMemory - memory.freeMemory) >> 20}"
+  }
+
+  private def verdict(what: String)(read: => String): String =
+    try read
+    catch {
+      case e: SparkRuntimeException if e.getMessage.contains("too large") => "large"
+      case e: SparkRuntimeException if e.getCondition == "USER_RAISED_EXCEPTION" => "refused"
+      case e: Throwable => throw new AssertionError(s"on $what", e)
+    }
+
+  private def valueSaid(bytes: Array[Byte]): String = {
+    val random = new SplittableRandom(bytes.length)
+    val size = LineageValues.size(bytes)
+    check(bytes, random)
+    if (size > (1 << 16)) s"$size" else s"$size ${crc(pack(LineageValues.idArray(bytes)))}"
+  }
+
+  private lazy val packed = {
+    val field = classOf[PlacedFiles].getDeclaredFields.find(_.getName.endsWith("packed")).get
+    field.setAccessible(true)
+    field
+  }
+
+  private def manifestSaid(bytes: Array[Byte]): String = {
+    val in = ByteBuffer.wrap(packed.get(new ManifestFile("x", bytes).files).asInstanceOf[Array[Byte]])
+    val count = in.getInt
+    val numbers = Array.fill(count) {
+      in.position(in.position + 4 + in.getInt(in.position))
+      Array.fill(3)(in.getLong)
+    }
+    s"$count ${crc(pack(numbers.flatten))}"
+  }
+
+  private def crc(bytes: Array[Byte]): Long = {
+    val found = new java.util.zip.CRC32
+    found.update(bytes)
+    found.getValue
   }
 
   private def mutate(from: Array[Byte], random: SplittableRandom, seeds: Array[Array[Byte]]): Array[Byte] = {

@@ -2,7 +2,8 @@ package org.apache.spark.sql.forwardlineage
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.ISO_8859_1
-import java.nio.file.{Files, NoSuchFileException, Paths}
+import java.nio.file.{Files, InvalidPathException, LinkOption, NoSuchFileException, Paths}
+import java.nio.file.attribute.BasicFileAttributes
 import java.util.zip.CRC32
 
 import scala.jdk.CollectionConverters._
@@ -25,6 +26,7 @@ object ManifestFile {
   private val Newest = 2
   private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
   private val LongestChecksum = 40 // bytes
+  private val Largest = 1L << 30 // bytes; three million files
 
   private val mapper = new ObjectMapper()
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
@@ -33,11 +35,17 @@ object ManifestFile {
   /** The files of the table, checked. */
   def read(manifest: String): PlacedFiles = new ManifestFile(manifest, bytes(manifest)).files
 
+  /** A pipe would never end, and a device is no manifest: what is opened must be a file, and not a link in its place. */
   private def bytes(manifest: String): Array[Byte] =
-    try Files.readAllBytes(Paths.get(manifest))
-    catch {
+    try {
+      val path = Paths.get(manifest)
+      val found = Files.readAttributes(path, classOf[BasicFileAttributes], LinkOption.NOFOLLOW_LINKS)
+      if (!found.isRegularFile || found.size > Largest)
+        LineageErrors.refuse(s"The manifest $manifest is no file that registering wrote, so delete it and register the table again.")
+      Files.readAllBytes(path)
+    } catch {
       case _: NoSuchFileException => LineageErrors.refuse(s"The manifest $manifest is missing, so register the table again.")
-      case e: IOException =>
+      case e @ (_: IOException | _: InvalidPathException) =>
         LineageErrors.refuse(s"The manifest $manifest cannot be read ($e), so make it readable or register the table again.")
     }
 }
@@ -80,7 +88,11 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
   }
 
   private def placedFile(file: JsonNode, what: String): (String, PlacedFile) = {
-    val path = SparkPath.fromPathString("file:" + text(file, "path", what)).urlEncoded
+    val plain = text(file, "path", what)
+    if (!plain.startsWith("/") || plain.contains('\u0000')) damaged(s"the path of $what is $plain")
+    val path =
+      try SparkPath.fromPathString("file:" + plain).urlEncoded
+      catch { case _: IllegalArgumentException => damaged(s"the path of $what is $plain") }
     val size = number(file, "size", what)
     val modified = number(file, "modified", what, least = Long.MinValue) // a file may be older than 1970
     path -> PlacedFile(size, modified / 1000000L, number(file, "offset", what))

@@ -1,0 +1,42 @@
+"""Names and values on a terminal: as text, whatever is in them.
+
+A value may hold what a terminal obeys (move the cursor, change colours, set the title, answer as if typed) and what
+makes text look like another (right-to-left marks, characters without width). None of it is ours to send: it is shown as
+it would be written in a string.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich.text import Text
+
+_KEPT = "\n\t"
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, formats such as directions, halves of characters, line ends
+#: Joins emoji and letters of several scripts; harmless.
+_JOINERS = "\u200c\u200d"
+
+
+def plain(text: str) -> str:
+    r"""Return text with everything that a terminal would obey written out, e.g. ``\x1b``; line ends and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if _is_harmless(each) else _written(each) for each in text)
+
+
+def in_one_line(text: str) -> str:
+    """Return `plain` text in one line."""
+    return plain(" ".join(text.split()))
+
+
+def cell(text: str) -> Text:
+    """Return text for a table of rich, which would read markup in a string."""
+    return Text(plain(text))
+
+
+def _is_harmless(character: str) -> bool:
+    return character in _KEPT or character in _JOINERS or unicodedata.category(character) not in _HIDDEN
+
+
+def _written(character: str) -> str:
+    return character.encode("unicode_escape").decode()

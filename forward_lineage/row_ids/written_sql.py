@@ -1,0 +1,119 @@
+"""The SQL that a registration holds, which is run when its table is queried: none but what its other fields spell.
+
+A manifest has its relation, its view and its row id as SQL, so that readers need not know how they are made. Who can
+write a manifest could write any SQL there. So a reader composes it again, from names and paths, and compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
+from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
+
+ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
+#: The column that a dictionary's ids are in; earlier releases had another name for it.
+DICTIONARY_ID = "__dl_row_id"
+_DICTIONARY_IDS = (DICTIONARY_ID, "__row_id")
+_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\w+|\s+|--|/\*|.", re.DOTALL)
+_PLAIN = re.compile(r"`(\w+)`")
+_FULL_NAME = re.compile(r"(?:`(?:[^`]|``)+`|\w+)(?:\.(?:`(?:[^`]|``)+`|\w+)){1,3}")
+
+
+def with_ids(
+    name: str, table: str, columns: Sequence[str], key: Sequence[str], folder: Path, *, row_id: str = DICTIONARY_ID
+) -> str:
+    """Write a table with the ids of its dictionary as a relation; a row that is not there stops the query.
+
+    Args:
+        name: the table's name, for the message.
+        table: what stands after FROM.
+        columns: of the table.
+        key: those that the dictionary is over.
+        folder: of the dictionary's files.
+        row_id: what the ids are called.
+
+    """
+    new = string_literal(f"table {name} has rows that are not in its dictionary. Call lineage.refresh('{name}').")
+    listed = ", ".join(f"t.{quoted(column)}" for column in columns)
+    same = " AND ".join(f"t.{quoted(column)} = d.{quoted(column)}" for column in key)
+    entries = f"SELECT {', '.join(map(quoted, key))}, {ROW_ID} AS id FROM {data_source('parquet', folder)}"
+    return (
+        f"(SELECT {listed}, coalesce(d.id, CAST(raise_error({new}) AS BIGINT)) AS {row_id} "
+        f"FROM {table} AS t LEFT JOIN ({entries}) AS d ON {same})"
+    )
+
+
+def check_sql(manifest: Manifest) -> None:
+    """Check that the SQL of a manifest is what its names and paths make it.
+
+    Raises:
+        ValueError: it is something else.
+        BadArgumentError: a name cannot stand in SQL.
+
+    """
+    if manifest.provider is Provider.DROPPED:
+        return  # nobody runs it
+    if manifest.identity is not None and not _FULL_NAME.fullmatch(manifest.identity):
+        raise ValueError("identity")
+    relation = _relation(manifest)
+    _demand_same(manifest.relation, relation, "relation")
+    if manifest.view is not None:
+        _demand_same(manifest.view, f"SELECT * FROM {relation}", "view")
+    _check_ids(manifest, relation)
+
+
+def _relation(manifest: Manifest) -> str:
+    """What stands after FROM: files that have no other name, or a table of Spark's."""
+    place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")
+    if manifest.identity is None and manifest.provider is not Provider.DICTIONARY and place is not None:
+        return data_source("parquet", place)
+    return manifest.identity or quoted_name(manifest.name)
+
+
+def _check_ids(manifest: Manifest, relation: str) -> None:
+    row_id, key = manifest.row_id, manifest.key
+    if "relation" in manifest.source:
+        raise ValueError("a table of a catalog, which is not registered")
+    match manifest.provider:
+        case Provider.KEY:
+            _demand_same(row_id, f"CAST({quoted(key[0])} AS BIGINT)", "row id")
+        case Provider.COLUMN:
+            _demand_same(row_id, f"CAST({key[0]} AS BIGINT)", "row id")
+            _check_expression(key[0])
+        case Provider.DICTIONARY:
+            if row_id not in _DICTIONARY_IDS:
+                raise ValueError("row id")
+            columns, folder = [column for column, _ in manifest.columns], Path(manifest.source["data"])
+            wanted = with_ids(manifest.name, relation, columns, key, folder, row_id=row_id)
+            _demand_same(manifest.identified or "", wanted, "identified")
+            return
+        case _:
+            _demand_same(row_id, ROW_ID, "row id")
+    if manifest.identified is not None:
+        raise ValueError("identified")
+
+
+def _check_expression(sql: str) -> None:
+    """An expression of the user's own: it must at least end where it seems to end."""
+    depth = 0
+    for token in _TOKEN.findall(sql):
+        depth += (token in "([") - (token in ")]")
+        # Raw strings end where others do not: no backslash is taken for what it may not be.
+        if depth < 0 or token in ("--", "/*", ";", '"', "'", "`") or "\\" in token:
+            raise ValueError("row id")
+    if depth:
+        raise ValueError("row id")
+
+
+def _demand_same(sql: str, wanted: str, what: str) -> None:
+    if sql != wanted and _tokens(sql) != _tokens(wanted):
+        raise ValueError(what)
+
+
+def _tokens(sql: str) -> list[str]:
+    """What SQL is made of: whether a plain name is in backticks does not matter, nor what a message says."""
+    found = [token for token in _TOKEN.findall(sql) if not token.isspace()]
+    return ["'…'" if token[0] == "'" and len(token) > 1 else _PLAIN.sub(r"\1", token) for token in found]

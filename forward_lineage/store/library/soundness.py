@@ -1,0 +1,85 @@
+"""Whether what a manifest says of a saved result fits together, and stays in the result's own folder.
+
+Every row must have its lineage in exactly one segment: a gap would be rows that come from nowhere, silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from forward_lineage.row_ids.manifest import Provider
+from forward_lineage.store.library.saved_result import RowFile, SavedResult, SegmentEntry, TracedTable
+from udafs.delta import MAX_ID
+
+_NAME = re.compile(r"[^\W\d]\w{0,99}")
+_MOST_BYTES = 255  # of a folder's name
+_DATA = re.compile(r"data-[0-9A-Za-z]+", re.ASCII)
+_BAD_PARTS = {"", ".", ".."}
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a result may be called so: letters, digits and _, a letter or _ first; a folder bears the name."""
+    return _NAME.fullmatch(name) is not None and len(name.lower().encode()) <= _MOST_BYTES
+
+
+def check_sound(saved: SavedResult) -> None:
+    """Check a manifest that was read.
+
+    Raises:
+        ValueError: it cannot be what a save wrote.
+        BadArgumentError: a table has a name that none can have.
+
+    """
+    _demand(saved.semantics in ("data", "control") and _DATA.fullmatch(saved.data) is not None, "no such data")
+    _demand(0 <= saved.rows <= MAX_ID and 0 < saved.keeps_numbers_of <= saved.version, "no such number")
+    if saved.row_files:
+        _check_rows(saved.row_files, saved.rows, "rows")
+    names = [table.name.lower() for table in saved.tables]
+    _demand(len(set(names)) == len(names), "a table twice")
+    for table in saved.tables:
+        _check_table(table, saved.rows)
+
+
+def _check_table(table: TracedTable, rows: int) -> None:
+    _demand(table.version >= 0 and table.provider is not Provider.DROPPED, "no such version")
+    _check_rows(table.segments, rows, "lineage")
+    _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in table.segments), "a segment")
+    _demand((table.dictionary is None) == (not table.granules), "granules and their dictionary")
+    if table.dictionary is not None:
+        _check_path(table.dictionary, "granules")
+        _check_rows(table.dictionary_files, sum(each.rows for each in table.dictionary_files), table.dictionary)
+    _check_origin(table)
+
+
+def _check_origin(table: TracedTable) -> None:
+    """A saved result has a manifest of its own; a registration is kept as it was."""
+    if table.is_result:
+        _demand(table.manifest is None and is_name(table.name), "no result")
+        return
+    then = table.registration()
+    _demand(then is not None and then.name.lower() == table.name.lower(), "the registration of another table")
+
+
+def _check_rows(files: Iterable[RowFile | SegmentEntry], rows: int, folder: str) -> None:
+    """The files must have all rows, each once, in order, and lie in a folder of the result's data."""
+    at = 0
+    for file in files:
+        _demand(file.first_row == at and file.rows >= 0, "rows that are missing or there twice")
+        _demand(file.size >= 0 and 0 <= file.checksum < 1 << 32, "no such file")
+        _check_path(file.path, folder)
+        at += file.rows
+    _demand(at == rows, "more rows or fewer")
+
+
+def _check_path(path: str, folder: str) -> None:
+    """A path of plain names, below a folder: none leads up, or anywhere else."""
+    parts = path.split("/")
+    above = folder.split("/")
+    _demand(parts[: len(above)] == above and len(parts) > len(above), "a path that leads elsewhere")
+    _demand(not _BAD_PARTS & set(parts), "a path that leads elsewhere")
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
