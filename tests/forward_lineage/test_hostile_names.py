@@ -67,7 +67,8 @@ def test_what_spark_would_replace(
     monkeypatch.setenv(SECRET, "x` AS y, `z")
     frame = lineage.spark.range(3).select(F.col("id").alias(name), F.col("id").alias("k"))
     frame.createOrReplaceTempView("t")
-    parquet.write_table(pa.table({"k": [1]}), tmp_path / f"{name}.parquet")
+    for file in (name, "plain"):
+        parquet.write_table(pa.table({"k": [1]}), tmp_path / f"{file}.parquet")
     for key in ("k", name, [name]):
         with pytest.raises(
             BadArgumentError, match="cannot stand in SQL: Spark would put the value of a variable for "
@@ -75,7 +76,7 @@ def test_what_spark_would_replace(
             lineage.register("t", key=key)
         assert os.environ[SECRET] not in str(no.value), "nor is its value told"
     with pytest.raises(BadArgumentError, match="cannot stand in SQL"):
-        lineage.register(quoted(name), path=tmp_path / f"{name}.parquet")
+        lineage.register(quoted(name), path=tmp_path / "plain.parquet")
     assert not lineage.tables()
     if ":" in name:  # Hadoop takes such a file for one on another file system
         return
