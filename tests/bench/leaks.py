@@ -18,6 +18,9 @@ from forward_lineage.spark.settings import configured
 # A slope that is further from 0 than this many standard errors is one.
 SCATTERS = 3.0
 
+# Nor is one that makes less than this of the first value from first to last: a file more among hundreds.
+NOTICEABLE = 0.005
+
 MOST_COLLECTIONS = 12
 
 MEASURES = {
@@ -61,7 +64,7 @@ def measured(spark: SparkSession, places: Places) -> dict[str, float]:
     """Everything in `MEASURES`, now; collects garbage on both sides first.
 
     Spark's parser learns from every text, and forgets nothing unless told to: a megabyte for each few texts, whoever
-    wrote them. It is told to.
+    wrote them. It is told to, for which the session needs `MANAGED`.
     """
     _clear_parser(spark)
     java = int(_jvm(spark).java.lang.ProcessHandle.current().pid())
@@ -84,6 +87,9 @@ def measured(spark: SparkSession, places: Places) -> dict[str, float]:
         "home files": len(home),
         "home, KB": sum(home.values()) / 1024,
     }
+
+
+MANAGED = {"spark.sql.parser.manageParserCaches": "true"}
 
 
 def _clear_parser(spark: SparkSession) -> None:
@@ -152,19 +158,21 @@ class Slope:
     Attributes:
         per_step: the slope of the line of least squares, for each step.
         error: its standard error; 0 where all points lie on the line.
+        least: what is too little to be noticed, for each step.
     """
 
     per_step: float
     error: float
+    least: float = 0.0
 
     @property
     def grows(self) -> bool:
         """Whether it is above 0 by more than its scatter."""
-        return self.per_step > SCATTERS * self.error and self.per_step > 1e-9
+        return self.per_step > max(SCATTERS * self.error, self.least, 1e-9)
 
     def above(self, other: Slope) -> bool:
         """Whether it is above another slope by more than the scatter of both."""
-        return Slope(self.per_step - other.per_step, math.hypot(self.error, other.error)).grows
+        return Slope(self.per_step - other.per_step, math.hypot(self.error, other.error), self.least).grows
 
 
 def slope(values: Sequence[float]) -> Slope:
@@ -181,7 +189,7 @@ def slope(values: Sequence[float]) -> Slope:
     spread = sum((x - mean_x) ** 2 for x in range(n))
     rise = sum((x - mean_x) * (y - mean_y) for x, y in enumerate(values)) / spread
     residual = sum((y - mean_y - rise * (x - mean_x)) ** 2 for x, y in enumerate(values))
-    return Slope(rise, math.sqrt(max(residual, 0.0) / (n - 2) / spread))
+    return Slope(rise, math.sqrt(max(residual, 0.0) / (n - 2) / spread), NOTICEABLE * values[0] / (n - 1))
 
 
 def leaking(ours: Sequence[Mapping[str, float]], plain: Sequence[Mapping[str, float]]) -> list[str]:

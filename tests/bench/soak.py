@@ -30,7 +30,7 @@ from rich.table import Table
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.local import local_session
-from tests.bench.leaks import MEASURES, NOT_JUDGED, Places, Slope, leaking, measured, slope
+from tests.bench.leaks import MANAGED, MEASURES, NOT_JUDGED, Places, Slope, leaking, measured, slope
 from tests.oracle.algebra import BaseTable
 from tests.oracle.generation import many_cases
 from tests.oracle.printing import rows_of, to_sql
@@ -158,7 +158,7 @@ def _session(scratch: Path) -> SparkSession:
         spark__sql__warehouse__dir=str(scratch / "warehouse"),
         **REMEMBERED,
     )
-    configure(spark, FAST_FOR_TINY_DATA)
+    configure(spark, {**FAST_FOR_TINY_DATA, **MANAGED})
     return spark
 
 

@@ -14,8 +14,17 @@ from tests.bench.leaks import MEASURES, Slope, leaking, slope
 
 
 def test_the_slope_of_a_line_is_exact() -> None:
-    assert slope([1.0, 3.0, 5.0, 7.0]) == Slope(2.0, 0.0)
-    assert slope([4.0] * 5) == Slope(0.0, 0.0)
+    found = slope([1.0, 3.0, 5.0, 7.0])
+    assert (found.per_step, found.error) == (2.0, 0.0)
+    assert found.grows
+    assert not slope([4.0] * 5).grows
+
+
+def test_a_file_more_among_hundreds_is_no_slope() -> None:
+    assert not slope([346.0, 346, 346, 347, 347, 347]).grows
+    assert slope([346.0, 348, 350, 352, 354, 356]).grows
+    assert slope([6.0, 6, 6, 7, 7, 7]).grows
+    assert Slope(1.0, 0.3).grows and not Slope(1.0, 0.4).grows
 
 
 def test_the_error_of_a_slope_is_that_of_least_squares() -> None:
