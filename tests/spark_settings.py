@@ -3,7 +3,8 @@
 Compiling the code that Spark generates takes a second of CPU or two for a query of TPC-H, planning it again after each
 stage some more, and running it on small data next to nothing. So the suite's session generates no code for whole stages
 and does not plan adaptively. Tests for which it matters ask for Spark's defaults: those of the kernel, of row ids, and
-one run of each TPC-H query with lineage. Programs that tests start have Spark's defaults.
+`tests/tpch_queries/test_neutrality.py`, which every day runs some queries of TPC-H under other settings, and in the
+long tier all of them. Programs that tests start have Spark's defaults.
 """
 
 from __future__ import annotations

@@ -42,6 +42,8 @@ from tests.oracle.printing import to_sql
 from tests.oracle.strategies import COMPARISONS, SCHEMAS
 
 INNER, OUTER = Col("c", "t"), Col("b", "r")
+DATABASES = 8  # each query is asked of one of them
+
 SAME_KEY = Op("=", Col("a", "t"), Col("a", "r"))
 
 
@@ -97,7 +99,8 @@ def test_rows_and_lineage(tiny: SparkSession, diagonal: int) -> None:
     databases = (
         case[0] for _, case in many_cases(1000, 700_000) if all(len(table.rows) > 2 for table in case[0].values())
     )
-    cases = list(zip(itertools.islice(databases, len(statements)), statements, strict=True))
+    some = itertools.cycle(list(itertools.islice(databases, DATABASES)))
+    cases = list(zip(some, statements, strict=False))
     verdicts = judge(tiny, cases, ["control"])["control"]
     wrong = [
         report(case, "control", verdict)

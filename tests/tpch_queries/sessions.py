@@ -7,7 +7,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from tests.spark_settings import DEFAULTS, configure
 from tpch_queries import TABLES
 
 
@@ -20,12 +19,8 @@ def plain_session(spark: SparkSession, folder: Path) -> SparkSession:
 
 
 def traced_session(spark: SparkSession, folder: Path, home: Path) -> ForwardLineage:
-    """Return the lineage of a new session of the same application, the eight tables registered by position.
-
-    It has Spark's defaults, as users' sessions do.
-    """
+    """Return the lineage of a new session of the same application, the eight tables registered by position."""
     session = spark.newSession()
-    configure(session, DEFAULTS)
     lineage = ForwardLineage(session, home=home)
     for table in TABLES:
         lineage.register(table, path=folder / f"{table}.parquet")
