@@ -13,6 +13,8 @@ PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 
+# Compiled modules are kept, whatever the shell says: the tests start sixty programs, which would each compile all of ours.
+export PYTHONDONTWRITEBYTECODE :=
 # PySpark starts its workers with this interpreter; without it they would take whatever `python3` is.
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)

@@ -35,6 +35,11 @@ READINGS = 3  # Q21 reads lineitem three times, and no query reads a table more 
 # At this scale no part fits Q17, whose sum is NULL then. No other query may answer NULL.
 MAY_BE_NULL = {"q17"}
 
+# S8 joins what S2 to S7 join.
+EVERY_DAY = [
+    pytest.param(name, marks=pytest.mark.long) if "s2" <= name <= "s7" else name for name in tpch_queries.names()
+]
+
 Ids = Mapping[str, np.ndarray]
 Answers = Callable[[str], list[Row]]
 
@@ -73,7 +78,7 @@ def user_columns(frame: DataFrame) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in frame.schema if field.name != "DL"]
 
 
-@pytest.mark.parametrize("name", tpch_queries.names())
+@pytest.mark.parametrize("name", EVERY_DAY)
 def test_lineage_leaves_the_result_as_it_is(
     answers: Answers, traced: ForwardLineage, plain: SparkSession, name: str
 ) -> None:
@@ -175,14 +180,7 @@ def _decoded(lineage: Row) -> Ids:
     return {reading: np.fromiter(LineageSet.from_bytes(value), np.int64) for reading, value in lineage.asDict().items()}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # S8 joins what S2 to S7 join.
-        pytest.param(name, marks=pytest.mark.long) if "s2" <= name <= "s7" else name
-        for name in tpch_queries.names()
-    ],
-)
+@pytest.mark.parametrize("name", EVERY_DAY)
 def test_lineage_gives_the_row_back(answers: Answers, traced_rows: Answers, cuts: Cuts, name: str) -> None:
     tree = as_a_tree(tpch_queries.query(name))
     traced = traced_rows(name)

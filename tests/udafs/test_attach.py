@@ -95,8 +95,8 @@ def test_executors_of_their_own(tmp_path: Path) -> None:
     assert done.stdout.endswith("all well\n"), done.stderr[-3000:]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
+@pytest.mark.long  # every day the shell of docs/spark-sql-shell.md is tried
+@pytest.mark.timeout(900)
 def test_in_the_spark_sql_shell(tmp_path: Path) -> None:
     home = Path(pyspark.__file__).parent
     statement = (

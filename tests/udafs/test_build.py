@@ -51,7 +51,7 @@ def test_built_once_and_again_when_a_source_changes(sources: Path, cache: Path, 
     assert sorted(cache.iterdir()) == sorted([jar, changed])
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a compiler's start; the kernel's own sources are in folders
 def test_sources_in_folders(sources: Path, cache: Path) -> None:
     (sources / "deep" / "er").mkdir(parents=True)
     (sources / "deep" / "er" / "Two.scala").write_text("package one\n\nclass Two\n")
