@@ -54,6 +54,8 @@ settings.load_profile("forward_lineage")
 
 # The quick tier has no Spark but here: the public calls, the aggregation.
 QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
+# Processes of their own, a compiler, thousands of draws.
+SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data")
 
 
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
@@ -65,9 +67,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs Spark as slow; long files first."""
+    """Mark what takes long as slow; long files first."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) and item.path.stem not in QUICK_WITH_SPARK:
+        with_spark = "spark" in getattr(item, "fixturenames", ()) and item.path.stem not in QUICK_WITH_SPARK
+        if with_spark or item.path.stem in SLOW_WITHOUT_SPARK:
             item.add_marker(pytest.mark.slow)
     tests_of = Counter(item.path for item in items)
     rank = {name: place for place, name in enumerate(LONGEST)}

@@ -36,6 +36,7 @@ def test_law(tiny: SparkSession, law: str) -> None:
     assert any(each.outcome == "agree" for each in verdicts), verdicts
 
 
+@pytest.mark.slow
 def test_the_texts_of_the_laws() -> None:
     """Each law writes something else."""
     for law, (apply, _) in LAWS.items():

@@ -20,6 +20,7 @@ from tests.forward_lineage.row_ids.conftest import ids, write
 from udafs.errors import ChangedError, NotTracedError
 
 
+@pytest.mark.slow
 def test_tables_of_a_hive_metastore(tmp_path: Path) -> None:
     """What Hive's SerDe reads is refused or marked; a table that Spark reads itself, as files, is watched."""
     done = subprocess.run(
