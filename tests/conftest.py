@@ -55,7 +55,7 @@ settings.load_profile("forward_lineage")
 # The quick tier has no Spark but here: the public calls, the aggregation.
 QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
 # Processes of their own, a compiler, thousands of draws.
-SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data")
+SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data", "test_shadowing")
 
 
 # Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
