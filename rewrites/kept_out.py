@@ -76,11 +76,9 @@ def _read_again(sources: list[Source], reading: Reading) -> bool:
 
 
 def _tables_of(source: Source, reading: Reading) -> Counter[str]:
-    definition = definition_of(source.node, reading.env)
-    if definition is not None:
-        return base_tables(definition.query, definition.env)
-    table = reading.env.find(table_name(source.node)) if table_name(source.node) else None
-    return Counter([table.name]) if isinstance(table, BaseTable) and reading.env.traces(table) else Counter()
+    alone = source.node.copy()
+    alone.set("joins", None)  # of parentheses that begin with it
+    return base_tables(alone, reading.env)
 
 
 def _stands_alone(query: exp.Query, reading: Reading) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.spark.names import is_text
 from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.plan_facts import files_read
 from udafs.delta import MAX_ID
@@ -142,20 +143,12 @@ def _stat(path: Path) -> DataFile:
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise DamagedError(f"{path} is a pipe or a device, and no file", instead="Take it out of the folder.")
-    if not str(path).isprintable() and not _is_utf8(path):
+    if not is_text(str(path)):
         raise BadArgumentError(
             f"the name of {str(path)!r} is not UTF-8, so neither SQL nor a manifest can say it",
             instead="Rename the file.",
         )
     return DataFile(str(path), found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _is_utf8(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _read_footer(file: DataFile) -> DataFile:

@@ -41,8 +41,8 @@ class Provider(StrEnum):
         return self in (Provider.POSITION, Provider.COPY, Provider.DICTIONARY)
 
 
-#: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
 _ALWAYS_WRITTEN = {"name", "provider", "columns", "relation", "row_id", "version", "source", "files", "next_id"}
+#: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
 _TEXTS = {"path", "table", "data", "relation", "format", "fingerprint", "rows", "digest"}
 _PLACE = {Provider.POSITION: "path", Provider.RESULT: "path", Provider.COPY: "data", Provider.DICTIONARY: "data"}
 

@@ -53,7 +53,7 @@ def in_backticks(identifier: str) -> str:
         BadArgumentError: no spelling of it means this name to Spark.
 
     """
-    if "\0" in identifier or not _is_text(identifier):
+    if not is_text(identifier):
         raise BadArgumentError(f"{identifier!r} cannot stand in SQL", instead="Give it another name.")
     if found := _VARIABLE.search(identifier):
         raise BadArgumentError(
@@ -83,7 +83,7 @@ def split_name(name: str, *, keep_case: bool = False) -> tuple[str, ...]:
         if at == len(name) or name[at] != ".":
             break
         at += 1
-    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3 or "\0" in name or not _is_text(name):
+    if at != len(name) or name.endswith(".") or not 1 <= len(parts) <= 3 or not is_text(name):
         raise BadArgumentError(
             f"{name!r} is not a table name", instead="Use one to three parts with dots between, odd ones in backticks."
         )
@@ -116,10 +116,9 @@ def glob_literal(path: str | Path) -> str:
     return _GLOB.sub(r"\\\1", str(path))
 
 
-def _is_text(name: str) -> bool:
-    """Half of a surrogate pair stands for a byte of a file's name that is no UTF-8."""
+def is_text(name: str) -> bool:
+    """Tell whether a name can be written down: no NUL, and no half of a surrogate pair, a byte that is no UTF-8."""
     try:
-        name.encode()
+        return b"\0" not in name.encode()
     except UnicodeEncodeError:
         return False
-    return True

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from forward_lineage.spark.names import is_text
 from udafs.errors import BadArgumentError, NotTracedError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -22,11 +23,7 @@ def checked_path(path: Path, what: str) -> Path:
         BadArgumentError: it holds a NUL, or bytes that are no UTF-8.
 
     """
-    try:
-        fine = "\0" not in str(path.as_posix().encode().decode())
-    except UnicodeEncodeError:
-        fine = False
-    if not fine:
+    if not is_text(str(path)):
         raise BadArgumentError(f"{what} is {str(path)!r}, which no path is", instead="Give one in UTF-8, without NUL.")
     return path
 

@@ -97,14 +97,15 @@ def _numbers_written_out(select: exp.Select) -> exp.Group | None:
     if group.args.get("all"):
         return exp.Group(expressions=[key.copy() for key in _keys(select) if not isinstance(key, exp.Literal)])
     for node in list(group.find_all(exp.Literal)):
-        if node.is_int and isinstance(node.parent, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube):
-            node.replace(_item(node, select).copy())
+        if isinstance(node.parent, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube):
+            node.replace(_meant(node, select).copy())
     return group
 
 
-def _item(number: exp.Literal, select: exp.Select) -> exp.Expr:
-    place = int(number.name)
-    return select.expressions[place - 1].unalias() if 0 < place <= len(select.expressions) else number
+def _meant(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the item of the select list that a number stands for; what is no such number as it is."""
+    place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
+    return select.expressions[place - 1].unalias() if 0 < place <= len(select.expressions) else key
 
 
 def _keys(select: exp.Select) -> Iterator[exp.Expr]:
@@ -125,7 +126,7 @@ def _keys_in(node: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
     elif isinstance(node, exp.Paren):
         yield from _keys_in(node.this, select)
     else:
-        yield _item(node, select) if isinstance(node, exp.Literal) and node.is_int else node
+        yield _meant(node, select)
 
 
 def _with_set(keys: list[exp.Expr], query: exp.Select) -> list[exp.Expr]:

@@ -40,7 +40,7 @@ class Library:
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "results"
-        self.cache = SegmentCache(read=self._read)
+        self.cache = SegmentCache(read=self._bytes_of)
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
@@ -139,7 +139,7 @@ class Library:
                 self._relations.pop(key).release()
         self._many_relations = max(_MANY_RELATIONS, 2 * len(self._relations))
 
-    def _read(self, path: Path, size: int | None) -> bytes:
+    def _bytes_of(self, path: Path, size: int | None) -> bytes:
         data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
         if size not in (None, len(data)):
             raise CorruptSegmentError(f"{path} has {len(data):,} bytes, the manifest says {size:,}")
