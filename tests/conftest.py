@@ -52,8 +52,8 @@ settings.register_profile("forward_lineage", deadline=None)
 settings.load_profile("forward_lineage")
 
 
-# The quick tier has no Spark but here: the public calls, the aggregation.
-QUICK_WITH_SPARK = ("test_session", "test_kernel_aggregation")
+# The quick tier has no Spark but here: the public calls.
+QUICK_WITH_SPARK = ("test_session",)
 # Processes of their own, a compiler, thousands of draws.
 SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data", "test_shadowing")
 

@@ -15,7 +15,7 @@ from tests.bench.sessions import Sessions
 from tests.bench.workloads import TPCH, WALMART, WORKLOADS
 
 #: One query of each shape is enough every day; all of them are in the long tier.
-EVERY_DAY = {("tpch", "q3"), ("tpch", "q6"), ("tpch", "q13"), ("tpch", "s1"), ("walmart", "q2"), ("walmart", "q5")}
+EVERY_DAY = {("tpch", "q3"), ("tpch", "q6"), ("tpch", "q13"), ("walmart", "q2")}
 QUERIES = [
     pytest.param(workload.folder, name, marks=[] if (workload.folder, name) in EVERY_DAY else [pytest.mark.long])
     for workload in (TPCH, WALMART)

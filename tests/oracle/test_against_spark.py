@@ -94,7 +94,9 @@ def test_affected(registered: tuple[ForwardLineage, Database]) -> None:
     lineage, database = registered
     suspects = {("r", row[0]) for row in database["r"].rows if row[1] is not None}
     touched = 0
-    for text, rows in determined(16, 600_000, database):
+    for text, rows in determined(100, 600_000, database):
+        if touched == 6:
+            break
         if not any(table == "r" for _, ids in rows for table, _ in ids):
             continue
         expected: Counter[AnnotatedRow] = Counter()
@@ -103,4 +105,4 @@ def test_affected(registered: tuple[ForwardLineage, Database]) -> None:
         got = rows_of(lineage.affected(text, "r", where="a IS NOT NULL", semantics="control"))
         assert got == +expected, text
         touched += 1
-    assert touched >= 4
+    assert touched == 6

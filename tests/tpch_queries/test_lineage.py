@@ -25,7 +25,10 @@ TABLE_7 = {
     "q15": (1, 225_955.0),
     "q16": (18_314, 12.1),
 }
-NO_SUBQUERY = ("q3", "q6", "q10")  # data lineage is control lineage here
+NO_SUBQUERY = (
+    "q3",
+    "q6",
+)  # data lineage is control lineage here, as in q10, which the long tier asks for under control
 
 # [Zhang 2007, Table 8]: average number of granules of a result row. The paper: Q5 394, Q6 364, Q7 334, Q9 402, Q15 91;
 # how it numbers weeks is not said there.

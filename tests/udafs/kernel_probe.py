@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,13 @@ class RefusedError(Exception):
 
 
 class KernelProbe:
-    """One conversation; `ids` are any iterable of integers, values are bytes."""
+    """One conversation; `ids` are any iterable of integers, values are bytes.
+
+    Args:
+        folder: where the probe is compiled; several may use one, and only the first compiles.
+        heap: of the JVM.
+
+    """
 
     def __init__(self, folder: Path, heap: str = "1g") -> None:
         kernel = build_kernel()
@@ -27,7 +34,7 @@ class KernelProbe:
         if not classes.exists():
             classes.mkdir()
             compile_scala(SOURCES, classes, [kernel])
-        self._log = (folder / "probe.log").open("w")
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [
                 java(),
@@ -48,8 +55,8 @@ class KernelProbe:
         self._process.stdin.write(" ".join(words) + "\n")
         line = self._process.stdout.readline()
         if not line:  # it ended
-            self._log.flush()
-            raise AssertionError(Path(self._log.name).read_text()[:2000])
+            self._log.seek(0)
+            raise AssertionError(self._log.read(2000))
         if line.startswith("ERROR "):
             raise RefusedError(line)
         return line.rstrip("\n")

@@ -71,7 +71,10 @@ READINGS = {
 }
 QUICK = ("tiny splits", "no vectorised reader")
 # Kin of others that are tried every day.
-SELDOM = ("one split", "many partitions", "no AQE", "no filter pushdown", "bucketed by size")
+SELDOM = (
+    "one split", "many partitions", "no AQE", "small batches", "no filter pushdown", "record filter",
+    "interpreted in stages", "bucketed by size",
+)  # fmt: skip
 PREDICATES = {
     "IN": "v IN (SELECT v + 7 FROM {t} WHERE w = 13)",
     "NOT IN": "v NOT IN (SELECT v FROM {t} WHERE w <> 13)",

@@ -36,7 +36,7 @@ def check_all(lineage: ForwardLineage, name: str, value: str, ids: list[int]) ->
     lineage.unregister(name)
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_view(lineage: ForwardLineage, name: str) -> None:
     lineage.spark.sql(f"CREATE TEMPORARY VIEW {name} AS SELECT id AS `i``d. \"x'` FROM range(3)")
     lineage.register(name, key="i`d. \"x'")
