@@ -19,6 +19,10 @@ INJECTIONS = [
     "x; DROP TABLE y --", "a`) UNION SELECT (`b", "a'); SELECT ('b", "a\nb /* \\", "$(touch pwned)",
     "../../x", "__dl_rows_t", "DL", "{manifest}",
 ]  # fmt: skip
+COLUMNS = [
+    *INJECTIONS[1:5], "__row_id", "value_1",
+    *(pytest.param(name, marks=pytest.mark.long) for name in (INJECTIONS[0], "{manifest}", "c0")),
+]  # fmt: skip
 SECRET = "FORWARD_LINEAGE_TEST_SECRET"
 
 
@@ -36,7 +40,7 @@ def test_a_table(lineage: ForwardLineage, name: str) -> None:
     lineage.unregister(quoted(name))
 
 
-@pytest.mark.parametrize("name", [*INJECTIONS[:5], "__row_id", "value_1", "{manifest}", "c0"])
+@pytest.mark.parametrize("name", COLUMNS)
 def test_a_column(lineage: ForwardLineage, name: str) -> None:
     lineage.spark.createDataFrame(pa.table({name: [5, 6], "v": [1, 1]})).createOrReplaceTempView("t")
     for key in (name, [name]):

@@ -39,7 +39,7 @@ def test_rows_of_plain_spark(tiny: SparkSession) -> None:
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 24, 200_000, ("data", "control"))
+    compare(tiny, 16, 200_000, ("data", "control"))
 
 
 def test_granules(tiny: SparkSession) -> None:

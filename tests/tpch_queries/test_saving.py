@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from forward_lineage import ForwardLineage
 from tests.conftest import REPOSITORY
 
 # One of each shape: few large groups, joins and groups, groups by IN, a join alone.
-EVERY_DAY = ("q1", "q3", "q18", "s8")
+EVERY_DAY = {("q1", "data"), ("q3", "data"), ("q3", "control"), ("q18", "control"), ("s8", "data")}
 
 IN_A_CLUSTER = """
 import sys
@@ -62,10 +63,12 @@ def _text(values: tuple[object, ...], ids: Lineage) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("semantics", ["data", "control"])
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.long) for name in tpch_queries.names()],
+    ("name", "semantics"),
+    [
+        pytest.param(*each, marks=() if each in EVERY_DAY else pytest.mark.long)
+        for each in product(tpch_queries.names(), ("data", "control"))
+    ],
 )
 def test_what_is_saved_is_what_the_query_carries(traced: ForwardLineage, name: str, semantics: str) -> None:
     wanted = inline(traced, name, semantics)
