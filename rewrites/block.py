@@ -15,6 +15,7 @@ from rewrites.terms import Kind, Lineage, merge
 
 # Clauses that neither read other rows nor change what a row is made of.
 _NEUTRAL = ("hint", "kind", *outermost.CLAUSES)
+GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _CALLED = {
     "connect": "CONNECT BY",
     "match": "MATCH_RECOGNIZE",
@@ -93,6 +94,14 @@ class Block:
     def lineage(self) -> Lineage:
         """Return everything that has been collected so far."""
         return merge(self.rows, self.constants, self.groups)
+
+
+def has_grouping_sets(group: exp.Expr | None) -> bool:
+    """Say whether a GROUP BY makes several groups of a row: ROLLUP, CUBE, GROUPING SETS."""
+    return group is not None and (
+        any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets"))
+        or group.find(*GROUPING_SETS) is not None
+    )
 
 
 def is_aggregate(node: exp.Expr) -> bool:

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewrites import hoisting, outermost
 from rewrites.aliases import output_name
-from rewrites.block import is_aggregate
+from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.fleeting import Reading
 from rewrites.kept_out import let_in
@@ -27,7 +27,6 @@ from rewrites.terms import call, column, derived_table, named
 _DONE = "kept_out_rows"
 """In the `meta` of the two queries that this rule has made."""
 _DROPPED = ("having", "qualify", "windows", "distinct", *outermost.CLAUSES)
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -83,7 +82,7 @@ def _by_key(asked: exp.Select, helpers: dict[str, exp.Expr], env: Environment) -
         keys = [named(call("count", exp.Literal.number(1)), env.names.fresh("n"))]
     asked.set("group", group)
     asked.set("expressions", [*aliases, *keys])
-    if group is None or not _has_sets(group):
+    if group is None or not has_grouping_sets(group):
         return asked
     inner = env.names.fresh("g")  # a set that is given twice has its groups twice
     again = exp.Select(expressions=[column(inner, alias) for alias in helpers]).from_(derived_table(asked, inner))
@@ -120,7 +119,7 @@ def _keys(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _keys_in(node: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
-    if isinstance(node, (exp.Tuple, *_SETS)):
+    if isinstance(node, (exp.Tuple, *GROUPING_SETS)):
         for each in node.expressions:
             yield from _keys_in(each, select)
     elif isinstance(node, exp.Paren):
@@ -130,13 +129,7 @@ def _keys_in(node: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _with_set(keys: list[exp.Expr], query: exp.Select) -> list[exp.Expr]:
-    return [*keys, call("grouping_id")] if _has_sets(query.args.get("group")) else keys
-
-
-def _has_sets(group: exp.Expr | None) -> bool:
-    return group is not None and (
-        any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets")) or group.find(*_SETS) is not None
-    )
+    return [*keys, call("grouping_id")] if has_grouping_sets(query.args.get("group")) else keys
 
 
 def _order_helpers(query: exp.Select, outside: dict[str, exp.Expr], env: Environment) -> Iterator[tuple[str, exp.Expr]]:

@@ -11,7 +11,7 @@ Ensures:  the subquery itself runs as the user wrote it, without hidden columns;
           `.groups` have what subqueries add. A block without subqueries stays as it is.
 Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
 Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
-          subquery that mentions an alias or an aggregate of the block around it.
+          subquery that mentions an alias or an aggregate of the block around it, or below ROLLUP one side of USING.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites import hoisting
-from rewrites.block import Block, is_aggregate
+from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence
 from rewrites.environment import Semantics, TracedQuery
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
+from rewrites.sources import joins
 from rewrites.terms import merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
 _BEFORE_GROUPING = ("where", "group", "laterals", "joins")
+_MAY_PAD_LEFT = ("RIGHT", "FULL")
 _VALUES = ("expressions", "group", "laterals")  # clauses whose values are in the output
 _BEHIND_WINDOWS = ("expressions", "qualify", "order", "sort")
 _CONDITIONS = {"where": "this", "having": "this", "qualify": "this", "joins": "on"}  # where the condition stands
@@ -161,6 +163,7 @@ def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
 def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
     _refuse_outer_aggregates(use.query)
     _refuse_outer_aliases(traced.tree, block)
+    _refuse_merged_by_using(traced.tree, block)
     added = hoisting.correlated(hoisting.all_rows(traced, block.env.names.fresh("s")), block)
     if use.behind_windows and not block.groups_rows:
         block.groups = merge(block.groups, added)
@@ -170,12 +173,37 @@ def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
 
 def _refuse_outer_aliases(query: exp.Query, block: Block) -> None:
     """An alias of the SELECT around the subquery is not there yet where the lineage is computed."""
-    for node in query.walk(bfs=False, prune=lambda inner: isinstance(inner, exp.Query) and inner is not query):
-        if blocks_out(node) != 1 or node.text("table") or node.name.lower() not in block.scope.aliases:
+    for node in _columns_of_the_block(query):
+        if node.text("table") or node.name.lower() not in block.scope.aliases:
             continue
         if all(item.has(node.name) is False for item in block.scope.seen_from(None)):
             what = f"a correlated subquery that mentions {node.name}, an alias of SELECT, is not traced"
             refuse(node, what, "Write out what the alias stands for, or compute it in a subquery in FROM.")
+
+
+def _columns_of_the_block(query: exp.Query) -> Iterator[exp.Column]:
+    """Yield what a subquery mentions of the block around it, by itself and not in subqueries of its own."""
+    for node in query.walk(bfs=False, prune=lambda inner: isinstance(inner, exp.Query) and inner is not query):
+        if isinstance(node, exp.Column) and blocks_out(node) == 1:
+            yield node
+
+
+def _refuse_merged_by_using(query: exp.Query, block: Block) -> None:
+    """Below ROLLUP Spark finds the column that USING has made, and not that of one side: `max(b.k)` fails as well."""
+    if not has_grouping_sets(block.select.args.get("group")):
+        return
+    merging = [join for join in joins(block.select) if join.args.get("using") or join.method == "NATURAL"]
+    for node in _columns_of_the_block(query):
+        owners = [item for item in block.scope.seen_from(None) if item.has(node.name) is not False]
+        if not node.text("table") or len(owners) < 2 or not any(_merges(join, node.name) for join in merging):
+            continue
+        if owners[0].alias.lower() != node.text("table").lower() or any(join.side in _MAY_PAD_LEFT for join in merging):
+            what = f"Spark does not find {node.sql()}, which USING has merged, where groups are those of GROUPING SETS"
+            refuse(node, what, "Join with ON instead of USING or NATURAL.")
+
+
+def _merges(join: exp.Join, column: str) -> bool:
+    return join.method == "NATURAL" or column.lower() in {key.name.lower() for key in join.args.get("using") or ()}
 
 
 def _refuse_outer_aggregates(query: exp.Query) -> None:

@@ -234,6 +234,8 @@ class Interpreter:
             units = self._grouped(select.group or GroupBy(), source.columns, units, env)
             kept_out = self._kept_out_of_groups(select, env)
             units = [unit.adding(kept_out) for unit in units]
+        kept_in = self._kept_out_of_anti_joins(select.source, env)
+        units = [unit.adding(kept_in) for unit in units]
         units = self._filter(select.having, units)
         units = self._windows.annotate(units, windows_in(items))
         if select.qualify is not None:
@@ -319,6 +321,13 @@ class Interpreter:
     def _kept_out_of_groups(self, select: Select, env: Env) -> Lineage:
         parts = [part for part in (select.source, select.where) if part is not None]
         return union(self._kept_out_of(part, env) for part in parts if self._widest)
+
+    def _kept_out_of_anti_joins(self, rel: Rel | None, env: Env) -> Lineage:
+        """For all rows of the block, those too in which an outer join pads the left side of the anti join."""
+        if not isinstance(rel, Join):
+            return NOTHING
+        own = self._kept_out_of(rel.right, env) if rel.kind == "ANTI" else NOTHING
+        return own | self._kept_out_of_anti_joins(rel.left, env) | self._kept_out_of_anti_joins(rel.right, env)
 
     # --- grouping -------------------------------------------------------------------------------------------
 
@@ -427,9 +436,7 @@ class Interpreter:
             partners: dict[int, list[Lineage]] = {}
             for i, j in matched:
                 partners.setdefault(i, []).append(pair(left.rows[i], rights[i].rows[j]).lineage)
-            outside = self._kept_out_of(join.right, env) if join.kind == "ANTI" else NOTHING
-            stay = self._existence(join.kind, left.rows, partners)
-            return Relation(left.columns, tuple(Row(row.values, row.lineage | outside) for row in stay))
+            return Relation(left.columns, tuple(self._existence(join.kind, left.rows, partners)))
         rows = [pair(left.rows[i], rights[i].rows[j]) for i, j in matched]
         if join.kind in ("LEFT", "FULL"):
             rows += [pair(row, None) for i, row in enumerate(left.rows) if i not in {i for i, _ in matched}]
