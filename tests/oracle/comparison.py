@@ -95,6 +95,7 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
     semantics: Semantics = "control" if mode == "control" else "data"
     try:
         expected = interpret(statement, database, semantics)
+        most = interpret(statement, database, semantics, widest=True) if mode == "control" else expected
     except (NondeterministicError, MoreThanOneRowError) as reason:
         return Verdict("open", type(reason).__name__)
     text, traced = setup.original, mode != "values"
@@ -106,7 +107,7 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
     least = annotated(expected, statement, database, traced)
     if mode != "control":
         return _Task(setup, plain, text, least, traced)
-    widest = annotated(interpret(statement, database, semantics, widest=True), statement, database, traced)
+    widest = annotated(most, statement, database, traced)
     promised = statement.lineage_on is None and is_promised(statement)
     return _Task(setup, plain, text, least, traced, None if widest == least else widest, promised)
 
