@@ -44,11 +44,11 @@ def _below_and_or(node: exp.Expr | None, root: exp.Expr) -> bool:
 
 def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the nodes of an expression; of its subqueries the first node only."""
-    return root.walk(prune=lambda node: isinstance(node, exp.Query))
+    return root.walk(bfs=False, prune=lambda node: isinstance(node, exp.Query))
 
 
 def subqueries_in(root: exp.Expr) -> Iterator[exp.Query]:
-    """Yield the subqueries of an expression, not those inside them."""
+    """Yield the subqueries of an expression as they stand in it, not those inside them."""
     return (node for node in own_nodes(root) if isinstance(node, exp.Query))
 
 

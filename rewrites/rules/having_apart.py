@@ -18,8 +18,8 @@ from sqlglot import exp
 from rewrites import outermost
 from rewrites.aliases import output_name
 from rewrites.block import is_aggregate
+from rewrites.conditions import subqueries_in
 from rewrites.environment import Environment, TracedQuery
-from rewrites.rules.subqueries import own_queries
 from rewrites.terms import column, derived_table, named
 
 
@@ -60,7 +60,7 @@ class _Helpers:
 
 def _of_the_groups(having: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the aggregates in subqueries' WHERE: they are those of the block around."""
-    for query in own_queries(having):
+    for query in subqueries_in(having):
         for node in query.walk():
             if is_aggregate(node) and isinstance(node.find_ancestor(exp.Where, exp.Query), exp.Where):
                 yield node
@@ -95,7 +95,7 @@ def _keys(condition: exp.Expr, query: exp.Select) -> list[exp.Expr]:
         for node in columns
         if node.table.lower() in relations or not (node.table or node.name.lower() in named_here)
     ]
-    for inner in own_queries(condition):
+    for inner in subqueries_in(condition):
         theirs = {node.alias_or_name.lower() for node in inner.find_all(exp.Table, exp.Subquery)}
         for node in inner.find_all(exp.Column):
             if node.table.lower() in relations - theirs and not _inside_aggregate(node, inner):

@@ -19,10 +19,10 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block
-from rewrites.conditions import conjuncts
+from rewrites.conditions import conjuncts, subqueries_in
 from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
-from rewrites.rules.subqueries import COUNTED, make_run, own_queries
+from rewrites.rules.subqueries import COUNTED, make_run
 from rewrites.scope import FromItem
 from rewrites.terms import Lineage, as_one, column, hidden_column, merge, name, named, over_rows
 
@@ -78,7 +78,7 @@ def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], Linea
     for conjunct in conjuncts(on):
         sides = {_is_right(item, join) for node in _own_columns(conjunct) for item in block.scope.meant(node, join)}
         about_left = False
-        for query in own_queries(conjunct):
+        for query in subqueries_in(conjunct):
             mentioned, lineage = _asked_in_on(query, join, block)
             asked = merge(asked, lineage)
             about_left = about_left or False in mentioned
@@ -129,7 +129,7 @@ def _condition(
 def _standing_alone(on: exp.Expr, items: list[FromItem], join: exp.Join, block: Block) -> exp.Expr:
     """Make a condition mean the same behind all of FROM: other sources there may have the bare names too."""
     holder = exp.Where(this=on)
-    for query in list(own_queries(holder)):
+    for query in list(subqueries_in(holder)):
         make_run(query, block, join)
     on = holder.this
     for node in list(on.walk(prune=lambda inner: isinstance(inner, exp.Query))):

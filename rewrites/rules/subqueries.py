@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block, has_grouping_sets, is_aggregate
-from rewrites.conditions import asks_for_presence
+from rewrites.conditions import asks_for_presence, subqueries_in
 from rewrites.environment import Semantics, TracedQuery
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
@@ -103,23 +103,11 @@ def _uses(block: Block) -> Iterator[_Use]:
     for clause in _CLAUSES:
         value = block.select.args.get(clause)
         for root in value if isinstance(value, list) else [value]:
-            if isinstance(root, exp.Expr):
-                source = root.this if isinstance(root, exp.Join) else None
-                for node in own_queries(root, source):
-                    yield _Use(node, clause, root)
-
-
-def own_queries(root: exp.Expr, source: exp.Expr | None = None) -> Iterator[exp.Query]:
-    """Yield the subqueries of `root`'s expressions, not those inside them; `source`, what a join reads, is none."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node is source and source is not None:
-            continue
-        if isinstance(node, exp.Query):
-            yield node
-        else:
-            stack.extend(reversed(list(node.iter_expressions())))
+            if not isinstance(root, exp.Expr):
+                continue
+            expression = root.args.get("on") if isinstance(root, exp.Join) else root  # what it joins is no subquery
+            if expression is not None:
+                yield from (_Use(query, clause, root) for query in subqueries_in(expression))
 
 
 def _contributes(use: _Use, block: Block) -> bool:
