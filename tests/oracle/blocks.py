@@ -190,7 +190,7 @@ def faults(outcomes: Sequence[Outcome]) -> list[str]:
 
 def _too_few(what: str, counts: Counter[str]) -> Iterator[str]:
     cases = sum(counts.values())
-    apart = counts["invalid"] + counts["open"]
+    apart = counts["invalid"] + counts["open"] + counts["too long"]
     if what.startswith(OF_A_LAW):
         if counts["refused"] + apart > max(MOST_NOT_HELD * cases, 1):
             yield f"{what}: {counts['refused'] + apart} of {cases} were refused or could not be compared"

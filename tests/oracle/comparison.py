@@ -28,11 +28,17 @@ class Verdict:
     """The outcome for one case.
 
     outcome: "agree"; "disagree"; "refused" by a LineageError; "invalid" where Spark itself does not run the query;
-    "open" where SQL allows several answers. detail: the reason, or both sides of a disagreement.
+    "open" where SQL allows several answers; "too long" where Spark would plan the rewritten text for minutes.
+    detail: the reason, or both sides of a disagreement.
     """
 
     outcome: str
     detail: str = ""
+
+
+# Where predicates are nested under control, texts grow with the power of the depth; Spark plans such a one for minutes.
+LONGEST = 30_000
+TOO_LONG = Verdict("too long")
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,8 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
             text = rewrite_sql(setup.printer.statement(statement), catalog(setup.names), semantics)
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
+    if len(text) > LONGEST:
+        return TOO_LONG
     least = annotated(expected, statement, database, traced)
     if mode != "control":
         return _Task(setup, plain, text, least, traced)

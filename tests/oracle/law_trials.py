@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, LineageError, rewrite_sql
 from rewrites.tables import BaseTable, View
-from tests.oracle.comparison import AnnotatedRow, Mode, Verdict, catalog, shown
+from tests.oracle.comparison import LONGEST, TOO_LONG, AnnotatedRow, Mode, Verdict, catalog, shown
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import Case
 from tests.oracle.interpreter import interpret
@@ -95,6 +95,8 @@ def _verdict(spark: SparkSession, trial: _Trial, semantics: Mode) -> Verdict:
         rewritten = [rewrite_sql(text, known, semantics) for text in trial.texts]  # type: ignore[arg-type]
     except LineageError as refusal:
         return Verdict("refused", str(refusal))
+    if max(map(len, rewritten)) > LONGEST:
+        return TOO_LONG
     answers = all_answers(spark, rewritten)
     if answers[0].error is not None:
         return Verdict("invalid", str(answers[0].condition))

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from tests.oracle import comparison
 from tests.oracle.algebra import Database
 from tests.oracle.blocks import Block, faults, judged, summary
 from tests.oracle.comparison import AnnotatedRow, Mode, annotated
@@ -44,6 +45,11 @@ def test_rows_and_lineage(tiny: SparkSession) -> None:
 
 def test_granules(tiny: SparkSession) -> None:
     compare(tiny, 8, 300_000, ("data", "control"), granules=True)
+
+
+def test_what_would_be_planned_for_minutes_is_counted(tiny: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "LONGEST", 10)
+    assert judged(tiny, Block("long", 200_000, 3, ("data",))).found == {"data": {"too long": 3}}
 
 
 @pytest.fixture(scope="module")
