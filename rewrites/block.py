@@ -10,7 +10,7 @@ from rewrites import outermost
 from rewrites.environment import Environment
 from rewrites.refusals import refuse
 from rewrites.scope import Columns, Scope
-from rewrites.spark_functions import AGGREGATES
+from rewrites.spark_functions import AGGREGATES, GROUPING_MARKERS
 from rewrites.terms import Kind, Lineage, merge
 
 # Clauses that neither read other rows nor change what a row is made of.
@@ -102,6 +102,11 @@ def has_grouping_sets(group: exp.Expr | None) -> bool:
         any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets"))
         or group.find(*GROUPING_SETS) is not None
     )
+
+
+def needs_groups(node: exp.Expr) -> bool:
+    """Say whether a node stands for a value of groups: an aggregate, or `grouping(k)`, which reads no row."""
+    return is_aggregate(node) or (isinstance(node, exp.Anonymous) and node.name.lower() in GROUPING_MARKERS)
 
 
 def is_aggregate(node: exp.Expr) -> bool:

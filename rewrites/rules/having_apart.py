@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from rewrites import outermost
 from rewrites.aliases import output_name
-from rewrites.block import is_aggregate
+from rewrites.block import is_aggregate, needs_groups
 from rewrites.conditions import subqueries_in
 from rewrites.environment import Environment, TracedQuery
 from rewrites.terms import column, derived_table, named
@@ -73,14 +73,14 @@ def _may_be_put_inside(query: exp.Select) -> bool:
     names = {output_name(item).lower() for item in query.selects}
     keys = [query.args[clause] for clause in outermost.SPREADING if query.args.get(clause)]
     nodes = [node for key in keys for node in key.walk()]
-    if any(is_aggregate(node) for node in nodes):
+    if any(needs_groups(node) for node in nodes):
         return False
     return all(not node.table and node.name.lower() in names for node in nodes if isinstance(node, exp.Column))
 
 
 def _own_aggregates(condition: exp.Expr) -> Iterator[exp.Expr]:
-    own = condition.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node))
-    yield from [node for node in own if is_aggregate(node)]
+    own = condition.walk(prune=lambda node: isinstance(node, exp.Query) or needs_groups(node))
+    yield from [node for node in own if needs_groups(node)]
 
 
 def _keys(condition: exp.Expr, query: exp.Select) -> list[exp.Expr]:
@@ -88,7 +88,7 @@ def _keys(condition: exp.Expr, query: exp.Select) -> list[exp.Expr]:
     named_here = {item.alias.lower() for item in query.selects if isinstance(item, exp.Alias)}
     sources = [query.args.get("from_"), *(query.args.get("joins") or [])]
     relations = {source.this.alias_or_name.lower() for source in sources if source is not None}
-    own = condition.walk(prune=lambda node: isinstance(node, exp.Query) or is_aggregate(node))
+    own = condition.walk(prune=lambda node: isinstance(node, exp.Query) or needs_groups(node))
     columns = [node for node in own if isinstance(node, exp.Column)]
     found: list[exp.Expr] = [
         node

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from rewrites import hoisting, outermost
 from rewrites.aliases import output_name
-from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
+from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate, needs_groups
 from rewrites.environment import Environment, TracedQuery
 from rewrites.fleeting import Reading
 from rewrites.kept_out import let_in
@@ -146,6 +146,6 @@ def _order_helpers(query: exp.Select, outside: dict[str, exp.Expr], env: Environ
 
 def _is_of_result(value: exp.Expr, names: set[str]) -> bool:
     columns = list(value.find_all(exp.Column))
-    if any(is_aggregate(node) for node in value.walk()) or any(each.table for each in columns):
+    if any(needs_groups(node) for node in value.walk()) or any(each.table for each in columns):
         return False
     return all(each.name.lower() in names or ("" in names and each.this.quoted) for each in columns)
