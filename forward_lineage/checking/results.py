@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     MapType,
     NumericType,
     StringType,
+    StructField,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -73,8 +74,9 @@ def collect(frame: DataFrame, *, traced: bool = False) -> Result:
 
     """
     fields = list(frame.schema.fields)
-    lineage = fields.pop().dataType if traced and fields and fields[-1].name == LINEAGE_COLUMN else None
-    tables = lineage.fieldNames() if isinstance(lineage, StructType) else []
+    tables = _tables(fields[-1]) if traced and fields else []
+    if tables:
+        fields.pop()
     names = [f"c{place}" for place in range(len(fields))]
     renamed = frame.toDF(*names, *(["dl"] if tables else []))
     values = [_written(name, field.dataType) for name, field in zip(names, fields, strict=True)]
@@ -85,6 +87,14 @@ def collect(frame: DataFrame, *, traced: bool = False) -> Result:
     columns = [(field.name, field.dataType.simpleString()) for field in fields]
     rows = [read_row(each[0], types) for each in found]
     return Result(columns, rows, tables, [tuple(bytes(part) for part in each[1:]) for each in found] if tables else [])
+
+
+def _tables(last: StructField) -> list[str]:
+    """The tables of `DL`; none where a query that reads no base row has a column of the user's that is called so."""
+    sets = last.dataType
+    if last.name != LINEAGE_COLUMN or not isinstance(sets, StructType):
+        return []
+    return sets.fieldNames() if all(isinstance(field.dataType, BinaryType) for field in sets) else []
 
 
 def json_of(frame: DataFrame, places: Sequence[int]) -> list[str]:

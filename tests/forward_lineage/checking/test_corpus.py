@@ -34,7 +34,7 @@ CREATE VIEW w AS SELECT a, b FROM x;
 SELECT t.id, w.b FROM t JOIN w ON t.id = w.a WHERE v > 0.2;
 INSERT INTO x VALUES (3, 'd');
 SELECT max(a) AS last FROM x;
-SELECT 1 AS nothing_read;
+SELECT 1 AS DL;
 SELECT n FROM numbers WHERE n IN (SELECT a FROM x);
 CREATE DATABASE other;
 CREATE TABLE other.far (f INT);
