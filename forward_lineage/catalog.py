@@ -80,6 +80,10 @@ class Catalog:
         """Return the base table that a name of one to three parts means, or None."""
         return self._tables.get(tuple(part.lower() for part in parts))
 
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        """Say no: variables are those of a session."""
+        return False
+
     def replacing(self, table: BaseTable) -> Catalog:
         """Return a copy in which this one takes the place of the table of the same name, under all its names."""
         copy = Catalog()

@@ -117,11 +117,13 @@ class Scope:
         """Return all column names that are known here, for messages."""
         return [known for item in self.seen_from(None) for known in item.columns or () if known is not None]
 
-    def resolve(self, node: exp.Column) -> None:
+    def resolve(self, node: exp.Column) -> bool:
         """Find what a column reference means; mark every block that it reaches out of as correlated.
 
+        Returns:
+            Whether something here or further out can have such a column.
+
         Raises:
-            WrongSqlError: nothing here or further out can have such a column.
             NotTracedError: it names a field of a column through the name of a database.
         """
         crossed: list[Scope] = []
@@ -136,13 +138,11 @@ class Scope:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
                 scope.mentioned += _meant(node, seen) if crossed else []
-                return
+                return True
             crossed.append(scope)
             on = scope.on
             scope = scope.outer
-        if _is_not_a_column(node) or (self.names_itself and node.this.quoted and not node.table):
-            return
-        self._refuse_unknown(node)
+        return _is_not_a_column(node) or (self.names_itself and node.this.quoted and not node.table)
 
     def resolve_star(self, node: exp.Column) -> None:
         """Find what `t.*` is the star of; in LATERAL it may be a source of a block around this one.
@@ -176,7 +176,12 @@ class Scope:
         first = parts[0]  # alone, or a struct column whose field follows
         return first.lower() in self.aliases or any(item.has(first) is not False for item in seen)
 
-    def _refuse_unknown(self, node: exp.Column) -> NoReturn:
+    def refuse_unknown(self, node: exp.Column) -> NoReturn:
+        """Refuse a column reference that means nothing.
+
+        Raises:
+            WrongSqlError: always.
+        """
         qualifier = node.table
         item = self.from_item(qualifier) if qualifier else None
         if item is not None and item.only_on is not None:

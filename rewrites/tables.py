@@ -50,5 +50,8 @@ class Tables(Protocol):
     def find(self, parts: Sequence[str]) -> BaseTable | View | None:
         """Return what a query calls by this name of one to three parts; None when there is nothing."""
 
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        """Say whether a name that no column has is a variable of the session, or a field of one."""
+
     def names(self) -> Sequence[str]:
         """Return the names of all tables, for messages."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
@@ -59,6 +60,14 @@ class NamesOfStatement:
         for name, error in self.damaged.items():
             if name in (".".join(parts).lower(), parts[-1].lower()) or name.endswith(f".{parts[-1].lower()}"):
                 raise error
+
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        """Say whether Spark knows a name where there are no columns: that of a variable, or of a field of one."""
+        try:
+            self.spark.sql(f"SELECT {joined(parts)}")  # it is not run
+        except AnalysisException:
+            return False
+        return True
 
     def names(self) -> list[str]:
         """Return the names of the registered tables."""

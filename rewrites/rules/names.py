@@ -1,6 +1,7 @@
 """Resolve every column reference of the block: refuse unknown names, notice references to enclosing blocks.
 
 a.t.x, x  →  t.x, x: qualifiers are an alias of FROM at most
+limit     →  limit: a variable of the session, where no column has the name; to the other rules a constant
 Requires: FROM is rewritten (all sources known).
 Ensures:  the scope knows whether the block is correlated; each reference knows how many blocks out it was resolved.
 Nulls:    –
@@ -35,7 +36,11 @@ def apply(block: Block) -> None:
             block.scope.aliases.add(node.name.lower())
     for node in list(_columns(block)):
         _refuse_reserved(node, node.name)
-        block.scope.resolve(node)
+        if block.scope.resolve(node):
+            continue
+        if not block.env.tables.is_variable([part.name for part in node.parts]):
+            block.scope.refuse_unknown(node)
+        node.replace(exp.var(node.sql(dialect="spark")))
 
 
 def _columns(block: Block) -> Iterator[exp.Column]:

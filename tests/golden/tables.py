@@ -82,6 +82,9 @@ class Known:
             return View(name, *_VIEWS[name])
         return self.catalog.find(parts)
 
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        return self.catalog.is_variable(parts)
+
     def names(self) -> list[str]:
         return self.catalog.names()
 

@@ -33,6 +33,9 @@ class _WithView:
             return self.view
         return self.tables.find(parts)
 
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        return self.tables.is_variable(parts)
+
     def names(self) -> Sequence[str]:
         return self.tables.names()
 

@@ -26,6 +26,9 @@ class PlainTables:
     def find(self, parts: Sequence[str]) -> BaseTable | None:
         return self._tables.get(parts[0].lower()) if len(parts) == 1 else None
 
+    def is_variable(self, parts: Sequence[str]) -> bool:
+        return parts[-1].lower() == "highest"
+
     def names(self) -> list[str]:
         return list(self._tables)
 

@@ -193,3 +193,14 @@ def test_invented_names_are_never_given_twice() -> None:
     tree = read(sql)
     invented = [alias.name for alias in tree.find_all(exp.TableAlias) if alias.name.startswith("__")]
     assert len(invented) == len(set(invented)) > 2
+
+
+def test_a_variable_of_the_session_is_left_to_spark() -> None:
+    """In a subquery that is joined it is no key, though it stands on one side of an equality."""
+    text = printed(
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND t.v = highest AND u.w <> t.v)",
+        Semantics.CONTROL,
+    )
+    assert text.count("session.highest") == 0
+    assert "AS __dl_key1" in text
+    assert "__dl_key2" not in text

@@ -32,7 +32,7 @@ HALF_KNOWN = FromItem("h", ("a", None))
 @pytest.mark.parametrize("sql", ["id", "t.id", "T.ID", "`id`", "u.w", "w", "k"])
 def test_names_of_the_block(sql: str) -> None:
     here = scope(T, U)
-    here.resolve(node(sql))
+    assert here.resolve(node(sql))
     assert not here.correlated
 
 
@@ -47,8 +47,10 @@ def test_names_of_the_block(sql: str) -> None:
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(sql: str, message: str) -> None:
+    here, unknown = scope(T, U), node(sql)
+    assert not here.resolve(unknown)
     with pytest.raises(LineageError) as caught:
-        scope(T, U).resolve(node(sql))
+        here.refuse_unknown(unknown)
     assert str(caught.value) == message
 
 

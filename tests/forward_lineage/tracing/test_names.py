@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import arrow_udf
 
 from forward_lineage import ForwardLineage
-from udafs.errors import ChangedError, NotRegisteredError, NotTracedError
+from udafs.errors import ChangedError, NotRegisteredError, NotTracedError, WrongSqlError
 
 
 def mean_of(values: pa.Array) -> float:
@@ -146,3 +146,45 @@ def test_python_functions_that_aggregate_groups(lineage: ForwardLineage, sql: st
         "groups aggregated by a pandas or Arrow function (mean_of): beside it Spark computes no other aggregate, such "
         "as lineage. Use SQL aggregates; or compute it with spark.sql(…), without lineage."
     )
+
+
+@pytest.fixture
+def variable(spark: SparkSession) -> Iterator[SparkSession]:
+    """A table t(v) of 0 … 4 and a session variable lim, 2."""
+    spark.range(5).withColumnRenamed("id", "v").write.saveAsTable("t")
+    spark.sql("DECLARE VARIABLE lim INT DEFAULT 2")
+    yield spark
+    spark.sql("DROP TEMPORARY VARIABLE lim")
+    spark.sql("DROP TABLE t")
+
+
+class TestVariables:
+    @pytest.mark.parametrize("written", ["lim", "LIM", "`lim`", "session.lim", "system.session.lim"])
+    def test_a_variable_is_a_constant(self, variable: SparkSession, lineage: ForwardLineage, written: str) -> None:
+        lineage.register("t", key="v")
+        found = lineage.sql(f"SELECT v, {written} AS l FROM t WHERE v < {written} ORDER BY v").collect()
+        assert [(row.v, row.l) for row in found] == [(0, 2), (1, 2)]
+
+    def test_a_column_hides_it(self, variable: SparkSession, lineage: ForwardLineage) -> None:
+        lineage.register("t", key="v")
+        found = lineage.sql("SELECT lim FROM (SELECT v + 7 AS lim FROM t WHERE v = 1)").collect()
+        assert [row.lim for row in found] == [8]
+
+    def test_where_it_decides(self, variable: SparkSession, lineage: ForwardLineage) -> None:
+        """Subqueries that are joined or evaluated once more, groups, windows, LIMIT."""
+        lineage.register("t", key="v")
+        query = (
+            "SELECT v, count(*) AS n, sum(v) OVER (ORDER BY v + lim) AS s FROM t AS o "
+            "WHERE EXISTS (SELECT 1 FROM t AS i WHERE i.v = o.v AND i.v <> lim AND i.v < o.v + lim) GROUP BY v, lim "
+            "HAVING count(*) < lim ORDER BY v + lim LIMIT lim"
+        )
+        found = lineage.sql(query, semantics="control").collect()
+        assert [(row.v, row.n, row.s) for row in found] == [(0, 1, 0), (1, 1, 1)]
+        assert lineage.sql(query).collect()[1].DL is not None
+
+    def test_what_is_no_variable_either(self, variable: SparkSession, lineage: ForwardLineage) -> None:
+        lineage.register("t", key="v")
+        with pytest.raises(WrongSqlError, match="`lym`"):
+            lineage.sql("SELECT v FROM t WHERE v < lym")
+        with pytest.raises(WrongSqlError, match="no table of the query has a column lim"):
+            lineage.rewrite("SELECT v FROM t LINEAGE ON t(v + lim)")
