@@ -313,14 +313,19 @@ class Interpreter:
 
     def _kept_out_of(self, node: Node, env: Env) -> Lineage:
         """In the widest reading all rows of the tables that a query or relation reads, if others may come into it."""
-        if not (self._widest and self._control and may_let_rows_in(node, set(env.ctes))):
-            return NOTHING
-        names = tables_read(node, set(env.ctes), self._database)
-        return union(row.lineage for name in names for row in self._base_table(name).rows)
+        return self._all_read_by([node], env) if self._lets_rows_in(node, env) else NOTHING
 
     def _kept_out_of_groups(self, select: Select, env: Env) -> Lineage:
+        """Of FROM and WHERE together: the rows that a condition keeps out are those of FROM."""
         parts = [part for part in (select.source, select.where) if part is not None]
-        return union(self._kept_out_of(part, env) for part in parts if self._widest)
+        return self._all_read_by(parts, env) if any(self._lets_rows_in(part, env) for part in parts) else NOTHING
+
+    def _lets_rows_in(self, node: Node, env: Env) -> bool:
+        return self._widest and self._control and may_let_rows_in(node, set(env.ctes))
+
+    def _all_read_by(self, nodes: Iterable[Node], env: Env) -> Lineage:
+        names = {name for node in nodes for name in tables_read(node, set(env.ctes), self._database)}
+        return union(row.lineage for name in names for row in self._base_table(name).rows)
 
     def _kept_out_of_anti_joins(self, rel: Rel | None, env: Env) -> Lineage:
         """For all rows of the block, those too in which an outer join pads the left side of the anti join."""

@@ -14,6 +14,7 @@ from tests.oracle.algebra import (
     Derived,
     GroupBy,
     InList,
+    InQuery,
     Item,
     Join,
     Lit,
@@ -51,6 +52,9 @@ SEMI_WITH_BARE_NAMES = Join(
     Op("AND", Op("<=>", Col("c", "u"), Lit(1)), InList(Col("a"), (Lit(3), Col("c")))),
 )
 ANTI = Join("ANTI", Table("t"), Table("r"), Op("=", Col("c", "t"), Col("a", "r")))
+LARGEST_OF_T = Select(
+    (Item(Agg("max", (Col("a", "t"),)), "k1"),), Table("t"), where=Op("=", Col("c", "t"), Col("c", "u"))
+)
 NO_ROWS = Derived(Query(Select((Item(Col("rid"), "k"),), Table("r"), where=Lit(False, "bool"))), "q")
 
 QUERIES = {
@@ -61,6 +65,14 @@ QUERIES = {
     ),
     "NATURAL JOIN after an anti join": Query(
         Select((Item(Col("tid")), Item(Col("rid", "z"))), Join("FULL", ANTI, Table("r", "z"), natural=True))
+    ),
+    "rows of FROM that an aggregate keeps out of their groups": Query(
+        Select(
+            (Item(Agg("count", (Col("rid", "q"),)), "k1"), Item(Col("uid", "u"), "k2")),
+            Join("COMMA", Table("r", "q"), Table("u")),
+            where=InQuery((Col("a", "q"),), Query(LARGEST_OF_T)),
+            group=GroupBy((Col("uid", "u"),)),
+        )
     ),
     "NATURAL outer join without common names": Query(
         Select((Item(Col("k")), Item(Col("tid"))), Join("RIGHT", NO_ROWS, Table("t"), natural=True))
