@@ -7,7 +7,8 @@ Subqueries in ON count with the right rows that matched, as they do in WHERE of 
 Requires: FROM is rewritten: `block.scope` says which sides are seen by the ON of a SEMI or ANTI JOIN alone.
 Ensures:  user columns unchanged; at most one more source in FROM, of no columns of the user's.
 Nulls:    a NULL key matches nothing: no right row is added.
-Raises:   NotTracedError where the sides of USING are ambiguous.
+Raises:   NotTracedError where the sides of USING are ambiguous, and where a later RIGHT or FULL JOIN pads the left side
+          and a padded row may match, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block
-from rewrites.conditions import conjuncts, subqueries_in
+from rewrites.conditions import conjuncts, is_strict, subqueries_in
 from rewrites.environment import TracedQuery
 from rewrites.refusals import refuse
 from rewrites.rules.subqueries import COUNTED, make_run
@@ -47,10 +48,23 @@ def _semi_joins(block: Block) -> Iterator[tuple[exp.Join, list[FromItem], list[F
 
 def _add_matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> None:
     saying, asked = _looked_through(join, block)
+    if all(item.nullable for item in right) and not _never_of_padding(join, saying, left, block):
+        what = "a SEMI JOIN below RIGHT or FULL JOIN, whose ON may hold for a row padded with NULLs, is not traced"
+        refuse(join, f"{what} under control semantics", "Put what is joined so far into a subquery in FROM.")
     matching = merge(*(replace(item, traced=True).lineage() for item in right), asked)
     if matching:
         matches = exp.Select().from_(join.this.copy()).where(_condition(join, saying, left, right, block))
         block.rows = merge(block.rows, hoisting.correlated(_all_of(matches, matching, block), block))
+
+
+def _never_of_padding(join: exp.Join, saying: list[exp.Expr], left: list[FromItem], block: Block) -> bool:
+    """Say whether nothing matches a left row that is all NULLs: an outer join has put it in place of none."""
+    about_left = (each for each in saying if any(_is_of(left, node, join, block) for node in _own_columns(each)))
+    return bool(join.args.get("using")) or any(map(is_strict, about_left))
+
+
+def _is_of(items: list[FromItem], node: exp.Column, join: exp.Join, block: Block) -> bool:
+    return all(any(meant is item for item in items) for meant in block.scope.meant(node, join))
 
 
 def _all_of(matches: exp.Select, matching: Lineage, block: Block) -> exp.Select:
