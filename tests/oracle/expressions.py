@@ -85,6 +85,10 @@ class NondeterministicError(Exception):
     """SQL allows several answers: a LIMIT, ROWS frame or row number that cuts through ties."""
 
 
+class TooMuchWorkError(NondeterministicError):
+    """A case that would take the interpreter minutes: subqueries nested in conditions of cross joins."""
+
+
 class UnknownInError(NondeterministicError):
     """IN (subquery) that is unknown, where unknown and false differ.
 

@@ -100,6 +100,7 @@ from tests.oracle.expressions import (
     NondeterministicError,
     Relation,
     Row,
+    TooMuchWorkError,
     Values,
     conjunction,
     has_aggregate,
@@ -112,12 +113,15 @@ from tests.oracle.window import Unit, WindowFunctions, ordered
 Semantics = Literal["data", "control"]
 NOTHING: Lineage = frozenset()
 
+# Rows and pairs of rows about which a condition is asked, in one statement: a second or two.
+MOST_WORK = 100_000
+
 
 def interpret(statement: Statement, database: Database, semantics: Semantics, *, widest: bool = False) -> Relation:
     """The rows of a statement with their lineage; under control the least there may be, or the `widest`.
 
     Raises:
-        NondeterministicError: SQL allows several answers.
+        NondeterministicError: SQL allows several answers; or one would take minutes to find.
         MoreThanOneRowError: a scalar subquery returned several rows.
 
     """
@@ -164,6 +168,12 @@ class Interpreter:
         self._lineage_on = statement.lineage_on
         self._evaluate = Evaluator(self.query)
         self._windows = WindowFunctions(self._evaluate, self._control)
+        self._work = 0
+
+    def _count_work(self, rows: int) -> None:
+        self._work += rows
+        if self._work > MOST_WORK:
+            raise TooMuchWorkError
 
     # --- queries --------------------------------------------------------------------------------------------
 
@@ -254,6 +264,7 @@ class Interpreter:
     def _filter(self, predicate: Expr | None, units: list[Unit]) -> list[Unit]:
         if predicate is None:
             return units
+        self._count_work(len(units))
         return [
             unit.adding(self.subquery_lineage(predicate, unit.env, selected=False, presence=True))
             for unit in units
@@ -419,6 +430,7 @@ class Interpreter:
             rights = [right] * len(left.rows)
         scope = (*left.columns, *right.columns)
         common = join.using or (natural_names(left.columns, right.columns) if join.natural else ())
+        self._count_work(sum(len(each.rows) for each in rights))
         matched = [
             (i, j)
             for i, row in enumerate(left.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.oracle import interpreter
 from tests.oracle.algebra import (
     Agg,
     BaseTable,
@@ -35,7 +36,7 @@ from tests.oracle.algebra import (
     Table,
     Value,
 )
-from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, UnknownInError
+from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, TooMuchWorkError, UnknownInError
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import to_sql
 from tests.oracle.strategies import SCHEMAS
@@ -233,3 +234,12 @@ def test_lineage_on_names_values() -> None:
     (row,) = interpret(statement, DATABASE, "data").rows
     assert row.lineage == {("r", (1,)), ("r", (2,)), ("r", (None,))}
     assert to_sql(statement) == "SELECT count(*) FROM r LINEAGE ON r.a"
+
+
+def test_a_case_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what is to be done, not by the clock, so that it is the same cases everywhere."""
+    pairs = Query(Select((Star(),), Join("CROSS", Table("t"), Table("t", "z")), where=Lit(True, "bool")))
+    assert len(interpret(Statement(pairs), DATABASE, "data").rows) > 3
+    monkeypatch.setattr(interpreter, "MOST_WORK", 3)
+    with pytest.raises(TooMuchWorkError):
+        interpret(Statement(pairs), DATABASE, "data")
