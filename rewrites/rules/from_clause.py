@@ -2,7 +2,7 @@
 
 V1, …, Vm  →  V1', …, Vm', each with its hidden lineage columns; a row's lineage is the union of the sides that matched.
 SEMI and ANTI JOIN: the right side is no part of the row; its ON alone sees it.
-NATURAL JOIN: written with USING where it would also compare hidden columns.
+NATURAL JOIN: written with USING, for it would also compare hidden columns.
 Requires: CTEs are bound.
 Ensures:  `block.scope` knows every source, `block.rows` their lineage.
 Nulls:    an outer join makes the ids of the missing side NULL, which means: no row.
@@ -120,9 +120,10 @@ def _make_nullable(items: list[FromItem]) -> None:
 
 
 def _spell_out_natural(join: exp.Join, left: list[FromItem], right: list[FromItem]) -> None:
-    """Name the common columns where NATURAL JOIN would also join on a hidden one, or where a rule must know them."""
+    """Name the common columns where they are known; they must be where NATURAL JOIN would also join on a hidden one."""
     shared = {table for one in left for table in one.hidden} & {table for one in right for table in one.hidden}
-    if not shared and join.kind != "SEMI":
+    unknown = any(item.columns is None or None in item.columns for item in (*left, *right))
+    if not shared and join.kind != "SEMI" and unknown:
         return
     left_columns, right_columns = _all_columns(left, join), _all_columns(right, join)
     common = [column for column in left_columns if column.lower() in {other.lower() for other in right_columns}]

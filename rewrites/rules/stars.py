@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from rewrites.block import Block
 from rewrites.scope import FromItem
+from rewrites.sources import joins
 from rewrites.terms import column, hidden_column, name
 
 _COUNTS = ("count", "try_count")
@@ -53,10 +54,13 @@ def _sources_of(item: exp.Expr, block: Block) -> list[FromItem]:
     return [source for source in block.scope.from_items if source.in_star]
 
 
-def _merged_by_using(opened: list[str | None], block: Block) -> list[str | None]:
-    """USING makes one column of two, and puts it first."""
-    joins = block.select.args.get("joins") or []
-    using = [identifier.name for join in joins for identifier in join.args.get("using") or []]
+def _merged_by_using(opened: list[str | None], block: Block) -> list[str | None] | None:
+    """USING makes one column of two, and puts it first; None where more than two have the name, or NATURAL is left."""
+    joined = joins(block.select)
+    using = [identifier.name for join in joined for identifier in join.args.get("using") or []]
+    names = [known.lower() for known in opened if known is not None]
+    if any(names.count(key.lower()) > 2 for key in using) or any(join.method == "NATURAL" for join in joined):
+        return None
     merged = {key.lower() for key in using}
     return [*using, *(known for known in opened if known is None or known.lower() not in merged)]
 
