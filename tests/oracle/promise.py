@@ -75,7 +75,8 @@ def _has_what_kept_out(select: Node, ctes: Mapping[str, Query]) -> bool:
 def _lets_in(source: Node, ctes: Mapping[str, Query]) -> bool:
     match source:
         case Table(name):
-            return name not in ctes or _lets_in(ctes[name], ctes)
+            # In its own text the name means what it meant before: WITH t AS (SELECT … FROM t).
+            return name not in ctes or _lets_in(ctes[name], {each: ctes[each] for each in ctes if each != name})
         case Derived(query):
             return _lets_in(query, ctes)
         case Query(body):

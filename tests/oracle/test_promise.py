@@ -8,10 +8,12 @@ from tests.oracle.algebra import (
     Agg,
     BaseTable,
     Col,
+    Cte,
     Database,
     Derived,
     GroupBy,
     Grouping,
+    InQuery,
     Item,
     Join,
     Over,
@@ -57,3 +59,9 @@ def test_a_window_over_groups_of_their_own_is_promised() -> None:
 def test_joined_rows_may_be_in_several_groups() -> None:
     twice = replace(GROUPS, source=Join("CROSS", Table("u"), Table("u", "x")), group=GroupBy((Col("uid", "x"),)))
     assert not is_promised(Statement(Query(twice)))
+
+
+def test_a_cte_with_the_name_of_the_table_that_it_reads() -> None:
+    asked = InQuery((KEY,), Query(Select((Item(Col("tid"), "k"),), Table("t"))), negated=True)
+    counted = Select((Item(Agg("count"), "n"),), Table("u"), where=asked)
+    assert is_promised(Statement(Query(counted, (Cte("u", Query(Select((Item(KEY, "uid"),), Table("u")))),))))
