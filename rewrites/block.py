@@ -35,12 +35,14 @@ class Block:
     Attributes:
         select: the user's tree, edited in place.
         env: what the block can see; also the environment of queries inside it.
+        outermost: whether its rows are those of the result.
         scope: what it reads.
         rows: lineage of a row of FROM … WHERE ….
         constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
             query, added once a result row instead of once an input row.
         groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a
             group, windows).
+        frames: windows whose frames are referred to, written out without a name.
         columns: the names of the user's columns, once the select list is complete.
         hidden: base table → how its lineage is carried, once the select list is complete.
     """
@@ -48,10 +50,12 @@ class Block:
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
         self.env = env.nested()
+        self.outermost = env.outermost and not env.in_set_operation
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}
         self.groups: Lineage = {}
+        self.frames: list[exp.Window] = []
         self.columns: Columns = None
         self.hidden: dict[str, Kind] = {}
         self._claimed: set[str] = set(_NEUTRAL)

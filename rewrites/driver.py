@@ -6,14 +6,15 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewrites import lineage_column, own_trees
+from rewrites import frames, lineage_column, own_trees
 from rewrites.block import Block
-from rewrites.environment import Environment, Names, Semantics, TracedQuery
+from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
+from rewrites.explanation import Step, explained
 from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
@@ -41,6 +42,8 @@ from rewrites.rules import (
     subqueries,
     windows,
 )
+from rewrites.sources import joins
+from rewrites.stages import PLACE, tables_of
 from rewrites.tables import Tables
 
 BLOCK_RULES: tuple[BlockRule, ...] = (
@@ -71,6 +74,8 @@ def select_block(query: exp.Query, env: Environment) -> TracedQuery | None:
         invariants.check(rule)
     invariants.check_end(BLOCK_RULES[-1])
     block.refuse_unclaimed()
+    if block.frames:
+        return frames.referred(block)
     return TracedQuery(query, block.columns, block.hidden, block.scope.correlated)
 
 
@@ -94,11 +99,13 @@ class RewrittenQuery:
         tree: the query.
         tables: the traced base tables, in the order of the fields of `DL`; when empty there is no such column.
         granules: base table → what its ids stand for, where LINEAGE ON asked for values instead of rows.
+        steps: how lineage travels.
     """
 
     tree: exp.Query
     tables: tuple[str, ...]
     granules: Mapping[str, Granules]
+    steps: tuple[Step, ...] = ()
 
 
 def rewrite(
@@ -109,6 +116,7 @@ def rewrite(
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
+    by_reference: bool = True,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -120,6 +128,7 @@ def rewrite(
         chosen: names of the only tables to trace; None: every table.
         lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
             clause.
+        by_reference: whether inner queries may be stages, see `rewrites.stages`.
 
     Raises:
         BadArgumentError: a tree that another parser made.
@@ -134,13 +143,55 @@ def rewrite(
     granules = {} if lineage_on is None else resolve(lineage_on, query, tables, parse)
     if lineage_on is not None:
         only = frozenset(granules)
-    env = Environment(tables, semantics, rewrite_query, parse, only, granules, outermost=True, names=used)
+    stages: Stages = {}
+    env = Environment(
+        tables,
+        semantics,
+        rewrite_query,
+        parse,
+        only,
+        granules,
+        outermost=True,
+        names=used,
+        stages=stages if by_reference and not _takes_any_rows(query) and not _names_what_was_merged(query) else None,
+    )
     if semantics is Semantics.CONTROL:
         env = replace(env, readings=base_tables(query, env))
     traced = rewrite_query(query, env)
-    result = lineage_column.folded(traced, used)
+    result = lineage_column.folded(traced, used, stages)
     check_result(result, traced)
-    return RewrittenQuery(result, tuple(traced.hidden), {each.table.name: each for each in granules.values()})
+    return RewrittenQuery(
+        result,
+        tuple(tables_of(traced.hidden, stages)),
+        {each.table.name: each for each in granules.values()},
+        explained(result, traced.hidden, stages),
+    )
+
+
+def _takes_any_rows(query: exp.Query) -> bool:
+    """Say whether Spark chooses which rows a LIMIT takes: it would choose others where a stage spreads the rows."""
+    return any(
+        (node.args.get("limit") or node.args.get("offset")) and not node.args.get("order")
+        for node in query.find_all(exp.Query)
+    )
+
+
+def _names_what_was_merged(query: exp.Query) -> bool:
+    """Say whether one side's column is named that USING or NATURAL JOIN has merged.
+
+    Spark 4.3 loses it where the side is a view that the statement reads in another place, too, such as a stage.
+    """
+    return any(_is_merged(node, select) for select in query.find_all(exp.Select) for node in _qualified(select))
+
+
+def _qualified(select: exp.Select) -> Iterator[exp.Column]:
+    if any(join.method == "NATURAL" or join.args.get("using") for join in joins(select)):
+        yield from (node for node in select.find_all(exp.Column) if node.table)
+
+
+def _is_merged(node: exp.Column, select: exp.Select) -> bool:
+    keys = {key.name.lower() for join in joins(select) for key in join.args.get("using") or ()}
+    return node.name.lower() in keys or any(join.method == "NATURAL" for join in joins(select))
 
 
 def rewrite_query(query: exp.Query, env: Environment) -> TracedQuery:
@@ -151,6 +202,7 @@ def rewrite_query(query: exp.Query, env: Environment) -> TracedQuery:
     """
     # Looked for now: rules put in trees that were read from other texts.
     placed = next((node for node in query.walk() if "line" in node.meta), query)
+    query.meta.setdefault(PLACE, position_of(placed))
     with bugs_reported(lambda: position_of(placed)):
         users = user_columns(query)
         for rule in QUERY_RULES:

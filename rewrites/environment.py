@@ -12,6 +12,7 @@ from rewrites.granules import Granules
 from rewrites.scope import Columns, Scope
 from rewrites.tables import BaseTable, Tables, View
 from rewrites.terms import Kind
+from udafs.errors import Position
 
 
 class Semantics(Enum):
@@ -35,6 +36,8 @@ class TracedQuery:
         hidden: base table → how its lineage is carried.
         correlated: whether it mentions columns of an enclosing query.
         definition: of a CTE, what the user wrote; kept under control semantics.
+        cte: of a CTE, its place in WITH.
+        around: of a CTE, those that it sees.
     """
 
     tree: exp.Query
@@ -42,6 +45,8 @@ class TracedQuery:
     hidden: Mapping[str, Kind]
     correlated: bool = False
     definition: Definition | None = None
+    cte: exp.CTE | None = None
+    around: Mapping[str, TracedQuery] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,29 @@ class Names:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """An inner query that is evaluated once, whose rows are referred to by number; see `rewrites.stages`.
+
+    Attributes:
+        name: of its CTE, and of its column of numbers, as if it were a base table.
+        query: all that it needs is in it; its hidden columns come last, and behind them the number.
+        hidden: base table or other stage → how the lineage of its rows is carried.
+        frames: further columns, each what a window frame is to a row; see `rewrites.frames`.
+        at: where the user's text of it begins.
+    """
+
+    name: str
+    query: exp.Query
+    hidden: Mapping[str, Kind]
+    frames: tuple[str, ...] = ()
+    at: Position | None = None
+
+
+Stages = dict[str, Stage]
+"""Stages by name, each behind those that it refers to."""
+
+
+@dataclass(frozen=True)
 class Environment:
     """What a query can see.
 
@@ -107,6 +135,7 @@ class Environment:
         rewrite: the driver's entry for nested queries, passed in so that rules need not import the driver.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
         readings: base table → how often the statement reads it; counted under control semantics.
+        stages: the inner queries that the result's lineage refers to; None: lineage travels by value.
         found: what names of tables meant so far.
         remembered: what has been found out about queries as the user wrote them, by their identity.
     """
@@ -126,6 +155,7 @@ class Environment:
     in_set_operation: bool = False
     names: Names = field(default_factory=Names)
     readings: Mapping[str, int] = field(default_factory=dict)
+    stages: Stages | None = None
     found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
     remembered: dict[int, tuple[exp.Query, object]] = field(default_factory=dict)
 
@@ -153,8 +183,20 @@ class Environment:
         return replace(self, ctes={}, outer=None, on=None, captured=self.captured.union(self.ctes))
 
     def inside(self, scope: Scope, on: exp.Join | None = None) -> Environment:
-        """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`."""
-        return replace(self, outer=scope, on=on, in_set_operation=False)
+        """Return the environment of a subquery, in ON of a join or elsewhere, that may mention columns of `scope`.
+
+        It refers to no stage: Spark knows no chance, and it takes a stage for chance, in LATERAL and in what it
+        evaluates for each row.
+        """
+        return replace(self, outer=scope, on=on, in_set_operation=False, stages=None)
+
+    def by_value(self) -> Environment:
+        """Return the environment of a query whose lineage is a constant that may stand below a grouping."""
+        return replace(self, stages=None)
+
+    def beside(self) -> Environment:
+        """Return the environment of a subquery in an expression that mentions no column of the blocks around it."""
+        return replace(self, outer=None, on=None, in_set_operation=False)
 
     def untraced(self) -> Environment:
         """Return the environment of a query whose rows are only looked at."""

@@ -14,15 +14,15 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from rewrites import outermost
-from rewrites.aliases import listed, table_name
+from rewrites.aliases import listed
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
+from rewrites.correlation import stands_alone
 from rewrites.environment import Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of
 from rewrites.looked_at import refuse_hidden_names
 from rewrites.loosened import loosen, loosen_on
 from rewrites.readings import base_tables
-from rewrites.sources import joins, places
-from rewrites.tables import BaseTable
+from rewrites.sources import joins
 from rewrites.terms import name
 
 _MADE_OF_WHAT_IS_LEFT = ("qualify", "windows", *outermost.CUTTING)
@@ -61,7 +61,7 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()
 def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr], *, always: bool) -> bool:
     """Say whether a condition may come to hold for a row that it keeps out and that is still there."""
     queries = list(subqueries_in(condition))
-    if queries and all(_stands_alone(query, reading) for query in queries):
+    if queries and all(stands_alone(query, reading.env) for query in queries):
         if always and not any(asks_for_presence(query, condition) for query in queries):
             return False  # the subquery counts as a whole: its answer stays
         if all(node in keys for node in own_nodes(condition) if isinstance(node, exp.Column)):
@@ -79,32 +79,6 @@ def _tables_of(source: Source, reading: Reading) -> Counter[str]:
     alone = source.node.copy()
     alone.set("joins", None)  # of parentheses that begin with it
     return base_tables(alone, reading.env)
-
-
-def _stands_alone(query: exp.Query, reading: Reading) -> bool:
-    """Say whether a subquery certainly mentions no column of the blocks around it."""
-    return all(_is_known_inside(node, query, reading) for node in query.find_all(exp.Column))
-
-
-def _is_known_inside(node: exp.Column, query: exp.Query, reading: Reading) -> bool:
-    select: exp.Expr | None = node.find_ancestor(exp.Select)
-    while select is not None:
-        if isinstance(select, exp.Select) and _may_be_of(node, select, reading):
-            return True
-        select = select.find_ancestor(exp.Select) if select is not query else None
-    return False
-
-
-def _may_be_of(node: exp.Column, select: exp.Select, reading: Reading) -> bool:
-    for place in places(select):
-        if node.table:
-            if node.table.lower() == place.node.alias_or_name.lower():
-                return True
-            continue
-        table = reading.env.find(table_name(place.node)) if table_name(place.node) else None
-        if isinstance(table, BaseTable) and node.name.lower() in map(str.lower, table.columns):
-            return True
-    return False
 
 
 def _keeps_out(join: exp.Join, reading: Reading) -> bool:

@@ -12,23 +12,39 @@ from sqlglot import exp
 
 from rewrites import outermost
 from rewrites.aliases import output_name
-from rewrites.environment import Names, TracedQuery
+from rewrites.environment import Names, Stages, TracedQuery
+from rewrites.lineage_functions import dl_union
 from rewrites.refusals import refuse
 from rewrites.rules.stars import star_of
+from rewrites.stages import defined, resolved
 from rewrites.terms import LINEAGE_COLUMN, as_set, column, derived_table, hidden_column, lineage_struct
 
 _RENAME = f"Rename it: … AS something_else; the lineage column is called {LINEAGE_COLUMN}."
 
 
-def folded(traced: TracedQuery, names: Names) -> exp.Query:
+def folded(traced: TracedQuery, names: Names, stages: Stages) -> exp.Query:
     """Return the query with `DL` in place of its hidden columns; without any the query as it is.
+
+    Where it refers to stages, ORDER BY, LIMIT and the like stay inside: ids are looked up for rows that are returned.
 
     Raises:
         NotTracedError: the user's query has a column `DL` already, or is ordered by one.
     """
+    with_clause = traced.tree.args.get("with_")
+    traced.tree.set("with_", None)
+    result = _folded(traced, names, stages)
+    ctes = defined(result, with_clause.expressions if with_clause is not None else (), stages)
+    recursive = with_clause.args.get("recursive") if with_clause is not None else None
+    result.set("with_", exp.With(expressions=ctes, recursive=recursive) if ctes else None)
+    return result
+
+
+def _folded(traced: TracedQuery, names: Names, stages: Stages) -> exp.Query:
     if not traced.hidden:
         return traced.tree
     _refuse_lineage_column(traced)
+    if any(key in stages for key in traced.hidden):
+        return _resolved(traced, names, stages)
     if isinstance(traced.tree, exp.Select):
         return _in_select_list(traced.tree, traced)
     return _around(traced, names)
@@ -43,16 +59,27 @@ def _in_select_list(select: exp.Select, traced: TracedQuery) -> exp.Select:
 
 def _around(traced: TracedQuery, names: Names) -> exp.Select:
     """A set operation, or a query in parentheses, has no select list of its own."""
-    with_clause, outside = traced.tree.args.get("with_"), outermost.take(traced.tree)
-    traced.tree.set("with_", None)
+    outside = outermost.take(traced.tree)
     alias = names.fresh("q")
     hidden = [column(alias, hidden_column(table)) for table in traced.hidden]
     star = exp.Star(except_=hidden)
     result = exp.Select(expressions=[star, _lineage(traced, [each.copy() for each in hidden])])
     result = result.from_(derived_table(traced.tree, alias), copy=False)
     outermost.put(result, outside)
-    result.set("with_", with_clause)
     return result
+
+
+def _resolved(traced: TracedQuery, names: Names, stages: Stages) -> exp.Select:
+    """Numbers of rows of stages become ids above everything, ORDER BY and LIMIT included."""
+    alias = names.fresh("q")
+    hidden = {key: column(alias, hidden_column(key)) for key in traced.hidden}
+    found: dict[str, list[exp.Expr]] = {}
+    for key, kind in traced.hidden.items():
+        for table, value in resolved(hidden[key].copy(), kind, key, stages):
+            found.setdefault(table, []).append(value)
+    lineage = {table: values[0] if len(values) == 1 else dl_union(*values) for table, values in found.items()}
+    result = exp.Select(expressions=[exp.Star(except_=list(hidden.values())), lineage_struct(lineage)])
+    return result.from_(derived_table(traced.tree, alias), copy=False)
 
 
 def _lineage(traced: TracedQuery, values: Sequence[exp.Expr]) -> exp.Expr:

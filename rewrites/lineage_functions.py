@@ -26,10 +26,21 @@ DL_INTERSECTS: Final = "dl_intersects"
 """(set, set) → whether they have an id in common."""
 DL_ROW_ID: Final = "dl_row_id"
 """(path of a manifest, `_metadata`) → id of a Parquet row, by its position in the registered files."""
+DL_NUMBER: Final = "dl_number"
+"""(id or set, …) → BIGINT: a number for a row of a stage, computed from its lineage; Spark takes it for chance."""
+DL_FRAME: Final = "dl_frame"
+"""(partition, place, place of the frame's last row, size, sum of hashes) → what a window frame is to a row."""
+DL_RELATION: Final = "dl_relation"
+"""(number, id or set, frame …; over rows) → the rows of a stage by number, for `dl_compose` in the same query."""
+DL_COMPOSE: Final = "dl_compose"
+"""(number or set of numbers, relation) → set: the union of the lineage of these rows; NULL is no row."""
 DL_ENCODING: Final = "dl_encoding"
 """(set) → the name of its encoding."""
 
-NAMES = (DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_ROW_ID, DL_ENCODING)
+NAMES = (
+    DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
+    DL_COMPOSE, DL_ROW_ID, DL_ENCODING,
+)  # fmt: skip
 """All of them, in the order in which they are registered."""
 
 
@@ -46,6 +57,26 @@ def dl_union(*values: exp.Expr) -> exp.Anonymous:
 def dl_of(row_id: exp.Expr) -> exp.Anonymous:
     """Return the set of one id."""
     return exp.Anonymous(this=DL_OF, expressions=[row_id])
+
+
+def dl_number(*lineage: exp.Expr) -> exp.Anonymous:
+    """Return the number of a row of a stage, by what it is made of."""
+    return exp.Anonymous(this=DL_NUMBER, expressions=list(lineage))
+
+
+def dl_frame(partition: exp.Expr, place: exp.Expr, last: exp.Expr, size: exp.Expr, content: exp.Expr) -> exp.Anonymous:
+    """Return what a window frame is to a row: places count from 1 in the partition, in the window's order."""
+    return exp.Anonymous(this=DL_FRAME, expressions=[partition, place, last, size, content])
+
+
+def dl_relation(number: exp.Expr, lineage: exp.Expr, *frames: exp.Expr) -> exp.Anonymous:
+    """Return the rows of a stage, over which it aggregates, by number."""
+    return exp.Anonymous(this=DL_RELATION, expressions=[number, lineage, *frames])
+
+
+def dl_compose(numbers: exp.Expr, relation: exp.Expr) -> exp.Anonymous:
+    """Return the union of the lineage of the rows of a stage that a number, or a set of numbers, names."""
+    return exp.Anonymous(this=DL_COMPOSE, expressions=[numbers, relation])
 
 
 def is_dlunion(node: exp.Expr) -> bool:

@@ -29,6 +29,7 @@ class FromItem:
         traced: whether its hidden columns count as lineage of the block's rows.
         nullable: whether an outer join may replace its row by NULLs.
         parts: the full name under which an unaliased table may be used to qualify columns.
+        node: the rewritten subquery or the name of a CTE that it stands for, if its rows may be referred to.
     """
 
     alias: str
@@ -38,6 +39,7 @@ class FromItem:
     traced: bool = True
     nullable: bool = False
     parts: tuple[str, ...] = ()
+    node: exp.Expr | None = None
 
     @property
     def in_star(self) -> bool:

@@ -23,8 +23,9 @@ HIDDEN_PREFIX = "__dl_"
 class Kind(Enum):
     """How the lineage of a row is carried in a column."""
 
-    ID = "BIGINT"
-    SET = "BINARY"
+    ID = "an id, BIGINT"
+    FEW = "a set, BINARY, of no more ids than the query names tables"
+    SET = "a set, BINARY, of any number of ids"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def as_one(terms: list[Term]) -> Term:
     """Return one term with the union of `terms`, the term itself if it is alone; a set is never NULL."""
     if len(terms) == 1 and (terms[0].kind is Kind.ID or not terms[0].nullable):
         return terms[0].copy()
-    return Term(dl_union(*(term.value.copy() for term in terms)), Kind.SET)
+    kind = Kind.SET if any(term.kind is Kind.SET for term in terms) else Kind.FEW
+    return Term(dl_union(*(term.value.copy() for term in terms)), kind)
 
 
 def as_set(value: exp.Expr, kind: Kind) -> exp.Expr:
@@ -109,7 +111,7 @@ def over_rows(terms: list[Term]) -> list[Term]:
 
 def absent(kind: Kind) -> exp.Expr:
     """Return the constant that stands for 'no row of that table': a NULL id, the empty set."""
-    null_id = exp.cast(exp.Null(), Kind.ID.value, dialect="spark")
+    null_id = exp.cast(exp.Null(), "BIGINT", dialect="spark")
     return null_id if kind is Kind.ID else dl_of(null_id)
 
 

@@ -3,7 +3,13 @@
 from forward_lineage.frontend.layout import layout
 from forward_lineage.frontend.lineage_on import GranuleDictionary, described_granules
 from forward_lineage.frontend.parameters import refuse_other_order
-from forward_lineage.frontend.rewriting import RewrittenStatement, rewrite_sql, rewrite_statement
+from forward_lineage.frontend.rewriting import (
+    RewrittenStatement,
+    explain_sql,
+    explanation,
+    rewrite_sql,
+    rewrite_statement,
+)
 from forward_lineage.frontend.script import split_script
 from forward_lineage.frontend.settings import refuse_other_readings
 from forward_lineage.frontend.statement import Statement, parse, without_clause
@@ -13,6 +19,8 @@ __all__ = [
     "RewrittenStatement",
     "Statement",
     "described_granules",
+    "explain_sql",
+    "explanation",
     "layout",
     "parse",
     "refuse_other_order",

@@ -40,13 +40,18 @@ def restore_positional(sql: str) -> tuple[str, tuple[int, ...]]:
     return _NAMED.sub("?", sql), tuple(int(number) for number in _NAMED.findall(sql))
 
 
+def in_order(places: Sequence[int]) -> bool:
+    """Say whether the user's values can be given to a rewritten statement as they are."""
+    return list(places) == list(range(len(places)))
+
+
 def refuse_other_order(places: Sequence[int]) -> None:
     """Refuse a rewritten statement to which the user's values cannot be given as they are.
 
     Raises:
         NotTracedError: a parameter is needed twice, left out, or needed before another that the user wrote first.
     """
-    if list(places) != list(range(len(places))):
+    if not in_order(places):
         raise NotTracedError(
             "the rewritten query needs a positional parameter (?) twice, or in another order",
             instead="Use named parameters (:name).",

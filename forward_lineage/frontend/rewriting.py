@@ -10,11 +10,12 @@ from sqlglot import exp
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
-from forward_lineage.frontend.parameters import name_positional, refuse_other_order, restore_positional
+from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.frontend.statement import Statement, parse
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
+from rewrites.explanation import Step
 from rewrites.refusals import bugs_reported, position_of
 from rewrites.tables import Tables
 from rewrites.terms import LINEAGE_COLUMN
@@ -34,6 +35,7 @@ class RewrittenStatement:
         tables: the traced tables, in the order of the fields of `DL`; when empty there is no `DL`.
         granules: table → how LINEAGE ON names its rows, for the tables that the clause mentions.
         places: for each `?` of `sql` the number, from 0, of the user's `?` whose value it takes.
+        steps: how lineage travels; none where nothing was rewritten.
     """
 
     sql: str
@@ -42,6 +44,7 @@ class RewrittenStatement:
     tables: tuple[str, ...]
     granules: Mapping[str, GranuleDictionary]
     places: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -57,9 +60,23 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
         NotTracedError: a construct that is not traced.
         BadArgumentError: another semantics.
     """
-    statement = rewrite_statement(parse(sql), catalog, semantics)
+    statement = rewrite_statement(parse(sql), catalog, semantics, text_only=True)
     refuse_other_order(statement.places)
     return statement.sql
+
+
+def explain_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
+    """Return how lineage travels in what `rewrite_sql` makes of a query: a line for each stage, and one for the result.
+
+    Raises:
+        LineageError: as for `rewrite_sql`.
+    """
+    return explanation(rewrite_statement(parse(sql), catalog, semantics, text_only=True))
+
+
+def explanation(rewritten: RewrittenStatement) -> str:
+    """Return how lineage travels in a rewritten statement, in lines."""
+    return "\n".join(map(str, rewritten.steps)) or "nothing is traced: the statement runs as it is"
 
 
 def rewrite_statement(
@@ -69,6 +86,8 @@ def rewrite_statement(
     traced: Collection[str] | None = None,
     *,
     filled: Sequence[str] = (),
+    text_only: bool = False,
+    by_reference: bool = True,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -80,6 +99,9 @@ def rewrite_statement(
         traced: the only tables to trace; None: every table.
         filled: of an INSERT by position, the columns of its target that the user's rows fill, where they are known: the
             rewritten one names them, and `DL`, wherever in the table that stands.
+        text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
+            moves parts of the text, and goes by value where that would move a parameter.
+        by_reference: whether it may, see `rewrites.stages`.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -88,7 +110,10 @@ def rewrite_statement(
     """
     wanted = _semantics(semantics)
     with bugs_reported(lambda: position_of(statement.tree)):
-        return _rewritten(statement, tables, wanted, traced, filled)
+        rewritten = _rewritten(statement, tables, wanted, traced, filled, by_reference=by_reference)
+        if text_only and not in_order(rewritten.places):
+            return _rewritten(statement, tables, wanted, traced, filled, by_reference=False)
+        return rewritten
 
 
 def _rewritten(
@@ -97,6 +122,8 @@ def _rewritten(
     semantics: Semantics,
     traced: Collection[str] | None,
     filled: Sequence[str],
+    *,
+    by_reference: bool,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -104,10 +131,18 @@ def _rewritten(
     if _inserts_plain_values(statement):
         return RewrittenStatement(reprinted, statement.text, reprinted, (), {})
     query = query_of(tree)
-    result = rewrite(query, tables, read_fragment, semantics=semantics, chosen=traced, lineage_on=statement.lineage_on)
+    result = rewrite(
+        query,
+        tables,
+        read_fragment,
+        semantics=semantics,
+        chosen=traced,
+        lineage_on=statement.lineage_on,
+        by_reference=by_reference,
+    )
     sql, places = restore_positional(print_sql(_put_back(tree, result, filled)))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
-    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places)
+    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places, result.steps)
 
 
 def _inserts_plain_values(statement: Statement) -> bool:

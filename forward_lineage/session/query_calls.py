@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.frontend import refuse_other_order
+from forward_lineage.frontend import explanation, refuse_other_order
 from forward_lineage.results import meaning_of
 from forward_lineage.session.parts import Parts
 from forward_lineage.spark.granules import decoded
@@ -47,6 +47,23 @@ class QueryCalls:
         rewritten = self._parts.statements.trace(sql, semantics, args, anywhere=True).rewritten
         refuse_other_order(rewritten.places)
         return rewritten.sql
+
+    def explain(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
+        """Return how lineage travels in a statement: what is computed once and referred to, and what each row carries.
+
+        Args:
+            sql: one statement, as for `sql`; it is not run.
+            semantics: ``"data"`` or ``"control"``.
+            args: values of its parameters.
+
+        Returns:
+            a line for each stage, in the order in which they are computed, then one for the result.
+
+        Raises:
+            LineageError: as for `sql`.
+
+        """
+        return explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
 
     def granules(self, frame: DataFrame) -> DataFrame:
         """Return a result of LINEAGE ON with the values that its ids stand for in place of the ids.

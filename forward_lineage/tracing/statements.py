@@ -35,6 +35,10 @@ from udafs.errors import LineageError, NotRegisteredError, NotTracedError, Wrong
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
 
 
+BY_REFERENCE = "spark.forward_lineage.by_reference"
+"""The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
+
+
 @dataclass(frozen=True)
 class TracedStatement:
     """A statement that may be run: rewritten, its tables unchanged, and understood as Spark understands it.
@@ -182,11 +186,24 @@ class Statements:
         names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
         only: Sequence[str] | None = None if suspects is None else [suspects.name]
         try:
-            return rewrite_statement(statement, names, semantics, only, filled=filled)
+            return rewrite_statement(
+                statement,
+                names,
+                semantics,
+                only,
+                filled=filled,
+                text_only=anywhere,
+                by_reference=self._refers(),
+            )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
                 self._prefer_sparks_complaint(statement.text, args)
             raise ours from None
+
+    def _refers(self) -> bool:
+        """Whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
+        wanted = (BY_REFERENCE, "spark.sql.exchange.reuse")
+        return all(str(self._spark.conf.get(each, "true")).lower() == "true" for each in wanted)
 
     def _prefer_sparks_complaint(self, sql: str, args: Arguments) -> None:
         """Spark's own complaint about a bad query is the better one; but it does not know about registering."""

@@ -33,7 +33,7 @@ def apply(block: Block) -> None:
 
 def _count(right: exp.Select, block: Block) -> None:
     hoisting.refuse_unrepeatable(right)
-    for query, env in looked_at(right, block.env):
+    for query, env in looked_at(right, block.env.by_value()):
         traced = block.env.rewrite(query, env)
         if traced.hidden:
             block.constants = merge(block.constants, hoisting.constant(traced, block.env.names))

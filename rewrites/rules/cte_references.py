@@ -27,4 +27,4 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     refuse_others(node, ("this", "alias", "sample"), "a CTE in FROM")
     refuse_unrepeatable(node)
     columns = renamed(node, cte.columns, cte.hidden)
-    return FromItem(node.alias_or_name, columns, cte.hidden, traced=block.env.tracing)
+    return FromItem(node.alias_or_name, columns, cte.hidden, traced=block.env.tracing, node=node)

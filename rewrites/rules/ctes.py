@@ -57,4 +57,5 @@ def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
     written = Definition(cte.this.copy(), env, listed(cte)) if env.counts_what_decides else None
     traced = env.rewrite(cte.this, env.nested())
     cte.set("this", traced.tree)
-    return replace(traced, columns=renamed(cte, traced.columns, traced.hidden), definition=written)
+    columns = renamed(cte, traced.columns, traced.hidden)
+    return replace(traced, columns=columns, definition=written, cte=cte, around=env.ctes)

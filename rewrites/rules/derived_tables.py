@@ -26,7 +26,9 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     query = block.env.rewrite(node.this, block.env)
     block.scope.correlated = block.scope.correlated or query.correlated
     node.set("this", query.tree)
-    return as_from_item(node, query, block)
+    item = as_from_item(node, query, block)
+    item.node = None if query.correlated else node
+    return item
 
 
 def as_from_item(node: exp.Expr, query: TracedQuery, block: Block) -> FromItem:

@@ -2,6 +2,7 @@
 
 V1, …, Vm  →  V1', …, Vm', each with its hidden lineage columns; a row's lineage is the union of the sides that matched.
 SEMI and ANTI JOIN: the right side is no part of the row; its ON alone sees it.
+Sources whose rows carry large sets and meet other rows are referred to: `rewrites.stages`.
 NATURAL JOIN: written with USING, for it would also compare hidden columns.
 Requires: CTEs are bound.
 Ensures:  `block.scope` knows every source, `block.rows` their lineage.
@@ -15,6 +16,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from rewrites import stages
 from rewrites.aliases import table_name
 from rewrites.block import Block
 from rewrites.refusals import nearest, refuse, refuse_others
@@ -59,6 +61,7 @@ def apply(block: Block) -> None:
         _join(join, block)
     for view in block.select.args.get("laterals") or []:
         _source(view, block)
+    stages.refer(block)
     block.rows = merge(*(item.lineage() for item in block.scope.from_items))
 
 

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewrites import hoisting, outermost
-from rewrites.aliases import output_name
-from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate, needs_groups
+from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.fleeting import Reading
 from rewrites.kept_out import let_in
+from rewrites.ordering import order_helpers
+from rewrites.stages import ONCE
 from rewrites.terms import call, column, derived_table, named
 
 _DONE = "kept_out_rows"
@@ -54,16 +55,18 @@ def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Env
     outside = outermost.take(query)
     groups, others = env.names.fresh("q"), env.names.fresh("o")
     helpers = {env.names.fresh("h"): key for key in _with_set(keys, query)}
-    ordering = dict(_order_helpers(query, outside, env))
+    ordering = dict(order_helpers(query, outside, env))
     for alias, value in (*helpers.items(), *ordering.items()):
         query.append("expressions", named(value.copy(), alias))
     query.meta[_DONE] = asked.meta[_DONE] = True
     star = exp.Star(except_=[exp.column(each) for each in (*helpers, *ordering)])
     result = exp.Select(expressions=[exp.Column(this=star, table=exp.to_identifier(groups))])
-    result.from_(derived_table(query, groups), copy=False)
+    left, right = derived_table(query, groups), derived_table(_by_key(asked, helpers, env), others)
+    left.meta[ONCE] = right.meta[ONCE] = True  # both have one row a key
+    result.from_(left, copy=False)
     same = [exp.NullSafeEQ(this=column(groups, each), expression=column(others, each)) for each in helpers]
     on = exp.and_(*same, copy=False) if same else exp.true()
-    result.join(derived_table(_by_key(asked, helpers, env), others), on=on, join_type="LEFT", copy=False)
+    result.join(right, on=on, join_type="LEFT", copy=False)
     outermost.put(result, outside)
     return result
 
@@ -130,22 +133,3 @@ def _keys_in(node: exp.Expr, select: exp.Select) -> Iterator[exp.Expr]:
 
 def _with_set(keys: list[exp.Expr], query: exp.Select) -> list[exp.Expr]:
     return [*keys, call("grouping_id")] if has_grouping_sets(query.args.get("group")) else keys
-
-
-def _order_helpers(query: exp.Select, outside: dict[str, exp.Expr], env: Environment) -> Iterator[tuple[str, exp.Expr]]:
-    """Yield a column for each sort key that is not made of the columns of the result alone."""
-    names = {output_name(item).lower() for item in query.expressions}
-    for clause in outermost.SPREADING:
-        for key in outside[clause].expressions if clause in outside else ():
-            value = key.this if isinstance(key, exp.Ordered) else key
-            if not _is_of_result(value, names):
-                alias = env.names.fresh("h")
-                value.replace(exp.column(alias))
-                yield alias, value
-
-
-def _is_of_result(value: exp.Expr, names: set[str]) -> bool:
-    columns = list(value.find_all(exp.Column))
-    if any(needs_groups(node) for node in value.walk()) or any(each.table for each in columns):
-        return False
-    return all(each.name.lower() in names or ("" in names and each.this.quoted) for each in columns)

@@ -63,6 +63,8 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     ordered = outermost.with_questions_outside(query, env) if env.counts_what_decides else None
     if ordered is not None:
         return env.rewrite(ordered, env)
+    if isinstance(query, exp.Except) and env.counts_what_decides:
+        env = env.by_value()
     decided = _what_decides(query, env)
     sides = replace(env, in_set_operation=True)
     left = env.rewrite(query.this, sides)
@@ -105,8 +107,10 @@ def _union(
 
 def _common(left: Mapping[str, Kind], right: Mapping[str, Kind]) -> dict[str, Kind]:
     """Return the hidden columns of a union: ids if no side has a set."""
-    tables = dict.fromkeys([*left, *right])
-    return {table: Kind.SET if Kind.SET in (left.get(table), right.get(table)) else Kind.ID for table in tables}
+    sides = {table: (left.get(table), right.get(table)) for table in (*left, *right)}
+    return {
+        table: next(kind for kind in (Kind.SET, Kind.FEW, Kind.ID) if kind in both) for table, both in sides.items()
+    }
 
 
 def align(query: exp.Query, has: Mapping[str, Kind], wanted: Mapping[str, Kind]) -> None:
@@ -128,7 +132,7 @@ def align(query: exp.Query, has: Mapping[str, Kind], wanted: Mapping[str, Kind])
 def _as_wanted(present: exp.Expr | None, has: Kind | None, table: str, wanted: Kind) -> exp.Expr:
     if present is None or has is None:
         return named(absent(wanted), hidden_column(table))
-    if has is wanted:
+    if has is wanted or has is not Kind.ID:
         return present
     return named(dl_of(present.unalias()), hidden_column(table))
 

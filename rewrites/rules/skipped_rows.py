@@ -27,7 +27,7 @@ def apply(block: Block) -> None:
     skipped = block.select.copy()
     skipped.set("offset", None)
     skipped.set("limit", exp.Limit(expression=offset.expression.copy()))
-    traced = block.env.rewrite(skipped, block.env)
+    traced = block.env.rewrite(skipped, block.env.by_value())
     if traced.correlated:
         refuse(
             offset,

@@ -39,9 +39,9 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
     if node.args.get("sample"):
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
-    item = FromItem(alias.name, columns, traced.hidden, parts=() if node.alias else parts)
-    node.replace(exp.Subquery(this=traced.tree, alias=alias))
-    return item
+    query = exp.Subquery(this=traced.tree, alias=alias)
+    node.replace(query)
+    return FromItem(alias.name, columns, traced.hidden, parts=() if node.alias else parts, node=query)
 
 
 def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:

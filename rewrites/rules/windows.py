@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites import frames
 from rewrites.block import Block
 from rewrites.environment import Semantics
-from rewrites.lineage_functions import dl_of, dlunion
+from rewrites.lineage_functions import dlunion
 from rewrites.refusals import refuse
 from rewrites.spark_functions import WINDOW_ONLY
-from rewrites.terms import Kind, Lineage, Term, as_one, merge
+from rewrites.terms import Kind, Lineage, Term, as_one, as_set, merge
 from udafs.errors import WrongSqlError
 
 _RANKING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
@@ -40,25 +41,51 @@ def apply(block: Block) -> None:
     for node in block.own_nodes(*roots):
         if isinstance(node, exp.Window):
             seen.setdefault(node.sql(dialect="spark"), node)
-    for window in seen.values():
-        _add(window, control, block)
+    windows = list(seen.values())
+    if not any(_function(window).name.lower() in _NEIGHBOURS for window in windows) and frames.may_refer(block):
+        wanted = (_frame(window, control, block) for window in windows)
+        written = [_written_out(frame, block).copy() for frame in wanted if frame is not None]
+        for frame in written:
+            frame.set("this", exp.Null())
+        block.frames = list({frame.sql(dialect="spark"): frame for frame in written}.values())
+    else:
+        for window in windows:
+            _add(window, control, block)
 
 
 def _add(window: exp.Window, control: bool, block: Block) -> None:
     function = _function(window)
-    called = function.name.lower()
     rows = merge(block.rows, block.constants)
-    if called in _RANKING:
-        if control:
-            spec = _partition_only(window, block)
-            block.groups = merge(block.groups, _over(rows, spec))
-    elif called in _NEIGHBOURS:
+    if function.name.lower() in _NEIGHBOURS:
         for steps in _steps(window, function, control):
             block.groups = merge(block.groups, _neighbour(rows, window, function, steps))
-    elif called in WINDOW_ONLY - {"nth_value"}:
+        return
+    frame = _frame(window, control, block)
+    if frame is not None:
+        block.groups = merge(block.groups, _over(rows, frame))
+
+
+def _frame(window: exp.Window, control: bool, block: Block) -> exp.Window | None:
+    """Return the window over whose rows a function counts; None where its value is made of none."""
+    called = _function(window).name.lower()
+    if called in _RANKING:
+        return _partition_only(window, block) if control else None
+    if called in WINDOW_ONLY - {"nth_value"}:
         refuse(window, f"{called} is not traced", "Use an aggregate, a ranking function, lag or lead.")
-    else:
-        block.groups = merge(block.groups, _over(rows, _up_to_the_row(window) if control else window))
+    return _up_to_the_row(_written_out(window, block)) if control else window
+
+
+def _written_out(window: exp.Window, block: Block) -> exp.Window:
+    """Return a window as the WINDOW clause defines it, if it is called by a name."""
+    if not window.args.get("alias"):
+        return window
+    definition: exp.Expr = window
+    while definition.args.get("alias"):
+        definition = _definition(definition, block)
+    parts = {part: definition.args.get(part) for part in ("partition_by", "order", "spec")}
+    whole = exp.Window(this=window.this.copy(), **parts).copy()
+    assert isinstance(whole, exp.Window)
+    return whole
 
 
 def _function(window: exp.Window) -> exp.Anonymous:
@@ -115,25 +142,23 @@ def _neighbour(rows: Lineage, window: exp.Window, function: exp.Anonymous, steps
     offset = [] if steps is None else [steps.copy()]
     for table, terms in rows.items():
         one = as_one(terms)
-        value = one.value if one.kind is Kind.SET else dl_of(one.value)
+        value = as_set(one.value, one.kind)
         looked_at = window.copy()
         inner = _function(looked_at)
         if isinstance(inner.parent, exp.IgnoreNulls):  # rows whose value is NULL are passed over
             seen = exp.Not(this=exp.Is(this=function.expressions[0].copy(), expression=exp.Null()))
             value = exp.Case(ifs=[exp.If(this=seen, true=value)])
         inner.set("expressions", [value, *offset])
-        found[table] = [Term(looked_at, Kind.SET, nullable=True)]
+        found[table] = [Term(looked_at, Kind.FEW if one.kind is Kind.ID else one.kind, nullable=True)]
     return found
 
 
 def _partition_only(window: exp.Window, block: Block) -> exp.Window:
-    partition = window.args.get("partition_by")
-    if window.args.get("alias"):
-        partition = _definition(window, block).args.get("partition_by")
+    partition = _written_out(window, block).args.get("partition_by")
     return exp.Window(this=exp.Null(), partition_by=[key.copy() for key in partition or []])
 
 
-def _definition(window: exp.Window, block: Block) -> exp.Expr:
+def _definition(window: exp.Expr, block: Block) -> exp.Expr:
     wanted = window.args["alias"].name.lower()
     definitions: list[exp.Expr] = block.select.args.get("windows") or []
     found = next((each for each in definitions if each.this.name.lower() == wanted), None)

@@ -45,12 +45,22 @@ def rewritten(
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[str] | None = None,
+    *,
+    by_reference: bool = True,
 ) -> RewrittenQuery:
     query = read(sql)
     assert isinstance(query, exp.Query)
     clause = None if lineage_on is None else [read(each) for each in lineage_on]
-    return rewrite(query, TABLES, read, semantics=semantics, chosen=chosen, lineage_on=clause)
+    return rewrite(
+        query, TABLES, read, semantics=semantics, chosen=chosen, lineage_on=clause, by_reference=by_reference
+    )
 
 
-def printed(sql: str, semantics: Semantics = Semantics.DATA, chosen: Collection[str] | None = None) -> str:
-    return print_sql(rewritten(sql, semantics, chosen).tree)
+def printed(
+    sql: str,
+    semantics: Semantics = Semantics.DATA,
+    chosen: Collection[str] | None = None,
+    *,
+    by_reference: bool = True,
+) -> str:
+    return print_sql(rewritten(sql, semantics, chosen, by_reference=by_reference).tree)

@@ -9,8 +9,8 @@ from tests.rewrites.plain_tables import printed
 
 
 def hoisted(subquery: str) -> str:
-    """What the lineage of `u` is in SELECT … WHERE k IN (subquery)."""
-    sql = printed(f"SELECT id FROM t WHERE k IN ({subquery})", Semantics.CONTROL)
+    """What the lineage of `u` is in SELECT … WHERE k IN (subquery), by value."""
+    sql = printed(f"SELECT id FROM t WHERE k IN ({subquery})", Semantics.CONTROL, by_reference=False)
     return sql[sql.index("'u', ") : sql.index(") AS DL")]
 
 

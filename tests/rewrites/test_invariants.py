@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewrites import driver, lineage_column
 from rewrites.block import Block
-from rewrites.environment import Environment, Names, Semantics, TracedQuery
+from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.invariants import user_columns
 from rewrites.rules import BlockRule, QueryRule, aggregation, from_clause, name_of, parentheses, projection, stars
 from rewrites.scope import FromItem
@@ -171,7 +171,7 @@ def test_a_query_rule_that_breaks_something_is_named(
 
 
 def test_the_result_is_looked_at_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unfolded(traced: TracedQuery, _names: Names) -> exp.Query:
+    def unfolded(traced: TracedQuery, _names: Names, _stages: Stages) -> exp.Query:
         return traced.tree
 
     monkeypatch.setattr(lineage_column, "folded", unfolded)

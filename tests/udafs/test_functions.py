@@ -11,7 +11,19 @@ from pyspark.sql import SparkSession
 
 from udafs.attach import attach
 
-FUNCTIONS = ["dlunion", "dl_union", "dl_of", "dl_size", "dl_ids", "dl_contains", "dl_intersects", "dl_encoding"]
+FUNCTIONS = [
+    "dlunion",
+    "dl_union",
+    "dl_of",
+    "dl_size",
+    "dl_ids",
+    "dl_contains",
+    "dl_intersects",
+    "dl_encoding",
+    "dl_number",
+    "dl_relation",
+    "dl_compose",
+]
 ENCODING = "spark.forward_lineage.encoding"
 
 

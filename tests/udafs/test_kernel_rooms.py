@@ -17,8 +17,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "encodings": ("errors",),  # one lineage value: its bytes, its ids, its union with others; nothing of SQL
     "functions": ("encodings",),  # the scalar SQL functions on lineage values
     "aggregation": ("encodings", "errors"),  # dlunion: the aggregate, its pools, its plan
+    "stages": (
+        "encodings",
+        "errors",
+        "functions",
+    ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
     "scan": ("errors", "functions"),  # ids by position: the manifest, dl_row_id, and plans that make it cheap
-    "session": ("aggregation", "encodings", "functions", "scan"),  # what Spark and Python call
+    "session": ("aggregation", "encodings", "functions", "scan", "stages"),  # what Spark and Python call
 }
 # Names that callers outside the kernel use; they stay.
 PUBLIC = {

@@ -65,26 +65,32 @@ final class ByteReader(val bytes: Array[Byte], start: Int) {
 
 /** A growing byte array, little-endian. */
 final class ByteSink(capacity: Int) {
-  private var bytes = new Array[Byte](capacity)
+  private var held = new Array[Byte](capacity)
   private var n = 0
 
   def length: Int = n
 
   private def room(more: Int): Unit =
-    if (n + more > bytes.length) {
+    if (n + more > held.length) {
       if (n + more < 0) LineageErrors.tooLarge("a lineage value may not be longer than 2 GiB")
-      bytes = java.util.Arrays.copyOf(bytes, math.max(n + more, math.min(bytes.length * 2L, Int.MaxValue - 16L).toInt))
+      held = java.util.Arrays.copyOf(held, math.max(n + more, math.min(held.length * 2L, Int.MaxValue - 16L).toInt))
     }
 
   def byte(value: Int): Unit = {
     room(1)
-    bytes(n) = value.toByte
+    held(n) = value.toByte
     n += 1
+  }
+
+  def bytes(value: Array[Byte]): Unit = {
+    room(value.length)
+    System.arraycopy(value, 0, held, n, value.length)
+    n += value.length
   }
 
   def varint(value: Long): Unit = {
     room(9)
-    n = Varint.write(bytes, n, value)
+    n = Varint.write(held, n, value)
   }
 
   def u16(value: Int): Unit = {
@@ -102,7 +108,10 @@ final class ByteSink(capacity: Int) {
     u32(value >>> 32)
   }
 
-  def toArray: Array[Byte] = if (n == bytes.length) bytes else java.util.Arrays.copyOf(bytes, n)
+  /** What has been written, and room behind it. */
+  def array: Array[Byte] = held
+
+  def toArray: Array[Byte] = if (n == held.length) held else java.util.Arrays.copyOf(held, n)
 }
 
 object Varint {

@@ -4,7 +4,7 @@ import java.util.function.{Function => JFunction}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.{Block, CodegenContext, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.trees.UnaryLike
 import org.apache.spark.sql.types._
@@ -21,7 +21,7 @@ abstract class LineageConstructor extends Expression with ExpectsInputTypes {
 
   @transient private lazy val op = newOp
 
-  private def newOp = new UnionOp(setting, children.map(_.dataType match {
+  protected def newOp: Op[Array[AnyRef], Array[Byte]] = new UnionOp(setting, children.map(_.dataType match {
     case ArrayType(LongType, _) => true
     case _ => false
   }).toArray)
@@ -30,18 +30,25 @@ abstract class LineageConstructor extends Expression with ExpectsInputTypes {
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val function = ctx.addReferenceObj("op", newOp, classOf[JFunction[_, _]].getName)
+    val (arguments, body) = Arguments.gathered(children, ctx)
+    ev.copy(
+      code = body + code"byte[] ${ev.value} = (byte[]) $function.apply($arguments);",
+      isNull = FalseLiteral)
+  }
+}
+
+/** The arguments of a call as an array of objects, which generated code hands to an `Op`. */
+object Arguments {
+  /** Returns the name of the array, and the code that fills it. */
+  def gathered(children: Seq[Expression], ctx: CodegenContext): (String, Block) = {
     val arguments = ctx.freshName("arguments")
-    val codes = children.map(_.genCode(ctx))
-    val assignments = codes.zipWithIndex.map { case (code, i) =>
+    val assignments = children.map(_.genCode(ctx)).zipWithIndex.map { case (code, i) =>
       code"""
          |${code.code}
          |if (!${code.isNull}) $arguments[$i] = ${code.value};
        """.stripMargin
     }
-    val body = assignments.foldLeft(code"Object[] $arguments = new Object[${children.size}];")(_ + _)
-    ev.copy(
-      code = body + code"byte[] ${ev.value} = (byte[]) $function.apply($arguments);",
-      isNull = FalseLiteral)
+    (arguments, assignments.foldLeft(code"Object[] $arguments = new Object[${children.size}];": Block)(_ + _))
   }
 }
 

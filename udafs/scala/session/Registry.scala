@@ -118,6 +118,50 @@ object Registry {
         |       true
         |""".stripMargin),
     SqlFunction(
+      "dl_number",
+      None,
+      arguments => DlNumber(arguments.map(widened(_, LongType))),
+      classOf[DlNumber],
+      "misc_funcs",
+      "_FUNC_(expr, ...) - Returns a number for a row, computed from its lineage alone: row ids (BIGINT) and lineage values.",
+      """      > SELECT _FUNC_(7, dl_of(3)) = _FUNC_(7, dl_union(3, 3));
+        |       true
+        |""".stripMargin),
+    SqlFunction(
+      "dl_frame",
+      Some(5),
+      arguments => DlFrame(arguments.map(widened(_, LongType))),
+      classOf[DlFrame],
+      "misc_funcs",
+      "_FUNC_(partition, place, last, size, content) - Returns what a window frame is to a row, for dl_relation: the number " +
+        "of the partition, the row's place in it from 1, the place of the frame's last row, the frame's number of rows, and a " +
+        "sum of hashes of them.",
+      """      > SELECT octet_length(_FUNC_(1, 3, 3, 2, 0));
+        |       28
+        |""".stripMargin),
+    SqlFunction(
+      "dl_relation",
+      None,
+      arguments => DlRelation(arguments.map(widened(_, LongType))),
+      classOf[DlRelation],
+      "agg_funcs",
+      "_FUNC_(number, expr, frame, ...) - Returns the rows of a group as a lineage relation, for dl_compose in the same " +
+        "query: row ids (BIGINT) or lineage values (BINARY) by number, and the frames of the windows over them.",
+      """      > SELECT dl_ids(dl_compose(2, _FUNC_(n, id))) FROM VALUES (1L, 10L), (2L, 20L) AS t(n, id);
+        |       [20]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_compose",
+      Some(2),
+      arguments => DlCompose(widened(arguments.head, LongType), widened(arguments(1), BinaryType), Encoding.current),
+      classOf[DlCompose],
+      "misc_funcs",
+      "_FUNC_(dl, relation) - Returns the union of the lineage of the rows of a lineage relation whose numbers are in `dl`, " +
+        "a number (BIGINT) or a lineage value. NULL counts as the empty set.",
+      """      > SELECT dl_ids(_FUNC_(dl_union(1, 2), dl_relation(n, id))) FROM VALUES (1L, 10L), (2L, 20L) AS t(n, id);
+        |       [10,20]
+        |""".stripMargin),
+    SqlFunction(
       "dl_row_id",
       Some(2),
       arguments => RowPosition(arguments.head, arguments(1)),

@@ -1,0 +1,232 @@
+"""Lineage by reference: an inner query whose rows meet other rows is evaluated once, and only its rows' numbers travel.
+
+    SELECT s.k FROM s JOIN (SELECT k, avg(v) a FROM s GROUP BY k) g ON …
+
+By value each row of s would get a copy of the set of its group, and a grouping above would unite those copies again:
+rows times set size. So the inner query becomes a *stage*, a CTE of its own in front of everything else,
+
+    __stage1 AS (SELECT *, dl_number(__dl_s) AS __dl___stage1 FROM (… dlunion(__dl_s) AS __dl_s …) DISTRIBUTE BY …)
+
+and the block reads it as if it were a base table whose row id is the number. Above everything, where ORDER BY and LIMIT
+have left only rows that are returned, numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's
+lineage relation. Spark evaluates a CTE that seems to hold a chance value once for all its uses, as one shared exchange;
+and since the number is computed from the lineage alone, it would be the same if it did not.
+
+No stage where a set cannot be large (`Kind.FEW`), where each row is used once (one source in FROM), or where the query
+depends on a row around it.   [extends Zhang 2007, §3.3: a view is composed with what is made of it]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewrites.aliases import listed, table_name
+from rewrites.block import Block
+from rewrites.environment import Environment, Stage, Stages, TracedQuery
+from rewrites.lineage_functions import dl_compose, dl_number, dl_relation
+from rewrites.scope import FromItem
+from rewrites.spark_functions import NONDETERMINISTIC
+from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
+
+_STEM = "stage"
+_MOVED = "moved"  # in the `meta` of a CTE of which a stage was made
+PLACE = "place"
+"""In the `meta` of a query: where the user's text of it begins."""
+ONCE = "once"
+"""In the `meta` of a subquery in FROM each of whose rows meets one other row at most."""
+
+
+def refer(block: Block) -> None:
+    """Make stages of the sources in FROM whose rows carry large sets and meet others, if lineage goes by reference."""
+    rows = [item for item in block.scope.from_items if item.in_star]
+    if block.env.stages is None or not block.env.tracing or len(rows) < 2:
+        return
+    for item in rows:
+        if item.node is not None and Kind.SET in item.hidden.values():
+            _refer(item, item.node, block.env)
+
+
+def _refer(item: FromItem, node: exp.Expr, env: Environment) -> None:
+    if node.args.get("sample") or node.args.get("pivots") or node.meta.get(ONCE):
+        return
+    stage = _stage(node, item.hidden, env)
+    if stage is None:
+        return
+    rows = exp.Select(expressions=[exp.Star(except_=_columns(*stage.hidden))]).from_(
+        exp.Table(this=name(stage.name)), copy=False
+    )
+    alias = node.args.get("alias") or exp.TableAlias(this=name(item.alias))
+    listed = alias.args.get("columns")
+    if listed:
+        alias.set("columns", [*listed[: len(listed) - len(stage.hidden)], name(hidden_column(stage.name))])
+    query = exp.Subquery(this=rows, alias=alias, joins=node.args.get("joins"))
+    node.replace(query)
+    item.node, item.hidden = query, {stage.name: Kind.ID}
+
+
+def _stage(node: exp.Expr, hidden: Mapping[str, Kind], env: Environment) -> Stage | None:
+    """Return the stage of what a subquery, or the name of a CTE, stands for; the same for the same text."""
+    query, seen = _stands_for(node, env)
+    env = replace(env, ctes=seen)
+    if not can_move(query, env) or (isinstance(node, exp.Table) and _by_chance(query)):
+        return None
+    return add(query, hidden, env)
+
+
+def can_move(query: exp.Query, env: Environment) -> bool:
+    """Say whether a query may be a stage: lineage goes by reference, and the CTEs it names can go with it."""
+    if env.stages is None or not env.tracing or _needed(query, env.ctes) is None:
+        return False
+    # Spark 4.3 loses columns of a LATERAL join in a CTE that it evaluates once.
+    return not any(isinstance(node.this, exp.Subquery) for node in query.find_all(exp.Lateral))
+
+
+def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: tuple[str, ...] = ()) -> Stage:
+    """Make a stage of a rewritten query that can move, or return the one with the same text.
+
+    Args:
+        query: becomes part of it.
+        hidden: its hidden columns.
+        env: what it sees.
+        frames: its columns that say what window frames are to a row, by their names without the prefix.
+    """
+    assert env.stages is not None
+    ctes = _needed(query, env.ctes) or []
+    if ctes:
+        own = query.args.get("with_")
+        behind = [each.copy() for each in own.expressions] if own is not None else []
+        recursive = any(cte.parent is not None and cte.parent.args.get("recursive") for cte in ctes)
+        query.set("with_", exp.With(expressions=[*(cte.copy() for cte in ctes), *behind], recursive=recursive or None))
+    text = query.sql(dialect="spark")
+    known = next((stage for stage in env.stages.values() if stage.query.meta.get(_STEM) == text), None)
+    if known is not None and not _by_chance(query):
+        return known
+    stage = Stage(env.names.fresh(_STEM), query, dict(hidden), frames, query.meta.get(PLACE))
+    query.meta[_STEM] = text
+    env.stages[stage.name] = stage
+    return stage
+
+
+def _stands_for(node: exp.Expr, env: Environment) -> tuple[exp.Query, Mapping[str, TracedQuery]]:
+    """Return a copy of the query that a source in FROM is, and the CTEs that it sees."""
+    if isinstance(node, exp.Subquery):
+        return node.this.copy(), env.ctes
+    bound = env.ctes[node.name.lower()]
+    if bound.cte is not None:
+        bound.cte.meta[_MOVED] = True
+    if bound.cte is None or listed(bound.cte):
+        read = exp.Table(this=node.this.copy())
+        return exp.Select(expressions=[exp.Star()]).from_(read, copy=False), env.ctes
+    return bound.cte.this.copy(), bound.around
+
+
+def _needed(query: exp.Expr, known: Mapping[str, TracedQuery]) -> list[exp.CTE] | None:
+    """Return the CTEs that a query names, and those that these name, each behind what it names itself.
+
+    None where its text cannot stand elsewhere: two of them have one name, or one is evaluated once for all its uses.
+    """
+    with_clause = query.args.get("with_")
+    own = {cte.alias.lower() for cte in with_clause.expressions} if with_clause is not None else set()
+    found: dict[str, exp.CTE] = {}
+    for called, cte in _named(query, {each: known[each] for each in known if each not in own}):
+        if called in own or found.setdefault(called, cte) is not cte or _by_chance(cte):
+            return None
+    return list(found.values())
+
+
+def _named(query: exp.Expr, known: Mapping[str, TracedQuery]) -> Iterator[tuple[str, exp.CTE]]:
+    for table in query.find_all(exp.Table):
+        parts = table_name(table)
+        bound = known.get(parts[0].lower()) if len(parts) == 1 else None
+        if bound is not None and bound.cte is not None:
+            yield from _named(bound.cte.this, bound.around)
+            yield parts[0].lower(), bound.cte
+
+
+def _by_chance(tree: exp.Expr) -> bool:
+    return any(isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC for node in tree.walk())
+
+
+def users_columns(stage: Stage) -> exp.Select:
+    """Return the query that reads the rows of a stage without their lineage."""
+    excepted = _columns(*stage.hidden, *stage.frames, stage.name)
+    return exp.Select(expressions=[exp.Star(except_=excepted)]).from_(exp.Table(this=name(stage.name)), copy=False)
+
+
+def numbers(stage: Stage) -> exp.Select:
+    """Return the query that reads the numbers of the rows of a stage."""
+    (number,) = _columns(stage.name)
+    return exp.Select(expressions=[number]).from_(exp.Table(this=name(stage.name)), copy=False)
+
+
+def hidden_columns(stage: Stage) -> exp.Select:
+    """Return the query that reads the lineage of the rows of a stage, by value."""
+    hidden = [named(column, column.name) for column in _columns(*stage.hidden)]
+    return exp.Select(expressions=hidden).from_(exp.Table(this=name(stage.name)), copy=False)
+
+
+def tables_of(hidden: Mapping[str, Kind], stages: Stages) -> list[str]:
+    """Return the base tables behind hidden columns, those of stages included, in order of first appearance."""
+    found: dict[str, None] = {}
+    for key in hidden:
+        found.update(dict.fromkeys(tables_of(stages[key].hidden, stages) if key in stages else [key]))
+    return list(found)
+
+
+def resolved(value: exp.Expr, kind: Kind, key: str, stages: Stages) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield what a hidden column says of each base table, as lineage values.
+
+    Args:
+        value: of the column.
+        kind: how it carries lineage.
+        key: a base table, or a stage whose rows it numbers.
+        stages: the stages of the statement.
+    """
+    if key not in stages:
+        yield key, as_set(value, kind)
+        return
+    for table in stages[key].hidden:
+        yield from resolved(dl_compose(value.copy(), _relation(stages[key], table)), Kind.SET, table, stages)
+
+
+def _relation(stage: Stage, table: str) -> exp.Subquery:
+    number, lineage, *frames = _columns(stage.name, table, *stage.frames)
+    relation = exp.Select(expressions=[named(dl_relation(number, lineage, *frames), "dl")])
+    return exp.Subquery(this=relation.from_(exp.Table(this=name(stage.name)), copy=False))
+
+
+def defined(query: exp.Query, ctes: Sequence[exp.CTE], stages: Stages) -> list[exp.CTE]:
+    """Return the CTEs that a query needs: its stages, then the user's but for those of which stages were made.
+
+    Args:
+        query: all that names stages, but for other stages.
+        ctes: those that the user wrote in front of it.
+        stages: the stages of the statement; some are of parts that no rule has kept.
+    """
+    kept: list[exp.CTE] = []
+    for cte in reversed(ctes):
+        if not cte.meta.get(_MOVED) or any(_names(cte.alias, other) for other in (query, *kept)):
+            kept.insert(0, cte)
+    found: list[exp.CTE] = []
+    for stage in reversed(stages.values()):
+        if any(_names(stage.name, other) for other in (query, *kept, *found)):
+            found.insert(0, exp.CTE(this=_numbered(stage), alias=exp.TableAlias(this=name(stage.name))))
+    return [*found, *kept]
+
+
+def _names(called: str, tree: exp.Expr) -> bool:
+    wanted = (called.lower(),)
+    return any(tuple(part.lower() for part in table_name(table)) == wanted for table in tree.find_all(exp.Table))
+
+
+def _columns(*hidden: str) -> list[exp.Expr]:
+    return [exp.column(name(hidden_column(each)), copy=False) for each in hidden]
+
+
+def _numbered(stage: Stage) -> exp.Select:
+    number = named(dl_number(*_columns(*stage.hidden, *stage.frames)), hidden_column(stage.name))
+    numbered = exp.Select(expressions=[exp.Star(), number])
+    return numbered.from_(derived_table(stage.query, "q"), copy=False)

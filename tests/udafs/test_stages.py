@@ -1,0 +1,167 @@
+"""Rows of inner queries by number: dl_number, dl_frame, dl_relation, dl_compose."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException, SparkRuntimeException
+from pyspark.sql import SparkSession
+
+from tests.spark_settings import DEFAULTS, INTERPRETED, configure, configured
+from udafs.attach import attach
+
+SETTINGS = ({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED)
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    own = spark.newSession()
+    attach(own)
+    configure(own, DEFAULTS)
+    return own
+
+
+@pytest.fixture(params=SETTINGS, ids=("adaptive", "not adaptive", "interpreted"))
+def sql(session: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    with configured(session, request.param):
+        yield session
+
+
+def one(session: SparkSession, query: str) -> object:
+    (row,) = session.sql(query).collect()
+    return row[0]
+
+
+class TestNumbers:
+    def test_a_number_says_what_a_row_is_made_of(self, sql: SparkSession) -> None:
+        numbered = sql.sql(
+            "SELECT dl_number(id % 3, dl_of(id % 2), CAST(NULL AS BIGINT)) AS n, id % 6 AS of FROM range(0, 60, 1, 4)"
+        ).collect()
+        assert len({row.n for row in numbered}) == 6
+        assert len({(row.n, row.of) for row in numbered}) == 6
+        assert all(row.n >= 0 for row in numbered)
+
+    def test_order_and_nulls_count(self, sql: SparkSession) -> None:
+        texts = ("1, 2", "2, 1", "1, NULL", "NULL, 1", "1", "dl_of(1), 2")
+        assert len({one(sql, f"SELECT dl_number({text})") for text in texts}) == len(texts)
+
+    def test_a_cte_with_numbers_is_computed_once(self, session: SparkSession) -> None:
+        """That is what the rewritten text relies on to be cheap, though not to be right."""
+        query = (
+            "WITH s AS (SELECT *, dl_number(d) AS n FROM"
+            " (SELECT id % 7 AS k, dlunion(id) AS d FROM range(100) GROUP BY 1))"
+            " SELECT a.k, dl_size(dl_compose(a.n, (SELECT dl_relation(n, d) FROM s))) AS size FROM s AS a"
+        )
+        frame = session.sql(query)
+        assert {row.size for row in frame.collect()} == {14, 15}
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert "ReusedExchange" in plan
+
+
+class TestRelations:
+    def test_rows_by_number(self, sql: SparkSession) -> None:
+        """Over several partitions, in no order; a number that comes twice is one row."""
+        found = sql.sql(
+            "WITH s AS (SELECT id * 7919 % 1000 AS n, id * 7919 % 1000 + 5 AS id FROM range(0, 2000, 1, 5)),"
+            " r AS (SELECT dl_relation(n, id) AS ids, dl_relation(n, dl_union(id, 1)) AS sets FROM s)"
+            " SELECT dl_ids(dl_compose(17, ids)) AS a, dl_ids(dl_compose(dl_union(3, 999), ids)) AS b,"
+            " dl_ids(dl_compose(17, sets)) AS c, dl_ids(dl_compose(dl_union(3, 999), sets)) AS d,"
+            " dl_ids(dl_compose(CAST(NULL AS BIGINT), ids)) AS e, dl_ids(dl_compose(dl_union(NULL), sets)) AS f FROM r"
+        ).first()
+        assert found == ([22], [8, 1004], [1, 22], [1, 8, 1004], [], [])
+
+    def test_rows_without_lineage(self, sql: SparkSession) -> None:
+        rows = (
+            "(SELECT n, id, CASE WHEN id = 10 THEN dl_of(id) END AS dl FROM VALUES (1L, 10L), (2L, NULL) AS t(n, id))"
+        )
+        for column in ("id", "dl"):
+            found = f"SELECT dl_ids(dl_compose(dl_union(1, 2), dl_relation(n, {column}))) FROM {rows}"
+            assert one(sql, found) == [10]
+            assert one(sql, found.replace("dl_union(1, 2)", "2")) == []
+
+    def test_no_rows(self, sql: SparkSession) -> None:
+        assert one(sql, "SELECT dl_size(dl_compose(dl_union(NULL), dl_relation(id, id))) FROM range(0)") == 0
+        with pytest.raises(SparkRuntimeException, match="row 4 of a stage is not there"):
+            one(sql, "SELECT dl_compose(4, dl_relation(id, id)) FROM range(0)")
+
+    def test_the_bytes_are_those_of_the_union(self, sql: SparkSession) -> None:
+        """Whatever the encoding: by reference is never another answer."""
+        for keys in (3, 400):
+            same = one(
+                sql,
+                f"WITH s AS (SELECT id % {keys} AS n, dlunion(id) AS dl FROM range(5000) GROUP BY 1) SELECT bool_and("
+                "dl_compose(n, (SELECT dl_relation(n, dl) FROM s)) = dl AND dl_compose(dl_union(n, 0), (SELECT"
+                " dl_relation(n, dl) FROM s)) = dl_union(dl, (SELECT dl FROM s WHERE n = 0))) FROM s",
+            )
+            assert same is True
+
+    def test_two_lineages_of_one_number_are_refused(self, sql: SparkSession) -> None:
+        for lineage in ("id", "dl_of(id)"):
+            with pytest.raises(SparkRuntimeException, match=r"two rows of a stage have the number \d by chance"):
+                one(sql, f"SELECT dl_relation(id % 2, {lineage}) FROM range(0, 9, 1, 3)")
+
+
+class TestFrames:
+    def test_neighbours_overlap(self, sql: SparkSession) -> None:
+        chance = random.Random(3)
+        rows = [(p, place, chance.randint(place, 50)) for p in range(4) for place in range(1, 51)]
+        values = ", ".join(f"({p}L, {place}L, {last}L, {p * 100 + place}L)" for p, place, last in rows)
+        lookup = "dl_relation(id, id, dl_frame(p, place, last, last - place + 1, 0))"
+        ids = sql.sql(
+            f"WITH s AS (SELECT * FROM VALUES {values} AS t(p, place, last, id))"
+            f" SELECT dl_ids(dl_compose(dl_union(103, 110, 120, 350), (SELECT {lookup} FROM s))) AS ids,"
+            f" dl_ids(dl_compose(103, (SELECT {lookup} FROM s))) AS a"
+        ).first()
+        assert ids is not None
+        last = {p * 100 + place: p * 100 + last for p, place, last in rows}
+        wanted = {i for first in (103, 110, 120, 350) for i in range(first, last[first] + 1)}
+        assert ids.ids == sorted(wanted)
+        assert ids.a == list(range(103, last[103] + 1))
+
+    def test_an_empty_frame(self, sql: SparkSession) -> None:
+        frame = "dl_frame(1, id + 1, 0, 0, CAST(NULL AS BIGINT))"
+        assert one(sql, f"SELECT dl_ids(dl_compose(2, dl_relation(id, id, {frame}))) FROM range(5)") == [2]
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        "relation",
+        [
+            b"",
+            b"\0\0\0\0\0",
+            b"\7\0" + struct.pack("<i", 0),
+            b"\0\0" + struct.pack("<i", -1),
+            b"\0\0" + struct.pack("<i", 2**31 - 1),
+            b"\0\0" + struct.pack("<iqq", 1, 1, 5)[:-1],
+            b"\0\0" + struct.pack("<iqq", 1, 1, 5) + b"\0",
+            b"\0\1" + struct.pack("<iqq", 1, 1, 5),
+            b"\0\xff" + struct.pack("<iqq", 1, 1, 5),
+            b"\1\0" + struct.pack("<iqi", 1, 1, -5),
+            b"\1\0" + struct.pack("<iqi", 1, 1, 2**30),
+            b"\1\0" + struct.pack("<iqqii", 2, 1, 2, 5, 2) + b"ab",
+        ],
+    )
+    def test_bytes_that_are_no_relation(self, session: SparkSession, relation: bytes) -> None:
+        for numbers in ("1", "2", "dl_union(1, 2)"):
+            with pytest.raises(SparkRuntimeException, match=r"no relation|not there|corrupt lineage value"):
+                one(session, f"SELECT dl_compose({numbers}, X'{relation.hex()}')")
+
+    def test_frames_that_are_none(self, session: SparkSession) -> None:
+        for frame in ("X'00'", "CAST(NULL AS BINARY)"):
+            with pytest.raises(SparkRuntimeException, match="no frame"):
+                one(session, f"SELECT dl_relation(id, id, {frame}) FROM range(3)")
+
+    def test_places_of_rows_that_are_not_there(self, session: SparkSession) -> None:
+        frame = "dl_frame(1, id + 1, 9, 3, 0)"
+        with pytest.raises(SparkRuntimeException, match="place 7 of a window is not there"):
+            one(session, f"SELECT dl_compose(1, dl_relation(id, id, {frame})) FROM range(3)")
+
+    @pytest.mark.parametrize(
+        "call", ["dl_relation(1)", "dl_relation('a', 1)", "dl_compose(1)", "dl_frame(1, 2)", "dl_number()"]
+    )
+    def test_wrong_arguments(self, session: SparkSession, call: str) -> None:
+        with pytest.raises(AnalysisException):
+            session.sql(f"SELECT {call} FROM range(3)")
