@@ -51,8 +51,8 @@ TABLE_VALUED = GENERATORS | _names(
 
 NONDETERMINISTIC = _names(
     """
-    input_file_block_length input_file_block_start input_file_name java_method monotonically_increasing_id rand
-    randn random randstr reflect shuffle spark_partition_id try_reflect uniform uuid
+    dl_number input_file_block_length input_file_block_start input_file_name java_method monotonically_increasing_id
+    rand randn random randstr reflect shuffle spark_partition_id try_reflect uniform uuid
     """
 )
 """May give another value when the same row is evaluated again, or in another place of the plan."""

@@ -14,6 +14,7 @@ from forward_lineage.results import carries_lineage
 from forward_lineage.row_ids.checks import other_table
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
 from rewrites.tables import BaseTable, View
@@ -64,7 +65,8 @@ class NamesOfStatement:
     def is_variable(self, parts: Sequence[str]) -> bool:
         """Say whether Spark knows a name where there are no columns: that of a variable, or of a field of one."""
         try:
-            self.spark.sql(f"SELECT {joined(parts)}")  # it is not run
+            with without_stack_traces():
+                self.spark.sql(f"SELECT {joined(parts)}")  # it is not run
         except AnalysisException:
             return False
         return True

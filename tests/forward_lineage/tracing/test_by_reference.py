@@ -27,7 +27,7 @@ QUERIES = {
     "DISTINCT": "SELECT u.uid, d.v FROM u JOIN (SELECT DISTINCT k, v FROM t) AS d USING (k)",
     "UNION": "SELECT u.uid, d.x FROM u JOIN (SELECT k, v AS x FROM t UNION SELECT k, w FROM u) AS d USING (k)",
     "nested three deep": (
-        f"WITH a AS {GROUPS}, b AS (SELECT u.k, sum(a.m) AS s FROM u JOIN a USING (k) GROUP BY u.k),"
+        f"WITH a AS {GROUPS}, b AS (SELECT u.k, sum(a.m) AS s FROM u JOIN a ON u.k = a.k GROUP BY u.k),"
         " c AS (SELECT b.s % 3 AS r, count(*) AS c FROM b, a GROUP BY 1)"
         " SELECT * FROM c JOIN b ON c.c > b.k ORDER BY c.r, b.k LIMIT 7"
     ),
@@ -57,7 +57,7 @@ QUERIES = {
     ),
     "IN and EXISTS": (
         f"SELECT uid, (SELECT count(*) FROM u, {GROUPS}) AS c FROM u"
-        f" WHERE k IN (SELECT g.k FROM {GROUPS} AS g JOIN t USING (k) WHERE g.m > t.v)"
+        f" WHERE k IN (SELECT g.k FROM {GROUPS} AS g JOIN t ON g.k = t.k WHERE g.m > t.v)"
         " AND EXISTS (SELECT 1 FROM (SELECT k, rank() OVER (ORDER BY v) AS r FROM t) AS x WHERE x.k = u.k AND x.r < 9)"
     ),
     "keys that are NULL or not numbers": (
@@ -95,12 +95,13 @@ def rows(session: SparkSession, sql: str) -> list[str]:
     return sorted(str(tuple(row)) for row in session.sql(sql).collect())
 
 
-EVERY_SETTING = [pytest.param(name, marks=[pytest.mark.slow] if SETTINGS[name] else []) for name in SETTINGS]
+CASES = [
+    *((query, semantics, "as it is") for query in QUERIES for semantics in ("data", "control")),
+    *((query, "control", setting) for query in ("nested three deep", "frames of rows") for setting in SETTINGS),
+]
 
 
-@pytest.mark.parametrize("setting", EVERY_SETTING)
-@pytest.mark.parametrize("semantics", ["data", "control"])
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("query", "semantics", "setting"), dict.fromkeys(CASES))
 def test_the_lineage_is_that_by_value(
     tables: tuple[SparkSession, Catalog], query: str, semantics: str, setting: str
 ) -> None:
