@@ -247,9 +247,16 @@ class Interpreter:
         kept_in = self._kept_out_of_anti_joins(select.source, env)
         units = [unit.adding(kept_in) for unit in units]
         units = self._filter(select.having, units)
-        units = self._windows.annotate(units, windows_in(items))
+        before = units
+        units = self._windows.annotate(before, windows_in(items))
         if select.qualify is not None:
-            units = self._windows.annotate(units, windows_in([select.qualify]), predicate=True)
+            # Its windows see rows, not what other windows have made of these.
+            asked = self._windows.annotate(before, windows_in([select.qualify]), predicate=True)
+            answered = self._windows.annotate(units, windows_in([select.qualify]), predicate=True)
+            units = [
+                replace(after, lineage=unit.lineage | own.lineage)
+                for after, unit, own in zip(answered, units, asked, strict=True)
+            ]
             units = self._filter(select.qualify, units)
         columns = tuple(column for item in select.items for column in output_columns(item, source.columns))
         rows = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.oracle import interpreter
@@ -243,3 +245,12 @@ def test_a_case_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(interpreter, "MOST_WORK", 3)
     with pytest.raises(TooMuchWorkError):
         interpret(Statement(pairs), DATABASE, "data")
+
+
+def test_qualify_sees_rows_and_not_what_other_windows_made_of_them() -> None:
+    everyone = Over(Agg("count", (A,)), (), ())
+    alone = Over(Agg("count", (Col("rid", "r"),)), (Col("rid", "r"),), ())
+    block = Select((Item(everyone, "n"),), Table("r"), where=Op("=", B, Lit(10)), qualify=Op("=", alone, Lit(1)))
+    assert lineage(block, "control") == lineage(replace(block, qualify=None), "control")
+    swapped = replace(block, items=(Item(alone, "n"), Item(Col("rid", "r"), "k")), qualify=Op("=", everyone, Lit(2)))
+    assert lineage(swapped, "control") == {(1, 0): ["r0", "r2"], (1, 2): ["r0", "r2"]}
