@@ -35,7 +35,6 @@ class Block:
     Attributes:
         select: the user's tree, edited in place.
         env: what the block can see; also the environment of queries inside it.
-        outermost: whether its rows are those of the result.
         scope: what it reads.
         rows: lineage of a row of FROM … WHERE ….
         constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
@@ -50,7 +49,6 @@ class Block:
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
         self.env = env.nested()
-        self.outermost = env.outermost and not env.in_set_operation
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}

@@ -194,10 +194,6 @@ class Environment:
         """Return the environment of a query whose lineage is a constant that may stand below a grouping."""
         return replace(self, stages=None)
 
-    def beside(self) -> Environment:
-        """Return the environment of a subquery in an expression that mentions no column of the blocks around it."""
-        return replace(self, outer=None, on=None, in_set_operation=False)
-
     def untraced(self) -> Environment:
         """Return the environment of a query whose rows are only looked at."""
         return replace(self, tracing=False)

@@ -150,24 +150,6 @@ def _by_chance(tree: exp.Expr) -> bool:
     return any(isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC for node in tree.walk())
 
 
-def users_columns(stage: Stage) -> exp.Select:
-    """Return the query that reads the rows of a stage without their lineage."""
-    excepted = _columns(*stage.hidden, *stage.frames, stage.name)
-    return exp.Select(expressions=[exp.Star(except_=excepted)]).from_(exp.Table(this=name(stage.name)), copy=False)
-
-
-def numbers(stage: Stage) -> exp.Select:
-    """Return the query that reads the numbers of the rows of a stage."""
-    (number,) = _columns(stage.name)
-    return exp.Select(expressions=[number]).from_(exp.Table(this=name(stage.name)), copy=False)
-
-
-def hidden_columns(stage: Stage) -> exp.Select:
-    """Return the query that reads the lineage of the rows of a stage, by value."""
-    hidden = [named(column, column.name) for column in _columns(*stage.hidden)]
-    return exp.Select(expressions=hidden).from_(exp.Table(this=name(stage.name)), copy=False)
-
-
 def tables_of(hidden: Mapping[str, Kind], stages: Stages) -> list[str]:
     """Return the base tables behind hidden columns, those of stages included, in order of first appearance."""
     found: dict[str, None] = {}

@@ -5,10 +5,9 @@ scalar subquery in the select list    the rows of the subquery   the rows of the
 any other subquery                    nothing                    the rows of the subquery, as evaluated for this row,
                                                                  and what keeps others out of it: `rewrites.looked_at`
 
-[Q8 → Q9]: an uncorrelated subquery is evaluated once more, for its lineage, unless that goes by reference: then both
-read one stage (`rewrites.stages`). A correlated one is evaluated for each row.
+[Q8 → Q9]: an uncorrelated subquery is evaluated once more, for its lineage; a correlated one for each row.
 Requires: names are resolved (correlation is known after rewriting the subquery in this block's scope).
-Ensures:  the subquery itself gives what the user wrote, without hidden columns; `block.rows`, `.constants` and
+Ensures:  the subquery itself runs as the user wrote it, without hidden columns; `block.rows`, `.constants` and
           `.groups` have what subqueries add. A block without subqueries stays as it is.
 Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
 Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
@@ -22,17 +21,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites import hoisting, stages
+from rewrites import hoisting
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence, subqueries_in
-from rewrites.correlation import stands_alone
-from rewrites.environment import Environment, Semantics, Stage, TracedQuery
+from rewrites.environment import Semantics, TracedQuery
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
 from rewrites.sources import joins
-from rewrites.terms import Kind, Lineage, Term, merge
-from udafs.errors import WrongSqlError
+from rewrites.terms import merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
@@ -88,15 +85,10 @@ def apply(block: Block) -> None:
     block.claim("where", "having")
     for use in list(_uses(block)):
         inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
-        counted = _counted(use, inner, block) if block.env.tracing and _contributes(use, block) else []
-        if counted:
-            hoisting.refuse_unrepeatable(use.query)
-        if len(counted) == 1 and counted[0].is_whole and _can_be_shared(use, inner, counted[0].traced, block):
-            counted = [_shared(inner, counted[0].traced, block)]
-        else:
-            make_run(inner, block, use.on)
-        for each in counted:
-            _count(use, each, block)
+        original = inner.copy()
+        make_run(inner, block, use.on)
+        if block.env.tracing and _contributes(use, block):
+            _collect(use, original, block)
 
 
 def make_run(query: exp.Query, block: Block, on: exp.Join | None) -> None:
@@ -128,70 +120,14 @@ def _contributes(use: _Use, block: Block) -> bool:
     return use.clause in _VALUES and not use.is_predicate
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """A query whose rows count, rewritten.
-
-    Attributes:
-        traced: it.
-        is_whole: whether it is the subquery itself, not a part of it, or one with conditions made true.
-        stage: that it reads, where it is evaluated once.
-    """
-
-    traced: TracedQuery
-    is_whole: bool
-    stage: Stage | None = None
-
-
-def _counted(use: _Use, query: exp.Query, block: Block) -> list[_Counted]:
-    if block.env.stages is not None and not _aggregates_items(block) and stands_alone(query, block.env):
-        try:
-            return list(_rewritten(use, query, block.env.beside(), block))
-        except WrongSqlError:
-            pass  # it does mention a row around it, or is wrong: that is said below
-    return list(_rewritten(use, query, block.env.inside(block.scope, use.on), block))
-
-
-def _rewritten(use: _Use, query: exp.Query, env: Environment, block: Block) -> Iterator[_Counted]:
-    looks = looked_at(query, env) if _must_stay(use, block) else iter([(query.copy(), env)])
-    for look, where in looks:
-        is_whole = look == query
-        traced = block.env.rewrite(look, where)
+def _collect(use: _Use, original: exp.Query, block: Block) -> None:
+    env = block.env.inside(block.scope, use.on)
+    looks = looked_at(original, env) if _must_stay(use, block) else iter([(original, env)])
+    for query, where in looks:
+        traced = block.env.rewrite(query, where)
         if traced.hidden:
-            yield _Counted(traced, is_whole)
-
-
-def _can_be_shared(use: _Use, query: exp.Query, traced: TracedQuery, block: Block) -> bool:
-    """Say whether a stage pays: rows of groups are few; rows as they are read from a table are read again sooner.
-
-    Spark takes a stage for chance, which it allows in conditions on rows and groups and in a plain select list.
-    """
-    if use.clause not in ("where", "having") and (use.clause != "expressions" or block.groups_rows):
-        return False
-    if _aggregates_items(block):
-        return False
-    pays = Kind.SET in traced.hidden.values() or any(map(_asks, query.find_all(exp.Select)))
-    return pays and not traced.correlated and stages.can_move(traced.tree, block.env)
-
-
-def _aggregates_items(block: Block) -> bool:
-    """Say whether what is added to the select list is grouped by, or handed to an aggregate or a window function."""
-    group = block.select.args.get("group")
-    if block.select.args.get("distinct") or (group is not None and group.args.get("all")):
-        return True
-    return any(isinstance(node, exp.Window) for node in block.own_nodes())
-
-
-def _asks(select: exp.Select) -> bool:
-    conditions = (select.args.get(clause) for clause in ("where", "having"))
-    return any(condition is not None and condition.find(exp.Query) is not None for condition in conditions)
-
-
-def _shared(subquery: exp.Query, traced: TracedQuery, block: Block) -> _Counted:
-    """Evaluate a subquery once, for its answer and for its lineage."""
-    stage = stages.add(traced.tree, traced.hidden, block.env)
-    subquery.replace(stages.users_columns(stage))
-    return _Counted(TracedQuery(stages.hidden_columns(stage), (), stage.hidden), is_whole=True, stage=stage)
+            hoisting.refuse_unrepeatable(use.query)
+            _count(use, traced, block)
 
 
 def _must_stay(use: _Use, block: Block) -> bool:
@@ -201,27 +137,15 @@ def _must_stay(use: _Use, block: Block) -> bool:
     return block.env.counts_what_decides and not only_presence
 
 
-def _count(use: _Use, counted: _Counted, block: Block) -> None:
-    if counted.traced.correlated:
-        _collect_for_each_row(use, counted.traced, block)
+def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
+    if traced.correlated:
+        _collect_for_each_row(use, traced, block)
         return
-    added = _constant(counted, block)
+    added = hoisting.constant(traced, block.env.names)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
         block.constants = merge(block.constants, added)
     else:
         block.groups = merge(block.groups, added)
-
-
-def _constant(counted: _Counted, block: Block) -> Lineage:
-    """The lineage of all rows of an uncorrelated subquery: a value beside the result, a reference further inside."""
-    traced, stage = counted.traced, counted.stage
-    by_value = block.outermost or block.groups_rows or _aggregates_items(block)
-    if by_value or not stages.can_move(traced.tree, block.env):
-        return hoisting.constant(traced, block.env.names)
-    if stage is None or not hoisting.is_one_row(stage.query):
-        one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
-        stage = stages.add(one_row, dict.fromkeys(traced.hidden, Kind.SET), block.env)
-    return {stage.name: [Term(exp.Subquery(this=stages.numbers(stage)), Kind.ID)]}
 
 
 def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:

@@ -5,8 +5,8 @@
 Each shape at `--rows` rows and at half and a quarter of them, groups fixed; and at a quarter and a sixteenth of
 `--groups`, rows fixed. Compared in turns: the query; ours, from text to rows, all of the user's columns computed and
 `dl_size` of every table for the first rows; and the same with `collect_set` by hand, which copies sets into rows as
-lineage by value does, on a thousandth of the rows, since it does not end on all. Printed are ratios to the query, and what
-twice the rows cost; `--plot FILE` draws them.
+lineage by value does, on a thousandth of the rows, since it does not end on all. Printed are ratios to the query, and
+what twice the rows cost; `--plot FILE` draws them.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ def test_groups_have_frames_too() -> None:
         "SELECT (SELECT max(s) FROM (SELECT sum(w) OVER (ORDER BY w) AS s FROM u WHERE u.k = t.k)) AS m FROM t",
         "SELECT sum(v) OVER (ORDER BY v) AS s FROM t LIMIT 3",
         "SELECT rank() OVER (ORDER BY v) AS r FROM t",
+        "SELECT k, sum(sum(v)) OVER (PARTITION BY k) AS s FROM t GROUP BY ROLLUP (k)",
         "SELECT sum(x) OVER (ORDER BY x) AS s FROM VALUES (1), (2) AS v(x)",
     ],
 )

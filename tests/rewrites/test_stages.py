@@ -27,7 +27,6 @@ def stages(sql: str, semantics: Semantics = Semantics.DATA) -> list[Step]:
         "SELECT u.uid FROM u, (SELECT k FROM t UNION SELECT k FROM t) AS d",
         f"{AVERAGES} SELECT u.uid FROM u JOIN a USING (k)",
         f"{AVERAGES} SELECT x.k FROM a AS x, a AS y",
-        f"SELECT uid FROM u WHERE uid IN (SELECT x.uid FROM u AS x, {GROUPS})",
     ],
 )
 def test_a_stage_is_made(sql: str) -> None:
@@ -124,52 +123,6 @@ def test_a_stage_that_nobody_needs_is_left_out() -> None:
     sql = printed(f"SELECT k FROM t EXCEPT SELECT g.k FROM u, {GROUPS} AS g")
     assert sql.startswith("WITH __stage")
     assert "dl_relation" not in sql
-
-
-class TestSubqueries:
-    """Under control what a predicate's subquery answers, and what it is made of, come from one evaluation."""
-
-    @pytest.mark.parametrize(
-        "condition",
-        [
-            "v > (SELECT avg(w) FROM u)",
-            "k IN (SELECT k FROM u GROUP BY k)",
-            "EXISTS (SELECT DISTINCT k FROM u)",
-            "k IN (SELECT k FROM u WHERE w IN (SELECT v FROM t))",
-        ],
-    )
-    def test_groups_and_what_asks_further_are_shared(self, condition: str) -> None:
-        sql = printed(f"SELECT id FROM t WHERE {condition}", Semantics.CONTROL)
-        assert sql.count("FROM u)") == 1
-        assert len(stages(f"SELECT id FROM t WHERE {condition}", Semantics.CONTROL)) >= 1
-
-    @pytest.mark.parametrize(
-        "condition",
-        [
-            "k IN (SELECT k FROM u WHERE w > 3)",  # read again sooner than kept
-            "v > (SELECT avg(w) FROM u WHERE u.k = t.k)",
-        ],
-    )
-    def test_others_are_evaluated_again(self, condition: str) -> None:
-        assert stages(f"SELECT id FROM t WHERE {condition}", Semantics.CONTROL) == []
-
-    def test_a_selected_value_under_data(self) -> None:
-        assert len(stages("SELECT id, (SELECT max(w) FROM u) AS m FROM t")) == 1
-        assert stages("SELECT id FROM t WHERE v > (SELECT max(w) FROM u)") == []
-
-    def test_a_constant_further_inside_is_a_reference(self) -> None:
-        """By value each row of the inner query would have a copy of the whole set."""
-        sql = printed("SELECT k FROM (SELECT k FROM t WHERE v > (SELECT avg(w) FROM u)) ORDER BY k", Semantics.CONTROL)
-        assert "(SELECT __dl___stage1 FROM __stage1) AS __dl___stage1" in sql
-        assert "'u', dl_compose(" in sql
-
-    def test_texts_do_not_grow_with_the_power_of_the_depth(self) -> None:
-        def nested(depth: int) -> str:
-            inside = f" WHERE k NOT IN ({nested(depth - 1)})" if depth else ""
-            return f"SELECT a.k FROM t AS a JOIN u AS b ON a.v = b.w{inside}"
-
-        sizes = [len(printed(nested(depth), Semantics.CONTROL)) for depth in (2, 4, 6)]
-        assert sizes[2] - sizes[1] < 1.5 * (sizes[1] - sizes[0])
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ QUERIES = {
         " UNION ALL SELECT u.k, m FROM u, (SELECT max(v) AS m FROM t)"
     ),
     "IN and EXISTS": (
-        f"SELECT uid, (SELECT count(*) FROM u, {GROUPS}) AS c FROM u"
-        f" WHERE k IN (SELECT g.k FROM {GROUPS} AS g JOIN t ON g.k = t.k WHERE g.m > t.v)"
+        f"SELECT uid, g.n, (SELECT count(*) FROM t) AS c FROM u JOIN {GROUPS} AS g ON g.n >= u.uid"
+        f" WHERE u.k IN (SELECT g.k FROM {GROUPS} AS g JOIN t ON g.k = t.k WHERE g.m > t.v)"
         " AND EXISTS (SELECT 1 FROM (SELECT k, rank() OVER (ORDER BY v) AS r FROM t) AS x WHERE x.k = u.k AND x.r < 9)"
     ),
     "keys that are NULL or not numbers": (
