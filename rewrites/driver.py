@@ -6,7 +6,7 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -42,7 +42,7 @@ from rewrites.rules import (
     subqueries,
     windows,
 )
-from rewrites.sources import joins
+from rewrites.sources import merges, merging
 from rewrites.stages import PLACE, tables_of
 from rewrites.tables import Tables
 
@@ -181,17 +181,12 @@ def _names_what_was_merged(query: exp.Query) -> bool:
 
     Spark 4.3 loses it where the side is a view that the statement reads in another place, too, such as a stage.
     """
-    return any(_is_merged(node, select) for select in query.find_all(exp.Select) for node in _qualified(select))
-
-
-def _qualified(select: exp.Select) -> Iterator[exp.Column]:
-    if any(join.method == "NATURAL" or join.args.get("using") for join in joins(select)):
-        yield from (node for node in select.find_all(exp.Column) if node.table)
-
-
-def _is_merged(node: exp.Column, select: exp.Select) -> bool:
-    keys = {key.name.lower() for join in joins(select) for key in join.args.get("using") or ()}
-    return node.name.lower() in keys or any(join.method == "NATURAL" for join in joins(select))
+    return any(
+        node.table and merges(join, node.name)
+        for select in query.find_all(exp.Select)
+        for join in merging(select)
+        for node in select.find_all(exp.Column)
+    )
 
 
 def rewrite_query(query: exp.Query, env: Environment) -> TracedQuery:

@@ -40,6 +40,16 @@ def joins(select: exp.Select) -> list[exp.Join]:
     return list({id(place.join): place.join for place in places(select) if place.join is not None}.values())
 
 
+def merging(select: exp.Select) -> list[exp.Join]:
+    """Return the joins that make one column of two: those with USING, and NATURAL ones."""
+    return [join for join in joins(select) if join.args.get("using") or join.method == "NATURAL"]
+
+
+def merges(join: exp.Join, column: str) -> bool:
+    """Say whether a join that merges columns may merge those of this name."""
+    return join.method == "NATURAL" or column.lower() in {key.name.lower() for key in join.args.get("using") or ()}
+
+
 def is_join(inside: exp.Expr) -> bool:
     """Say whether parentheses in FROM hold a join of relations, not a query."""
     named = isinstance(inside, exp.Subquery) and (inside.alias or inside.args.get("joins"))

@@ -5,7 +5,7 @@
 By value each row of s would get a copy of the set of its group, and a grouping above would unite those copies again:
 rows times set size. So the inner query becomes a *stage*, a CTE of its own in front of everything else,
 
-    __stage1 AS (SELECT *, dl_number(__dl_s) AS __dl___stage1 FROM (… dlunion(__dl_s) AS __dl_s …) DISTRIBUTE BY …)
+    __stage1 AS (SELECT *, dl_number(__dl_s) AS __dl___stage1 FROM (… dlunion(__dl_s) AS __dl_s …))
 
 and the block reads it as if it were a base table whose row id is the number. Above everything, where ORDER BY and LIMIT
 have left only rows that are returned, numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's

@@ -14,7 +14,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites.block import Block
-from rewrites.terms import Lineage, Term, call, merge, over_rows
+from rewrites.terms import Kind, Lineage, Term, call, merge, over_rows
 
 
 def apply(block: Block) -> None:
@@ -32,4 +32,4 @@ def apply(block: Block) -> None:
 def _if_any_row(term: Term) -> Term:
     """A predicate that was asked for no row contributes to no row; the global group exists all the same."""
     any_row = exp.GT(this=call("count", exp.Literal.number(1)), expression=exp.Literal.number(0))
-    return Term(exp.Case(ifs=[exp.If(this=any_row, true=term.value)]), term.kind, nullable=True)
+    return Term(exp.Case(ifs=[exp.If(this=any_row, true=term.value)]), Kind.SET, nullable=True)

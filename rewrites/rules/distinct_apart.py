@@ -18,7 +18,7 @@ from rewrites.block import is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
 from rewrites.refusals import refuse, refuse_others
-from rewrites.sources import joins
+from rewrites.sources import merging
 from rewrites.spark_functions import GENERATORS
 from rewrites.terms import Kind
 
@@ -51,7 +51,7 @@ def needs_derived_table(select: exp.Select) -> bool:
     """Say whether DISTINCT of this block cannot be written as GROUP BY ALL in the block itself."""
     if any(select.args.get(clause) for clause in _OF_GROUPS_AND_WINDOWS):
         return True
-    if any(join.args.get("using") or join.method == "NATURAL" for join in joins(select)):
+    if merging(select):
         return True  # below a grouping Spark 4.3 loses one side's column of those that USING merges
     if any(_is_no_key(node) for projection in select.expressions for node in projection.walk()):
         return True

@@ -28,7 +28,7 @@ from rewrites.environment import Semantics, TracedQuery
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
-from rewrites.sources import joins
+from rewrites.sources import merges, merging
 from rewrites.terms import merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
@@ -180,18 +180,16 @@ def _refuse_merged_by_using(query: exp.Query, block: Block) -> None:
     """Below ROLLUP Spark finds the column that USING has made, and not that of one side: `max(b.k)` fails as well."""
     if not has_grouping_sets(block.select.args.get("group")):
         return
-    merging = [join for join in joins(block.select) if join.args.get("using") or join.method == "NATURAL"]
+    merged_by = merging(block.select)
     for node in _columns_of_the_block(query):
         owners = [item for item in block.scope.seen_from(None) if item.has(node.name) is not False]
-        if not node.text("table") or len(owners) < 2 or not any(_merges(join, node.name) for join in merging):
+        if not node.text("table") or len(owners) < 2 or not any(merges(join, node.name) for join in merged_by):
             continue
-        if owners[0].alias.lower() != node.text("table").lower() or any(join.side in _MAY_PAD_LEFT for join in merging):
+        if owners[0].alias.lower() != node.text("table").lower() or any(
+            join.side in _MAY_PAD_LEFT for join in merged_by
+        ):
             what = f"Spark does not find {node.sql()}, which USING has merged, where groups are those of GROUPING SETS"
             refuse(node, what, "Join with ON instead of USING or NATURAL.")
-
-
-def _merges(join: exp.Join, column: str) -> bool:
-    return join.method == "NATURAL" or column.lower() in {key.name.lower() for key in join.args.get("using") or ()}
 
 
 def _refuse_outer_aggregates(query: exp.Query) -> None:

@@ -29,7 +29,6 @@ from forward_lineage.spark.names import field_of_dl, quoted
 from tests.bench.harness import Comparison, Turns, Variant, compare
 
 FIRST = 50  # rows of each partition, of which lineage is looked at
-MOST_RATIO, MOST_SLOPE = 1.3, 2.2
 BY_HAND = 1_000  # so many times fewer rows: of a hundred times fewer some shape fills six gigabytes
 
 

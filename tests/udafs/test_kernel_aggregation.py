@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.spark_settings import DEFAULTS, INTERPRETED, configure, configured
-from udafs.attach import attach
+from tests.spark_settings import INTERPRETED, configured
 
 REPOSITORY = Path(__file__).parents[2]
 HASHED = "spark.forward_lineage.hash_aggregation"
@@ -38,14 +37,6 @@ SETTINGS = [
     {HASHED: "false", "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "2"},
     {HASHED: "false", "spark.sql.execution.useObjectHashAggregateExec": "false"},
 ]
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    own = spark.newSession()
-    attach(own)
-    configure(own, DEFAULTS)
-    return own
 
 
 QUICK = ({HASHED: "true"}, {HASHED: "false"})  # the others are in the full run

@@ -10,18 +10,9 @@ import pytest
 from pyspark.errors import AnalysisException, SparkRuntimeException
 from pyspark.sql import SparkSession
 
-from tests.spark_settings import DEFAULTS, INTERPRETED, configure, configured
-from udafs.attach import attach
+from tests.spark_settings import INTERPRETED, configured
 
 SETTINGS = ({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED)
-
-
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> SparkSession:
-    own = spark.newSession()
-    attach(own)
-    configure(own, DEFAULTS)
-    return own
 
 
 @pytest.fixture(params=SETTINGS, ids=("adaptive", "not adaptive", "interpreted"))
