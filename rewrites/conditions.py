@@ -1,4 +1,4 @@
-"""Conditions as trees: what AND connects, what their subqueries are asked, whether NULL can satisfy them."""
+"""Conditions as trees: what AND connects, what subqueries are asked, whether NULL can satisfy them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 _PREDICATES = (exp.Exists, exp.In, exp.Any)
+_HOLD_ROWS = (exp.From, exp.Join, exp.Query, exp.CTE)
 _STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.Between)
 _STRICT_INSIDE = (*_STRICT, exp.Column, exp.Identifier, exp.Literal, exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul)
 
@@ -50,6 +51,15 @@ def own_nodes(root: exp.Expr) -> Iterator[exp.Expr]:
 def subqueries_in(root: exp.Expr) -> Iterator[exp.Query]:
     """Yield the subqueries of an expression as they stand in it, not those inside them."""
     return (node for node in own_nodes(root) if isinstance(node, exp.Query))
+
+
+def is_asked(node: exp.Expr, root: exp.Expr) -> bool:
+    """Say whether a node in a query stands in a subquery of an expression, or in LATERAL."""
+    while node is not root and node.parent is not None:
+        if isinstance(node, exp.Query) and not isinstance(node.parent, _HOLD_ROWS):
+            return True
+        node = node.parent
+    return False
 
 
 def is_strict(condition: exp.Expr) -> bool:

@@ -43,7 +43,7 @@ from rewrites.rules import (
     windows,
 )
 from rewrites.sources import merges, merging
-from rewrites.stages import PLACE, tables_of
+from rewrites.stages import PLACE, asked, tables_of
 from rewrites.tables import Tables
 
 BLOCK_RULES: tuple[BlockRule, ...] = (
@@ -135,37 +135,51 @@ def rewrite(
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    used = Names()
-    parse = own_trees.accepting(parse, used)
-    for tree in (query, *(lineage_on or ())):
-        own_trees.accept(tree, used)
-    only = None if chosen is None else frozenset(table.lower() for table in chosen)
-    granules = {} if lineage_on is None else resolve(lineage_on, query, tables, parse)
-    if lineage_on is not None:
-        only = frozenset(granules)
-    stages: Stages = {}
-    env = Environment(
-        tables,
-        semantics,
-        rewrite_query,
-        parse,
-        only,
-        granules,
-        outermost=True,
-        names=used,
-        stages=stages if by_reference and not _takes_any_rows(query) and not _names_what_was_merged(query) else None,
-    )
-    if semantics is Semantics.CONTROL:
-        env = replace(env, readings=base_tables(query, env))
-    traced = rewrite_query(query, env)
-    result = lineage_column.folded(traced, used, stages)
-    check_result(result, traced)
-    return RewrittenQuery(
-        result,
-        tuple(tables_of(traced.hidden, stages)),
-        {each.table.name: each for each in granules.values()},
-        explained(result, traced.hidden, stages),
-    )
+    may_refer = by_reference and not _takes_any_rows(query) and not _names_what_was_merged(query)
+    statement = _Statement(tables, parse, semantics, chosen)
+    if may_refer:
+        stages: Stages = {}
+        copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
+        rewritten = statement.rewrite(query.copy(), copies, stages)
+        if not asked(rewritten.tree, stages):
+            return rewritten
+    return statement.rewrite(query, lineage_on, None)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """What is said of a statement besides its text; see `rewrite`."""
+
+    tables: Tables
+    parse: Callable[[str], exp.Expr]
+    semantics: Semantics
+    chosen: Collection[str] | None
+
+    def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
+        """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
+        used = Names()
+        parse = own_trees.accepting(self.parse, used)
+        for tree in (query, *(lineage_on or ())):
+            own_trees.accept(tree, used)
+        only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
+        granules = {} if lineage_on is None else resolve(lineage_on, query, self.tables, parse)
+        if lineage_on is not None:
+            only = frozenset(granules)
+        env = Environment(
+            self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
+        )
+        if self.semantics is Semantics.CONTROL:
+            env = replace(env, readings=base_tables(query, env))
+        traced = rewrite_query(query, env)
+        made = stages or {}
+        result = lineage_column.folded(traced, used, made)
+        check_result(result, traced)
+        return RewrittenQuery(
+            result,
+            tuple(tables_of(traced.hidden, made)),
+            {each.table.name: each for each in granules.values()},
+            explained(result, traced.hidden, made),
+        )
 
 
 def _takes_any_rows(query: exp.Query) -> bool:

@@ -191,7 +191,7 @@ class Environment:
         return replace(self, outer=scope, on=on, in_set_operation=False, stages=None)
 
     def by_value(self) -> Environment:
-        """Return the environment of a query whose lineage is a constant that may stand below a grouping."""
+        """Return the environment of a query that refers to no stage."""
         return replace(self, stages=None)
 
     def untraced(self) -> Environment:

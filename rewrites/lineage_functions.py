@@ -74,6 +74,11 @@ def dl_relation(number: exp.Expr, lineage: exp.Expr, *frames: exp.Expr) -> exp.A
     return exp.Anonymous(this=DL_RELATION, expressions=[number, lineage, *frames])
 
 
+def is_dl_relation(node: exp.Expr) -> bool:
+    """Say whether a node makes a lookup of the rows of a stage."""
+    return isinstance(node, exp.Anonymous) and node.name == DL_RELATION
+
+
 def dl_compose(numbers: exp.Expr, relation: exp.Expr) -> exp.Anonymous:
     """Return the union of the lineage of the rows of a stage that a number, or a set of numbers, names."""
     return exp.Anonymous(this=DL_COMPOSE, expressions=[numbers, relation])

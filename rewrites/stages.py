@@ -25,8 +25,9 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
+from rewrites.conditions import is_asked
 from rewrites.environment import Environment, Stage, Stages, TracedQuery
-from rewrites.lineage_functions import dl_compose, dl_number, dl_relation
+from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation
 from rewrites.scope import FromItem
 from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
@@ -202,6 +203,32 @@ def defined(query: exp.Query, ctes: Sequence[exp.CTE], stages: Stages) -> list[e
 def _names(called: str, tree: exp.Expr) -> bool:
     wanted = (called.lower(),)
     return any(tuple(part.lower() for part in table_name(table)) == wanted for table in tree.find_all(exp.Table))
+
+
+def asked(result: exp.Query, stages: Stages) -> bool:
+    """Say whether a subquery of an expression, or LATERAL, reads a stage, by itself or through CTEs, to more than join.
+
+    Spark 4.3 puts the text of a CTE in there before it checks it, where it knows no chance, and takes columns away from
+    a CTE that both a subquery and another place read.
+
+    Args:
+        result: the rewritten statement.
+        stages: its stages.
+    """
+    reading = set(stages)
+    for cte in result.find_all(exp.CTE, bfs=False):
+        if any(node.name.lower() in reading for node in cte.this.find_all(exp.Table)):
+            reading.add(cte.alias.lower())
+    return any(
+        node.name.lower() in reading and is_asked(node, result) and not _is_looked_up(node)
+        for node in result.find_all(exp.Table)
+    )
+
+
+def _is_looked_up(stage: exp.Table) -> bool:
+    """Say whether a name is that of a stage in `_relation`, which Spark evaluates once."""
+    select = stage.find_ancestor(exp.Select)
+    return select is not None and is_dl_relation(select.expressions[0].unalias())
 
 
 def _columns(*hidden: str) -> list[exp.Expr]:

@@ -60,6 +60,10 @@ QUERIES = {
         f" WHERE u.k IN (SELECT g.k FROM {GROUPS} AS g JOIN t ON g.k = t.k WHERE g.m > t.v)"
         " AND EXISTS (SELECT 1 FROM (SELECT k, rank() OVER (ORDER BY v) AS r FROM t) AS x WHERE x.k = u.k AND x.r < 9)"
     ),
+    "a CTE that a subquery reads, too": (
+        f"WITH c AS (SELECT t.id, g.m FROM t JOIN {GROUPS} AS g ON t.k = g.k)"
+        f" SELECT c.id, d.n FROM c JOIN {GROUPS} AS d ON c.m = d.m WHERE c.id IN (SELECT max(id) FROM c GROUP BY m)"
+    ),
     "keys that are NULL or not numbers": (
         "SELECT a.f, b.s FROM"
         " (SELECT CASE WHEN k > 1 THEN 0.0D WHEN k > 0 THEN -0.0D END AS f, count(*) AS n FROM t GROUP BY 1) AS a"
@@ -134,6 +138,16 @@ def test_positional_parameters_stay_where_they_are(tables: tuple[SparkSession, C
     sql = "SELECT ? AS a, g.m FROM u JOIN (SELECT k, max(v) AS m FROM t WHERE v < ? GROUP BY k) AS g USING (k)"
     assert "__stage" not in rewrite_sql(sql, catalog)
     assert "__stage" in rewrite_sql(sql.replace("? AS a", "1 AS a"), catalog)
+
+
+def test_what_is_evaluated_for_each_row_refers_to_no_stage(tables: tuple[SparkSession, Catalog]) -> None:
+    session, catalog = tables
+    inner = f"SELECT t.id, g.m FROM t JOIN {GROUPS} AS g ON t.k = g.k"
+    sql = f"SELECT u.uid FROM u LEFT SEMI JOIN ({inner}) AS q ON q.id = u.uid"
+    control = rewrite_sql(sql, catalog, "control")  # which reads the matching rows once more, for each row of u
+    assert "__stage" not in control
+    assert rows(session, control)
+    assert "__stage" in rewrite_sql(sql.replace("LEFT SEMI JOIN", "JOIN"), catalog, "control")
 
 
 class TestInASession:
