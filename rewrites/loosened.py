@@ -16,6 +16,8 @@ def loosen(select: exp.Select, clause: str, could_hold: Sequence[exp.Expr], kind
         _true_in_any_case(each) if each in could_hold else each.copy() for each in conjuncts(condition(select, clause))
     ]
     kept = [each for each in loosened if each is not None]
+    if clause == "having" and condition(select, clause) is not None and not select.args.get("group"):
+        kept.append(exp.true())  # it is what makes one group of all rows
     select.set(clause, kind(this=exp.and_(*kept, copy=False)) if kept else None)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Segment
@@ -57,7 +58,22 @@ def stored(pairs: Pairs) -> LineageRelation:
     return made
 
 
-FORMS: dict[str, Callable[[Pairs], LineageRelation]] = {"runs": runs, "bdd": bdd, "stored": stored}
+def paths(pairs: Pairs) -> LineageRelation:
+    """Every third pair directly, the others through a number of their own, some of which lead through another one."""
+    listed = sorted(pairs)
+    number = {pair: place for place, pair in enumerate(listed)}
+    nearer = runs({(number[pair] + 7, pair[1]) for pair in listed if number[pair] % 3 > 1})
+    between = runs({(place, place + 7) for place in number.values() if place % 3 > 1})
+    behind = PathsRelation([(between, nearer), (runs({(number[p], p[1]) for p in listed if number[p] % 3 == 1}), None)])
+    return PathsRelation(
+        [
+            (runs({pair for pair in listed if number[pair] % 3 == 0}), None),
+            (stored({(pair[0], number[pair]) for pair in listed if number[pair] % 3}), behind),
+        ]
+    )
+
+
+FORMS: dict[str, Callable[[Pairs], LineageRelation]] = {"runs": runs, "bdd": bdd, "stored": stored, "paths": paths}
 #: The forms, and the BDD on the slower managers too.
 EVERYWHERE = FORMS | {f"bdd on {name}": partial(bdd, backend=name) for name in available_backends()[1:]}
 
