@@ -105,6 +105,7 @@ from tests.oracle.expressions import (
     conjunction,
     has_aggregate,
     infix,
+    own_nodes,
     windows_in,
 )
 from tests.oracle.scoping import Column, Scope, resolve
@@ -247,6 +248,7 @@ class Interpreter:
         kept_in = self._kept_out_of_anti_joins(select.source, env)
         units = [unit.adding(kept_in) for unit in units]
         units = self._filter(select.having, units)
+        units = [unit.adding(self._aggregated_for_windows(items, unit)) for unit in units]
         before = units
         units = self._windows.annotate(before, windows_in(items))
         if select.qualify is not None:
@@ -295,6 +297,12 @@ class Interpreter:
     def _output_lineage(self, items: Sequence[Expr], unit: Unit) -> Lineage:
         return unit.lineage | union(self.subquery_lineage(item, unit.env, selected=True) for item in items)
 
+    def _aggregated_for_windows(self, items: Sequence[Expr], unit: Unit) -> Lineage:
+        """What subqueries in aggregates of the group add where a window sees these: to each row of its frame."""
+        parts = [part for over in windows_in(items) for part in (*over.function.args, *over.partition, *over.order)]
+        aggregates = [node for part in parts for node in own_nodes(part) if isinstance(node, Agg)]
+        return union(self.subquery_lineage(each, unit.env, selected=True) for each in aggregates)
+
     def subquery_lineage(self, expr: Expr, env: Env, *, selected: bool, presence: bool = False) -> Lineage:
         """What the subqueries of an expression add to the row: `selected` in a select list, else in a predicate.
 
@@ -320,7 +328,7 @@ class Interpreter:
                     for part in parts
                 )
             case Over():
-                return NOTHING  # no subqueries are generated inside a window function
+                return NOTHING  # but for those in aggregates of the group: see `_aggregated_for_windows`
         below = (child for child in expr.children() if isinstance(child, Expr))
         return union(self.subquery_lineage(child, env, selected=selected) for child in below)
 
