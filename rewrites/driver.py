@@ -18,6 +18,7 @@ from rewrites.explanation import Step, explained
 from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
+from rewrites.parts import Part, parted
 from rewrites.readings import base_tables
 from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.rules import (
@@ -100,12 +101,14 @@ class RewrittenQuery:
         tables: the traced base tables, in the order of the fields of `DL`; when empty there is no such column.
         granules: base table → what its ids stand for, where LINEAGE ON asked for values instead of rows.
         steps: how lineage travels.
+        parts: the statement in parts, if that was asked for and it has stages.
     """
 
     tree: exp.Query
     tables: tuple[str, ...]
     granules: Mapping[str, Granules]
     steps: tuple[Step, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 def rewrite(
@@ -117,6 +120,7 @@ def rewrite(
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
     by_reference: bool = True,
+    in_parts: str | None = None,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -129,6 +133,7 @@ def rewrite(
         lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
             clause.
         by_reference: whether inner queries may be stages, see `rewrites.stages`.
+        in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
 
     Raises:
         BadArgumentError: a tree that another parser made.
@@ -136,7 +141,7 @@ def rewrite(
         NotRegisteredError, WrongSqlError: an unknown name.
     """
     may_refer = by_reference and not _takes_any_rows(query) and not _names_what_was_merged(query)
-    statement = _Statement(tables, parse, semantics, chosen)
+    statement = _Statement(tables, parse, semantics, chosen, in_parts)
     if may_refer:
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
@@ -154,6 +159,7 @@ class _Statement:
     parse: Callable[[str], exp.Expr]
     semantics: Semantics
     chosen: Collection[str] | None
+    in_parts: str | None
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
@@ -172,6 +178,7 @@ class _Statement:
             env = replace(env, readings=base_tables(query, env))
         traced = rewrite_query(query, env)
         made = stages or {}
+        parts = () if self.in_parts is None or not made else parted(traced, used, made, self.in_parts)
         result = lineage_column.folded(traced, used, made)
         check_result(result, traced)
         return RewrittenQuery(
@@ -179,6 +186,7 @@ class _Statement:
             tuple(tables_of(traced.hidden, made)),
             {each.table.name: each for each in granules.values()},
             explained(result, traced.hidden, made),
+            tuple(parts),
         )
 
 

@@ -191,16 +191,17 @@ def defined(query: exp.Query, ctes: Sequence[exp.CTE], stages: Stages) -> list[e
     """
     kept: list[exp.CTE] = []
     for cte in reversed(ctes):
-        if not cte.meta.get(_MOVED) or any(_names(cte.alias, other) for other in (query, *kept)):
+        if not cte.meta.get(_MOVED) or any(named_in(other, cte.alias) for other in (query, *kept)):
             kept.insert(0, cte)
     found: list[exp.CTE] = []
     for stage in reversed(stages.values()):
-        if any(_names(stage.name, other) for other in (query, *kept, *found)):
+        if any(named_in(other, stage.name) for other in (query, *kept, *found)):
             found.insert(0, exp.CTE(this=_numbered(stage), alias=exp.TableAlias(this=name(stage.name))))
     return [*found, *kept]
 
 
-def _names(called: str, tree: exp.Expr) -> bool:
+def named_in(tree: exp.Expr, called: str) -> bool:
+    """Say whether a tree reads a table of that name."""
     wanted = (called.lower(),)
     return any(tuple(part.lower() for part in table_name(table)) == wanted for table in tree.find_all(exp.Table))
 

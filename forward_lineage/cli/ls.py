@@ -49,13 +49,15 @@ def _described(saved: SavedResult) -> dict[str, Any]:
         "bytes": saved.size,
         "saved_at": saved.saved_at,
         "columns": dict(saved.columns),
-        "tables": {each.name: _described_table(each) for each in saved.tables},
+        "tables": {each.name: _described_table(saved, each) for each in saved.tables},
         "sql": saved.sql,
     }
 
 
-def _described_table(table: TracedTable) -> dict[str, Any]:
-    known = {"version": table.version, "pairs": table.pairs, "bytes": table.size}
+def _described_table(saved: SavedResult, table: TracedTable) -> dict[str, Any]:
+    kept = saved.kept_of(table)
+    sizes = {"pairs": sum(each.pairs for each in kept), "bytes": sum(each.size for each in kept)}
+    known = {"version": table.version, **sizes}
     return {**known, "trusted": True} if table.trusted else known
 
 

@@ -33,6 +33,6 @@ def save(*, file: str, name: str, semantics: str, mode: Mode, keep_versions: boo
     with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions)
         tables = ", ".join(table.name for table in saved.tables) or "no table"
-        size = sum(table.size for table in saved.tables)
+        size = saved.lineage_size
         said = f"saved {saved.name}, version {saved.version}: {saved.rows:,} rows, lineage in {tables} ({size:,} bytes)"
         click.echo(in_one_line(said))

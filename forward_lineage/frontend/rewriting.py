@@ -16,12 +16,25 @@ from forward_lineage.frontend.statement import Statement, parse
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
+from rewrites.parts import Part
 from rewrites.refusals import bugs_reported, position_of
 from rewrites.tables import Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
 
 _CHANGES_ROWS = ("UPDATE", "DELETE", "MERGE", "TRUNCATE")
+
+
+@dataclass(frozen=True)
+class StatementPart:
+    """A part of a statement as text; the fields are those of `rewrites.parts.Part`."""
+
+    sql: str
+    name: str | None
+    keys: tuple[str, ...]
+    frames: tuple[str, ...]
+    unread: tuple[str, ...]
+    number: str
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,7 @@ class RewrittenStatement:
         granules: table → how LINEAGE ON names its rows, for the tables that the clause mentions.
         places: for each `?` of `sql` the number, from 0, of the user's `?` whose value it takes.
         steps: how lineage travels; none where nothing was rewritten.
+        parts: the query in parts, if that was asked for and it has stages; the last one is the result.
     """
 
     sql: str
@@ -45,6 +59,7 @@ class RewrittenStatement:
     granules: Mapping[str, GranuleDictionary]
     places: tuple[int, ...] = ()
     steps: tuple[Step, ...] = ()
+    parts: tuple[StatementPart, ...] = ()
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -88,6 +103,7 @@ def rewrite_statement(
     filled: Sequence[str] = (),
     text_only: bool = False,
     by_reference: bool = True,
+    in_parts: str | None = None,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -102,6 +118,7 @@ def rewrite_statement(
         text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
             moves parts of the text, and goes by value where that would move a parameter.
         by_reference: whether it may, see `rewrites.stages`.
+        in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -109,11 +126,13 @@ def rewrite_statement(
         BadArgumentError: another semantics.
     """
     wanted = _semantics(semantics)
+
+    def rewritten(refers: bool) -> RewrittenStatement:
+        return _rewritten(statement, tables, wanted, traced, filled, by_reference=refers, in_parts=in_parts)
+
     with bugs_reported(lambda: position_of(statement.tree)):
-        rewritten = _rewritten(statement, tables, wanted, traced, filled, by_reference=by_reference)
-        if text_only and not in_order(rewritten.places):
-            return _rewritten(statement, tables, wanted, traced, filled, by_reference=False)
-        return rewritten
+        result = rewritten(by_reference)
+        return rewritten(False) if by_reference and text_only and not in_order(result.places) else result
 
 
 def _rewritten(
@@ -124,6 +143,7 @@ def _rewritten(
     filled: Sequence[str],
     *,
     by_reference: bool,
+    in_parts: str | None,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -139,10 +159,16 @@ def _rewritten(
         chosen=traced,
         lineage_on=statement.lineage_on,
         by_reference=by_reference,
+        in_parts=in_parts,
     )
     sql, places = restore_positional(print_sql(_put_back(tree, result, filled)))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
-    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places, result.steps)
+    parts = tuple(map(_printed, result.parts))
+    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places, result.steps, parts)
+
+
+def _printed(part: Part) -> StatementPart:
+    return StatementPart(print_sql(part.query), part.name, part.keys, part.frames, part.unread, part.number)
 
 
 def _inserts_plain_values(statement: Statement) -> bool:

@@ -14,14 +14,14 @@ from forward_lineage.relations.algebra import compose, union
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from udafs.lineage_set import LineageSet
 
-Path = tuple[LineageRelation, LineageRelation | None]
-"""A first step, and what lies behind its ids; None: nothing does, they are the ids asked for."""
+Step = tuple[LineageRelation, LineageRelation | None]
+"""The first step of a path, and what lies behind its ids; None: nothing does, they are the ids asked for."""
 
 
 class PathsRelation(LineageRelation):
     """The union, over all paths, of the composition of their steps."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Step]) -> None:
         """Of paths, which are not copied; those of a saved result share what lies behind a stage."""
         self.paths = tuple(paths)
 
@@ -75,16 +75,16 @@ class PathsRelation(LineageRelation):
 
     def release(self) -> None:
         """See `LineageRelation`."""
-        for step in self._steps():
-            step.release()
+        for each in self._relations():
+            each.release()
 
     def assert_consistent(self) -> None:
         """See `LineageRelation`."""
-        for step in self._steps():
-            step.assert_consistent()
+        for each in self._relations():
+            each.assert_consistent()
 
-    def _steps(self) -> Iterable[LineageRelation]:
-        return (step for path in self.paths for step in path if step is not None)
+    def _relations(self) -> Iterable[LineageRelation]:
+        return (each for path in self.paths for each in path if each is not None)
 
 
 def _next(behind: LineageRelation | None, ids: LineageSet) -> LineageSet:

@@ -47,7 +47,28 @@ class RunsRelation(LineageRelation):
         """The relation of some pairs, in any order, repeated or not; raises what `sorted_pairs` raises."""
         row, base_id = sorted_pairs(rows, ids)
         begins, ends = _runs_in(base_id, row)
-        return cls._of_runs(row[begins], base_id[begins], base_id[ends])
+        return cls.from_runs(row[begins], base_id[begins], base_id[ends])
+
+    @classmethod
+    def from_runs(cls, rows: Numbers, first: Numbers, last: Numbers) -> Self:
+        """The relation of some runs of ids, sorted by (row, first); those of a row neither overlap nor touch.
+
+        Rows with equal runs come to share them.
+
+        Args:
+            rows: int64, from 0, shape (n,).
+            first: first id of each run, shape (n,).
+            last: last id of each run, shape (n,).
+
+        """
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        count = np.diff(starts, append=rows.size)
+        like = _first_equal(starts, count, first, last)
+        own = like == np.arange(like.size)
+        number = np.cumsum(own) - 1
+        kept = ranges(starts[own], count[own])
+        set_starts = np.append(0, np.cumsum(count[own]))
+        return cls(rows[starts], number[like], set_starts, first[kept], last[kept])
 
     @classmethod
     def of(cls, relation: LineageRelation) -> RunsRelation:
@@ -79,21 +100,9 @@ class RunsRelation(LineageRelation):
         return cls._assembled(rows, key, *_merged_by(owner, first, last))
 
     @classmethod
-    def _of_runs(cls, row: Numbers, first: Numbers, last: Numbers) -> Self:
-        """Of runs sorted by (row, first); rows with equal runs come to share them."""
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        count = np.diff(starts, append=row.size)
-        like = _first_equal(starts, count, first, last)
-        own = like == np.arange(like.size)
-        number = np.cumsum(own) - 1
-        kept = ranges(starts[own], count[own])
-        set_starts = np.append(0, np.cumsum(count[own]))
-        return cls(row[starts], number[like], set_starts, first[kept], last[kept])
-
-    @classmethod
     def _assembled(cls, row: Numbers, key: Numbers, owner: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
         """Each row with the runs that its key owns, or left out; runs sorted by (owner, first), every owner a key."""
-        sets = cls._of_runs(owner, first, last)
+        sets = cls.from_runs(owner, first, last)
         number_of = np.full(int(key.max(initial=-1)) + 1, -1)
         number_of[sets.row] = sets.set_of_row
         number = number_of[key]

@@ -15,7 +15,8 @@ The checksum is the CRC-32, in decimal, of the bytes of the file before ``,\n "c
 missing byte goes unnoticed. What is in the object is the business of those who write it.
 
 Formats are append-only. Format 1 has no seal of its own (registrations had no checksum, saved results one of their own
-making) and is still read. A format after 2 either keeps this seal or ends in another way.
+making) and is still read. Format 3 is format 2 with fields that a reader of 2 must not pass over; its writer says
+so. A later format either keeps this seal or ends in another way.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from typing import Any
 
 from udafs.errors import SetupError
 
-FORMAT = 2  # of what is written; a reader refuses a later one
+FORMAT = 2  # of what is written, unless its fields say a later one
+LATEST = 3  # that is read; a reader refuses a later one
 _UNSEALED = 1
 _SEAL = re.compile(rb',\n "checksum": ([0-9]{1,10})\n}\n\Z')
 _LONGEST_SEAL = 32
@@ -36,7 +38,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def seal(fields: Mapping[str, Any]) -> bytes:
-    """Write JSON-able fields, none of which is called `checksum`; a list of objects has one a line."""
+    """Write JSON-able fields, none called `checksum`, one perhaps `format`; a list of objects has one a line."""
     lines = (f" {_json(name)}: {_laid_out(value)}" for name, value in {"format": FORMAT, **fields}.items())
     body = ("{\n" + ",\n".join(lines)).encode()
     return body + b',\n "checksum": %d\n}\n' % zlib.crc32(body)
@@ -64,9 +66,9 @@ def unseal(data: bytes, where: str) -> dict[str, Any]:
     # Looked at before the format is believed: the format may be what is damaged.
     if found and zlib.crc32(memoryview(data)[: found.start()]) != int(found[1]):
         raise ValueError("checksum")
-    if version > FORMAT:
+    if version > LATEST:
         raise SetupError(
-            f"{where} has manifest format {version}, this release reads up to {FORMAT}",
+            f"{where} has manifest format {version}, this release reads up to {LATEST}",
             instead="Use the release that wrote it, or a later one.",
         )
     if not found:

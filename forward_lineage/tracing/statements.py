@@ -88,6 +88,7 @@ class Statements:
         anywhere: bool = False,
         suspects: BaseTable | None = None,
         unless_query: LineageError | None = None,
+        in_parts: str | None = None,
     ) -> TracedStatement:
         """Read, rewrite and check a statement.
 
@@ -99,6 +100,7 @@ class Statements:
                 makes must not depend on this session's hidden ones.
             suspects: the only table to trace, in place of the registered one of its name.
             unless_query: what to raise when the statement is a command or anything else that has no rows.
+            in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
 
         Raises:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
@@ -117,7 +119,7 @@ class Statements:
         if unless_query is not None and not statement.is_query:
             raise unless_query
         filled = targets[0].columns if targets else ()
-        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, filled=filled)
+        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, filled=filled, in_parts=in_parts)
         if targets:
             check_fields(rewritten.tables, targets[0])
         refuse_permanent_view(self._spark, statement.tree, rewritten.tables)
@@ -182,6 +184,7 @@ class Statements:
         suspects: BaseTable | None,
         *,
         filled: Sequence[str],
+        in_parts: str | None,
     ) -> RewrittenStatement:
         names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
         only: Sequence[str] | None = None if suspects is None else [suspects.name]
@@ -194,6 +197,7 @@ class Statements:
                 filled=filled,
                 text_only=anywhere,
                 by_reference=self._refers(),
+                in_parts=in_parts,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:

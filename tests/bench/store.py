@@ -83,7 +83,7 @@ def size_of(query: str, result: SavedResult) -> Size:
         query,
         result.rows,
         pairs,
-        sum(table.size for table in result.tables),
+        result.lineage_size,
         4 * pairs,
         sum(map(parquet_size, relations)),
         sum(map(roaring_size, relations)),

@@ -14,15 +14,13 @@ from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted
 from forward_lineage.spark.tables import open_relation
-from forward_lineage.store.library.row_files import check_files, check_row_files
+from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
 _HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
-# Row files are called by the number of their first row.
-_NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
 #: Up to this many ids stand in the query itself; more are joined with.
 _WRITTEN_OUT = 1000
 
@@ -56,7 +54,7 @@ class IdentifiedRows:
         """
         check_row_files(saved)
         relation = data_source("parquet", saved.rows_folder)
-        return cls.of_relation(spark, relation, _NUMBER, [name for name, _ in saved.columns])
+        return cls.of_relation(spark, relation, ROW_NUMBER, [name for name, _ in saved.columns])
 
     @classmethod
     def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> IdentifiedRows:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from forward_lineage.relations.paths import PathsRelation, Step
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.storage.interface import MissingError
@@ -22,7 +23,13 @@ from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import BusyMark, Clearing
-from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.store.library.saved_result import (
+    SAVE_AGAIN,
+    SavedResult,
+    SegmentEntry,
+    StageLineage,
+    TracedTable,
+)
 from forward_lineage.store.library.soundness import check_sound, is_name
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
 
@@ -47,7 +54,7 @@ class Library:
             Kind(write=_fields, read=self.read, dropped=lambda saved: saved is None, damaged=_damaged),
         )
         self._clearing = Clearing(self._place, self._versions)
-        self._relations: dict[tuple[Path, str], StoredRelation] = {}
+        self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
 
     # ------------------------------------------------------------ reading
@@ -121,14 +128,31 @@ class Library:
             raise error
         return found
 
-    def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation:
+    def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
         """Return the lineage of a result in a table that it was made of directly; segments are read when asked."""
         key = saved.manifest_path, table.name.lower()
         found = self._relations.get(key)
         if found is None:
             self._forget_relations()
-            found = self._relations[key] = StoredRelation(saved.segment_files(table), self.cache)
+            found = self._relations[key] = self._relation(saved, table)
         return found
+
+    def _relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        def stored(segments: Iterable[SegmentEntry]) -> StoredRelation:
+            return StoredRelation(saved.segment_files(segments), self.cache)
+
+        behind: list[PathsRelation | None] = []  # what rows of each stage were made of in the table
+
+        def paths(of: Iterable[StageLineage]) -> list[Step]:
+            return [(stored(each.segments), behind[each.stage]) for each in of if behind[each.stage] is not None]
+
+        for stage in saved.stages:
+            own = [(stored(each.segments), None) for each in stage.tables if each.table.lower() == table.name.lower()]
+            led = [*own, *paths(stage.stages)]
+            behind.append(PathsRelation(led) if led else None)
+        direct = stored(table.segments)
+        led = paths(saved.refers)
+        return PathsRelation([(direct, None), *led]) if led else direct
 
     def _forget_relations(self) -> None:
         """Give back the lineage of versions that are gone, whoever cleared them away; looked for now and then."""

@@ -12,6 +12,9 @@ from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.storage.own_files import check_no_link, open_file
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, RowFile, SavedResult
 
+ROW_NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
+"""The number of a row, in SQL: files of rows are called by the number of their first row."""
+
 
 def row_file(folder: Path, path: str, first_row: int, rows: int) -> RowFile:
     """Bring a finished file to the disk and note its size and checksum."""

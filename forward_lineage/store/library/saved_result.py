@@ -1,13 +1,15 @@
 """What is known about a saved result, written down: a manifest, one for each version.
 
 HOME/results/<name>/<version>.json      this; immutable, the highest version counts
-HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineage, granules/<table>/*.parquet
+HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineage, granules/<table>/*.parquet,
+                                        stages/<number>/lineage/<table>/*.lineage
 """
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.storage.fields import made
 
+STAGED = 3  # the format of manifests that name stages
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
@@ -101,17 +104,63 @@ class TracedTable:
 
     @property
     def pairs(self) -> int:
-        """Number of (row, id) pairs."""
+        """Number of (row, id) pairs that rows of the result have by themselves; see `SavedResult.kept_of`."""
         return sum(segment.pairs for segment in self.segments)
 
     @property
     def size(self) -> int:
-        """Bytes of the lineage on disk."""
+        """Bytes of that lineage on disk."""
         return sum(segment.size for segment in self.segments)
 
     def registration(self) -> Manifest | None:
         """Return the registration as it was when the result was saved; None for a saved result."""
         return None if self.manifest is None else Manifest.from_data(self.manifest)
+
+
+@dataclass(frozen=True)
+class TableLineage:
+    """What rows of a stage were made of in a base table; `TracedTable` knows more of it."""
+
+    table: str
+    segments: tuple[SegmentEntry, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StageLineage:
+    """What rows were made of in a stage: numbers of its rows.
+
+    Attributes:
+        stage: the number of the stage in `SavedResult.stages`.
+        segments: the lineage.
+
+    """
+
+    stage: int
+    segments: tuple[SegmentEntry, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Rows of an inner query, or places in the order of a window, of which rows of the result were made.
+
+    They are no rows that anybody asks for: what is kept is their lineage, once, however many rows refer to it.
+
+    Attributes:
+        rows: how many there are, numbered from 0.
+        tables: their lineage in base tables.
+        stages: their lineage in stages before this one.
+
+    """
+
+    rows: int
+    tables: tuple[TableLineage, ...]
+    stages: tuple[StageLineage, ...] = ()
+
+    @property
+    def segments(self) -> Iterator[SegmentEntry]:
+        """All segments; stages may share some."""
+        parts: tuple[TableLineage | StageLineage, ...] = (*self.tables, *self.stages)
+        return (entry for part in parts for entry in part.segments)
 
 
 @dataclass(frozen=True)
@@ -128,10 +177,12 @@ class SavedResult:
         schema: the same as Spark's own JSON, nullability included.
         rows: number of rows; they are numbered from 0.
         row_files: where they are.
-        tables: what the result was made of.
+        tables: what the result was made of; the lineage that its rows have by themselves.
         data: name of the data folder.
         keeps_numbers_of: the first version whose rows have the same numbers still: appending keeps numbers.
         kept: whether this version, and those before it that are there, stay when a later one is saved.
+        refers: the rows' lineage in stages, which adds to that in tables; rows before the first segment have none.
+        stages: inner queries whose rows the result's were made of.
         home: the folder of the result; not part of the manifest.
 
     """
@@ -149,6 +200,8 @@ class SavedResult:
     data: str = field(repr=False)
     keeps_numbers_of: int = field(repr=False)
     kept: bool = False
+    refers: tuple[StageLineage, ...] = ()
+    stages: tuple[Stage, ...] = ()
     home: Path = field(default=Path(), repr=False)
 
     @property
@@ -178,20 +231,36 @@ class SavedResult:
 
     @property
     def pairs(self) -> int:
-        """Number of (row, id) pairs over all tables."""
-        return sum(table.pairs for table in self.tables)
+        """Number of (row, id) pairs that are kept, over all tables; those of a stage once."""
+        return sum(entry.pairs for table in self.tables for entry in self.kept_of(table))
 
     @property
     def size(self) -> int:
         """Bytes on disk: rows and lineage, without dictionaries."""
-        return sum(file.size for file in self.row_files) + sum(table.size for table in self.tables)
+        return sum(file.size for file in self.row_files) + self.lineage_size
+
+    @property
+    def lineage_size(self) -> int:
+        """Bytes of the lineage on disk."""
+        return sum({entry.path: entry.size for entry in self.segments()}.values())
+
+    def segments(self) -> Iterator[SegmentEntry]:
+        """Every segment; stages may share some."""
+        parts: tuple[TracedTable | StageLineage | Stage, ...] = (*self.tables, *self.refers, *self.stages)
+        return (entry for part in parts for entry in part.segments)
+
+    def kept_of(self, table: TracedTable) -> Iterable[SegmentEntry]:
+        """Return the segments that hold ids of a table, of rows of the result and of rows of stages."""
+        staged = [part for stage in self.stages for part in stage.tables if part.table.lower() == table.name.lower()]
+        parts: tuple[TracedTable | TableLineage, ...] = (table, *staged)
+        return {entry.path: entry for part in parts for entry in part.segments}.values()
 
     def traced(self, table: str) -> TracedTable | None:
         """Return the entry of a table that the result was made of directly, whatever the case of the name."""
         return next((each for each in self.tables if each.name.lower() == table.lower()), None)
 
-    def segment_files(self, table: TracedTable) -> list[SegmentFile]:
-        """Return the segments of a table as the store reads them."""
+    def segment_files(self, segments: Iterable[SegmentEntry]) -> list[SegmentFile]:
+        """Return segments as the store reads them."""
         return [
             SegmentFile(
                 self.folder / each.path,
@@ -202,12 +271,15 @@ class SavedResult:
                 pairs=each.pairs,
                 size=each.size,
             )
-            for each in table.segments
+            for each in segments
         ]
 
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data."""
-        return {key: value for key, value in asdict(self).items() if key != "home"}
+        fields = {key: value for key, value in asdict(self).items() if key != "home"}
+        if self.stages:
+            return {"format": STAGED, **fields}
+        return {key: value for key, value in fields.items() if key not in ("refers", "stages")}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], home: Path) -> SavedResult:

@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterable
 
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.store.library.saved_result import RowFile, SavedResult, SegmentEntry, TracedTable
+from forward_lineage.store.library.saved_result import (
+    RowFile,
+    SavedResult,
+    SegmentEntry,
+    StageLineage,
+    TableLineage,
+    TracedTable,
+)
 from udafs.delta import MAX_ID
 
 _NAME = re.compile(r"[^\W\d]\w{0,99}")
@@ -39,17 +46,49 @@ def check_sound(saved: SavedResult) -> None:
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
         _check_table(table, saved.rows)
+    _check_stages(saved, set(names))
 
 
 def _check_table(table: TracedTable, rows: int) -> None:
     _demand(table.version >= 0 and table.provider is not Provider.DROPPED, "no such version")
-    _check_rows(table.segments, rows, "lineage")
-    _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in table.segments), "a segment")
+    _check_segments(table.segments, rows, "lineage")
     _demand((table.dictionary is None) == (not table.granules), "granules and their dictionary")
     if table.dictionary is not None:
         _check_path(table.dictionary, "granules")
         _check_rows(table.dictionary_files, sum(each.rows for each in table.dictionary_files), table.dictionary)
     _check_origin(table)
+
+
+def _check_stages(saved: SavedResult, tables: set[str]) -> None:
+    """What a stage was made of, and what refers to it: tables of the result, and stages before it, so in no circle."""
+    for number, stage in enumerate(saved.stages):
+        _demand(0 <= stage.rows <= MAX_ID, "no such number")
+        _demand(all(each.table.lower() in tables for each in stage.tables), "a stage of another table")
+        _check_known(stage.stages, number)
+        parts: tuple[TableLineage | StageLineage, ...] = (*stage.tables, *stage.stages)
+        for part in parts:  # a stage that has the rows of the result shares their lineage
+            own = any(each.path.startswith("stages/") for each in part.segments)
+            _check_segments(part.segments, stage.rows, "stages" if own else "lineage")
+    _check_known(saved.refers, len(saved.stages))
+    for refers in saved.refers:
+        _check_segments(refers.segments, saved.rows, "lineage", first_row=_first_row(refers, saved.rows))
+
+
+def _check_known(parts: Iterable[StageLineage], stages: int) -> None:
+    numbers = [each.stage for each in parts]
+    _demand(all(0 <= each < stages for each in numbers) and len(set(numbers)) == len(numbers), "no such stage")
+
+
+def _first_row(refers: StageLineage, rows: int) -> int:
+    """Rows that were there before an append refer to no stage of it."""
+    return refers.segments[0].first_row if refers.segments else rows
+
+
+def _check_segments(segments: Iterable[SegmentEntry], rows: int, folder: str, first_row: int = 0) -> None:
+    segments = tuple(segments)
+    _demand(0 <= first_row <= rows, "no such row")
+    _check_rows(segments, rows, folder, first_row)
+    _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in segments), "a segment")
 
 
 def _check_origin(table: TracedTable) -> None:
@@ -61,9 +100,8 @@ def _check_origin(table: TracedTable) -> None:
     _demand(then is not None and then.name.lower() == table.name.lower(), "the registration of another table")
 
 
-def _check_rows(files: Iterable[RowFile | SegmentEntry], rows: int, folder: str) -> None:
-    """The files must have all rows, each once, in order, and lie in a folder of the result's data."""
-    at = 0
+def _check_rows(files: Iterable[RowFile | SegmentEntry], rows: int, folder: str, at: int = 0) -> None:
+    """The files must have all rows from `at` on, each once, in order, and lie in a folder of the result's data."""
     for file in files:
         _demand(file.first_row == at and file.rows >= 0, "rows that are missing or there twice")
         _demand(file.size >= 0 and 0 <= file.checksum < 1 << 32, "no such file")

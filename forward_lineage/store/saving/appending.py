@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
 
     Args:
         before: the version.
-        more: what was written, its rows numbered from `before.rows` on.
+        more: what was written, its rows numbered from `before.rows` on, its stages from `len(before.stages)` on.
 
     Returns:
         both together, in the folder of `more`.
@@ -35,7 +34,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         for old, new in zip(before.tables, more.tables, strict=True)
     )
     row_files = [file for file in before.row_files if file.rows or not more.rows]
-    for path in (*(file.path for file in row_files), *_segments(before)):
+    for path in dict.fromkeys((*(file.path for file in row_files), *(each.path for each in before.segments()))):
         check_no_link(before.home.parent, f"{before.home.name}/{before.data}/{path}")
         _share(before.folder / path, before.folder.with_name(more.data) / path)
     return replace(
@@ -43,6 +42,8 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         rows=before.rows + more.rows,
         row_files=(*row_files, *(file for file in more.row_files if file.rows)),
         tables=tables,
+        refers=(*before.refers, *more.refers),
+        stages=(*before.stages, *more.stages),
         keeps_numbers_of=before.keeps_numbers_of,
     )
 
@@ -64,10 +65,6 @@ def _check_alike(before: SavedResult, more: SavedResult) -> None:
 
 def _names(tables: tuple[TracedTable, ...]) -> str:
     return ", ".join(table.name for table in tables)
-
-
-def _segments(saved: SavedResult) -> Iterator[str]:
-    return (each.path for table in saved.tables for each in table.segments)
 
 
 def _share(source: Path, target: Path) -> None:

@@ -27,6 +27,7 @@ from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+from forward_lineage.store.saving.frames import Frames, read_frames
 from forward_lineage.store.saving.merging import settle
 from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
 from udafs.errors import NotTracedError
@@ -38,59 +39,86 @@ _BATCH = str(64 << 20)
 
 @dataclass(frozen=True)
 class Written:
-    """What saving wrote: row files, and the segments of each traced table."""
+    """What saving wrote: row files, the segments of each lineage value, and what the rows' window frames are."""
 
     row_files: tuple[RowFile, ...]
     segments: tuple[tuple[SegmentEntry, ...], ...]
+    frames: tuple[Frames, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(file.rows for file in self.row_files)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where rows are written to, and how.
+
+    Attributes:
+        folder: a new folder that driver and executors share.
+        name: of the result, for messages.
+        schema: the columns of its rows.
+        form: of segments.
+        first_row: number of the first row.
+
+    """
+
+    folder: Path
+    name: str
+    schema: StructType
+    form: Form
+    first_row: int = 0
 
 
 def write_result(
-    frame: DataFrame, lineage: str | None, tables: Sequence[str], folder: Path, *, name: str, first_row: int, form: Form
+    frame: DataFrame, lineage: str | None, tables: Sequence[str], target: Target, frames: Sequence[str] = ()
 ) -> Written:
-    """Run a query once and write its rows and lineage below `folder`.
+    """Run a query once and write its rows and lineage.
 
     Args:
         frame: the query.
         lineage: its lineage column; None when nothing was traced.
         tables: the fields of that column.
-        folder: a new folder that driver and executors share.
-        name: of the result, for messages.
-        first_row: number of the first row.
-        form: of the segments.
+        target: where to.
+        frames: its columns that say what window frames are to a row.
 
     Raises:
         LineageError: a column cannot be kept as Parquet, or Spark's own complaint about the query.
 
     """
-    schema = user_schema(frame, lineage)
-    arrow = _parquet_schema(schema, name, frame.sparkSession)
-    task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form)
+    spark, folder, form = frame.sparkSession, target.folder, target.form
+    arrow = _parquet_schema(target.schema, target.name, spark)
+    task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form, len(frames))
     (folder / "rows").mkdir()
-    spark = frame.sparkSession
-    with spark_progress(spark, f"saving {name}"), configured(spark, {_BATCH_BYTES: _BATCH}), spark_errors():
-        reports = _run_tasks(_flat(frame, lineage, tables), task)
+    progress = spark_progress(spark, f"saving {target.name}")
+    with progress, configured(spark, {_BATCH_BYTES: _BATCH}), spark_errors():
+        reports = _run_tasks(_flat(frame, lineage, tables, frames), task)
     tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
-    row_files, segments = settle(folder, tasks, first_row, form)
+    row_files, segments = settle(folder, tasks, target.first_row, form)
     if not row_files:  # Spark needs a file to know the columns
-        path = f"rows/part-{first_row:019}.parquet"
+        path = f"rows/part-{target.first_row:019}.parquet"
         open_parquet(folder / path, arrow).close()
-        row_files = [row_file(folder, path, first_row, 0)]
+        row_files = [row_file(folder, path, target.first_row, 0)]
+    found = [read_frames([folder / each.frames[number] for each in tasks]) for number in range(len(frames))]
     _clear_attempts(folder)
-    return Written(tuple(row_files), tuple(map(tuple, segments)) or tuple(() for _ in tables))
+    return Written(tuple(row_files), tuple(map(tuple, segments)) or tuple(() for _ in tables), tuple(found))
 
 
-def user_schema(frame: DataFrame, lineage: str | None) -> StructType:
-    """Return the user's columns of a DataFrame: all but the lineage."""
-    return StructType([field for field in frame.schema.fields if field.name != lineage])
+def user_schema(frame: DataFrame, *others: str | None) -> StructType:
+    """Return the user's columns of a DataFrame: all but the lineage, and what else is named."""
+    return StructType([field for field in frame.schema.fields if field.name not in others])
 
 
-def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str]) -> DataFrame:
-    """Return the user's columns and then one column for each table; names by position, since users' may be odd."""
+def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str], frames: Sequence[str]) -> DataFrame:
+    """Return the user's columns, then one column for each table, then frames; by position, since names may be odd."""
     names = [f"c{i}" for i in range(len(frame.columns))]
     at = frame.columns.index(lineage) if lineage else -1
-    users = [each for i, each in enumerate(names) if i != at]
+    others = {at, *(frame.columns.index(each) for each in frames)}
     return frame.toDF(*names).selectExpr(
-        *users, *(f"{names[at]}.{quoted(table)} AS l{i}" for i, table in enumerate(tables))
+        *(each for i, each in enumerate(names) if i not in others),
+        *(f"{names[at]}.{quoted(table)} AS l{i}" for i, table in enumerate(tables)),
+        *(names[frame.columns.index(each)] for each in frames),
     )
 
 
@@ -152,5 +180,5 @@ def _check_kept(field: StructField, name: str, zone: str | None) -> None:
 
 def _clear_attempts(folder: Path) -> None:
     """Remove what attempts wrote that failed or came second."""
-    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]:
+    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*"), *folder.glob("frames/*/.*")]:
         left.unlink(missing_ok=True)

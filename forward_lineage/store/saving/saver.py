@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
+from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.granules import write_dictionary
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
-from forward_lineage.store.saving.execution import Written, user_schema, write_result
+from forward_lineage.store.saving.execution import Target, user_schema, write_result
 from forward_lineage.store.saving.origins import origins
+from forward_lineage.store.saving.staging import Kept, NotStagedError, Staging
 from forward_lineage.tracing.statements import Statements
 from udafs.errors import BadArgumentError, NameTakenError, NotTracedError
 
@@ -54,6 +59,29 @@ class Wish:
         check_name(self.name)
 
 
+@dataclass(frozen=True)
+class _Query:
+    """What is to be saved.
+
+    Attributes:
+        frame: its rows, with `DL` if anything was traced.
+        meaning: of `DL`.
+        parts: the same rows from a statement in parts, if it has stages.
+        prefix: of the names by which parts read stages.
+
+    """
+
+    frame: DataFrame
+    meaning: Mapping[str, Any]
+    parts: Sequence[StatementPart] = ()
+    prefix: str = ""
+
+    @property
+    def schema(self) -> StructType:
+        """The user's columns."""
+        return user_schema(self.frame, LINEAGE_COLUMN if self.meaning["tables"] else None)
+
+
 class Saver:
     """Saves results of one session.
 
@@ -72,29 +100,34 @@ class Saver:
         """See `ForwardLineage.save`."""
         wish.check()
         self._check_free(wish.name, wish.mode)
-        frame, meaning = self._traced(df_or_sql, wish.semantics)
-        made_of = origins(meaning, self._tables, self._library)
+        query = self._traced(df_or_sql, wish.semantics)
+        made_of = origins(query.meaning, self._tables, self._library)
         before = self._library.latest(wish.name) if wish.mode == "append" else None
         with self._library.writing(wish.name) as folder:
-            written = self._write(frame, made_of, folder, wish, first_row=before.rows if before else 0)
-            made_of = [self._with_dictionary(table, meaning, folder, i) for i, table in enumerate(made_of)]
-            saved = _described(wish, frame, meaning, made_of, written=written, folder=folder)
+            lineage = self._write(query, made_of, folder, wish, before)
+            made_of = [self._with_dictionary(table, query.meaning, folder, i) for i, table in enumerate(made_of)]
+            saved = _described(wish, query, made_of, lineage, folder)
             whole = saved if before is None else appended(before, saved)
             return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish.mode))
 
-    def _traced(self, df_or_sql: DataFrame | str, semantics: str) -> tuple[DataFrame, Mapping[str, Any]]:
+    def _traced(self, df_or_sql: DataFrame | str, semantics: str) -> _Query:
         """Return what is to be saved, and what its `DL` means."""
         if isinstance(df_or_sql, DataFrame):
-            return df_or_sql, self._meaning_of_frame(df_or_sql)
+            return _Query(df_or_sql, self._meaning_of_frame(df_or_sql))
         if not isinstance(df_or_sql, str):
             raise BadArgumentError(
                 f"only SQL and DataFrames can be saved, not {type(df_or_sql).__name__}",
                 instead="Give the query's text, or what lineage.sql(…) returned.",
             )
         no_rows = NotTracedError("a statement that is no query has no rows to save", instead="Save its SELECT.")
-        frame = self._statements.run(self._statements.trace(df_or_sql, semantics, unless_query=no_rows))
+        prefix = f"__fl_{uuid4().hex[:12]}"
+        traced = self._statements.trace(df_or_sql, semantics, unless_query=no_rows, in_parts=prefix)
+        frame = self._statements.run(traced)
         untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self._home)}
-        return frame, meaning_of(frame) or untraced
+        parts = traced.rewritten.parts
+        if parts and unrepeatable_parts(self._tables.spark.sql(traced.rewritten.user_sql)):
+            parts = ()  # chance and the clock are asked once a query
+        return _Query(frame, meaning_of(frame) or untraced, parts, prefix)
 
     def _meaning_of_frame(self, frame: DataFrame) -> Mapping[str, Any]:
         meaning = lineage_of_frame(frame)
@@ -106,11 +139,23 @@ class Saver:
         return meaning
 
     def _write(
-        self, frame: DataFrame, made_of: list[TracedTable], folder: Path, wish: Wish, *, first_row: int
-    ) -> Written:
-        lineage = LINEAGE_COLUMN if made_of else None
+        self, query: _Query, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
+    ) -> Kept:
+        first_row = before.rows if before else 0
+        if query.parts:
+            staging = Staging(self._tables.spark, folder, wish.name, wish.encoding, len(before.stages) if before else 0)
+            try:
+                kept = staging.save(query.parts, query.prefix, query.schema, first_row)
+            except NotStagedError:
+                staging.clear()
+            else:
+                origins(query.meaning, self._tables, self._library)  # each part has read the tables for itself
+                return kept
         tables = [table.name for table in made_of]
-        return write_result(frame, lineage, tables, folder, name=wish.name, first_row=first_row, form=wish.encoding)
+        lineage = LINEAGE_COLUMN if made_of else None
+        target = Target(folder, wish.name, query.schema, wish.encoding, first_row)
+        written = write_result(query.frame, lineage, tables, target)
+        return Kept(written.row_files, dict(zip(tables, written.segments, strict=True)))
 
     def _with_dictionary(
         self, table: TracedTable, meaning: Mapping[str, Any], folder: Path, number: int
@@ -166,30 +211,23 @@ def _files_of_dictionary(data: Path, paths: list[Path]) -> tuple[RowFile, ...]:
     return tuple(files)
 
 
-def _described(
-    wish: Wish,
-    frame: DataFrame,
-    meaning: Mapping[str, Any],
-    made_of: list[TracedTable],
-    *,
-    written: Written,
-    folder: Path,
-) -> SavedResult:
-    schema = user_schema(frame, LINEAGE_COLUMN if made_of else None)
+def _described(wish: Wish, query: _Query, made_of: list[TracedTable], kept: Kept, folder: Path) -> SavedResult:
     return SavedResult(
         name=wish.name,
         version=0,
-        sql=meaning["sql"],
-        semantics=meaning["semantics"],
+        sql=query.meaning["sql"],
+        semantics=query.meaning["semantics"],
         saved_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        columns=tuple((field.name, type_name(field.dataType)) for field in schema.fields),
-        schema=json.loads(schema.json()),
-        rows=sum(file.rows for file in written.row_files),
-        row_files=written.row_files,
-        tables=tuple(replace(table, segments=each) for table, each in zip(made_of, written.segments, strict=True)),
+        columns=tuple((field.name, type_name(field.dataType)) for field in query.schema.fields),
+        schema=json.loads(query.schema.json()),
+        rows=sum(file.rows for file in kept.row_files),
+        row_files=kept.row_files,
+        tables=tuple(replace(table, segments=kept.of_table(table.name, folder)) for table in made_of),
         data=folder.name,
         keeps_numbers_of=0,
         kept=wish.keep_versions,
+        refers=kept.refers,
+        stages=kept.stages,
     )
 
 

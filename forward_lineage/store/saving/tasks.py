@@ -22,6 +22,7 @@ from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+from forward_lineage.store.saving.frames import FrameWriter
 
 REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON
 
@@ -42,6 +43,7 @@ class Task:
         schema: of the Parquet files, serialised, Spark's own description of the columns in its metadata.
         tables: how many lineage columns there are, behind the user's columns.
         form: of the segments.
+        frames: how many columns of window frames there are, behind those.
 
     """
 
@@ -49,6 +51,7 @@ class Task:
     schema: bytes
     tables: int
     form: Form
+    frames: int = 0
 
     def arrow_schema(self) -> pa.Schema:
         """Return the schema of the Parquet files."""
@@ -61,6 +64,7 @@ class TaskFiles:
 
     rows: list[RowFile] = field(default_factory=list)
     segments: list[list[SegmentEntry]] = field(default_factory=list)
+    frames: list[str] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -70,7 +74,11 @@ class TaskFiles:
     def to_json(self) -> str:
         """Write it for the way to the driver."""
         return json.dumps(
-            {"rows": [vars(each) for each in self.rows], "segments": [[vars(e) for e in t] for t in self.segments]}
+            {
+                "rows": [vars(each) for each in self.rows],
+                "segments": [[vars(each) for each in table] for table in self.segments],
+                "frames": self.frames,
+            }
         )
 
     @classmethod
@@ -80,6 +88,7 @@ class TaskFiles:
         return cls(
             [RowFile(**each) for each in data["rows"]],
             [[SegmentEntry(**each) for each in table] for table in data["segments"]],
+            data["frames"],
         )
 
 
@@ -106,15 +115,20 @@ def _write(task: Task, batches: Iterator[pa.RecordBatch], name: str) -> TaskFile
     folder = Path(task.folder)
     rows = RowWriter(folder, f"rows/.{name}", task.arrow_schema())
     lineage = [SegmentWriter(folder, f"lineage/{table}/.{name}", task.form) for table in range(task.tables)]
+    paths = [f"frames/{number}/.{name}" for number in range(task.frames)]
+    frames = [FrameWriter(folder / path) for path in paths]
     try:
         for batch in batches:
-            users = batch.num_columns - task.tables
+            users = batch.num_columns - task.tables - task.frames
             rows.add(batch.columns[:users])
-            for writer, values in zip(lineage, batch.columns[users:], strict=True):
+            writers: list[SegmentWriter | FrameWriter] = [*lineage, *frames]
+            for writer, values in zip(writers, batch.columns[users:], strict=True):
                 writer.add(values)
     finally:
         written = rows.close()
-    return TaskFiles([written] if written else [], [writer.close() for writer in lineage])
+    for each in frames:
+        each.close()
+    return TaskFiles([written] if written else [], [writer.close() for writer in lineage], paths)
 
 
 class RowWriter:

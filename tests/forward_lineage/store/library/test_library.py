@@ -188,7 +188,7 @@ class TestDamage:
         path.write_text(json.dumps(data))
         with pytest.raises(
             LineageError,
-            match=r"1\.json has manifest format 99, this release reads up to 2\. Use the release that wrote",
+            match=r"1\.json has manifest format 99, this release reads up to 3\. Use the release that wrote",
         ):
             library.get("bad")
 
