@@ -116,6 +116,8 @@ def _leftmost(query: Any) -> Any:
 class FaithfulParser(ExpressionParser):
     """Queries of sqlglot's Spark parser, without translation."""
 
+    # Behind GROUP BY ALL an expression may follow to sqlglot; a parenthesis makes no function of these.
+    FUNC_TOKENS: ClassVar[set[TokenType]] = ExpressionParser.FUNC_TOKENS - {TokenType.UNION, TokenType.OFFSET}
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         token: parse for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items() if token in _CLAUSES
     }

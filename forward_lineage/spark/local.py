@@ -57,6 +57,9 @@ def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
+        # What Spark's parser notes about its grammar grows with every kind of text, over 1 GB after some thousands.
+        "spark.sql.parser.manageParserCaches": "true",
+        "spark.sql.parser.parserDfaCacheFlushRatio": "20",  # percent of the driver's memory
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
     }

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -102,7 +101,7 @@ class Staging:
             for part in parts[:-1]:
                 rows = self._write(part)
                 views.append(f"{prefix}{part.name}")
-                _create_view(rows, views[-1])
+                rows.createOrReplaceTempView(views[-1])
             with rewritten_errors():
                 flat, frames = _flat(self._spark.sql(parts[-1].sql), parts[-1])
             target = Target(self._folder, self._name, schema, self._form, first_row)
@@ -113,6 +112,7 @@ class Staging:
             for place in self._folder.glob("stages/*/rows"):
                 shutil.rmtree(place)
         tables, refers = self._behind(parts[-1].keys, written, "", first_row)
+        self._remove_what_frames_replace([*tables, *refers, *self._stages])
         own = {each.table: each.segments for each in tables}
         return Kept(written.row_files, own, refers, tuple(self._stages))
 
@@ -172,6 +172,12 @@ class Staging:
         tables, stages = self._split(own)
         return tables, (*stages, *frames)
 
+    def _remove_what_frames_replace(self, kept: Sequence[TableLineage | StageLineage | Stage]) -> None:
+        """Rows that are in their own frames need no lineage of their own, which was written all the same."""
+        named = {self._folder / entry.path for part in kept for entry in part.segments}
+        for path in set(self._folder.rglob("*.lineage")) - named:
+            path.unlink()
+
     def _frames(self, window: Window, own: Lineage, path: str, first_row: int) -> StageLineage:
         """Make a stage of the places of a window, and return what its frames are to the rows."""
         rows = window.place.size
@@ -217,13 +223,6 @@ def _flat(frame: DataFrame, part: StatementPart) -> tuple[DataFrame, list[str]]:
     frames = [f"f{i}" for i in range(len(part.frames))]
     users = [f"c{i}" for i in range(len(frame.columns) - len(frames) - 1)]
     return frame.toDF(*users, LINEAGE_COLUMN, *frames), frames
-
-
-def _create_view(rows: DataFrame, name: str) -> None:
-    try:
-        rows.createOrReplaceTempView(name)
-    except AnalysisException as error:  # two of its columns have one name
-        raise NotStagedError from error
 
 
 def _in(place: str) -> Callable[[SegmentEntry], SegmentEntry]:
