@@ -18,6 +18,7 @@ from rewrites.explanation import Step, explained
 from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
+from rewrites.merged_columns import named_apart, names_what_was_merged
 from rewrites.parts import Part, parted
 from rewrites.readings import base_tables
 from rewrites.refusals import bugs_reported, position_of, refuse
@@ -43,7 +44,6 @@ from rewrites.rules import (
     subqueries,
     windows,
 )
-from rewrites.sources import merges, merging
 from rewrites.stages import PLACE, asked, tables_of
 from rewrites.tables import Tables
 
@@ -140,9 +140,8 @@ def rewrite(
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    may_refer = by_reference and not _takes_any_rows(query) and not _names_what_was_merged(query)
     statement = _Statement(tables, parse, semantics, chosen, in_parts)
-    if may_refer:
+    if by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
         rewritten = statement.rewrite(query.copy(), copies, stages)
@@ -167,6 +166,9 @@ class _Statement:
         parse = own_trees.accepting(self.parse, used)
         for tree in (query, *(lineage_on or ())):
             own_trees.accept(tree, used)
+        named_apart(query, used)
+        if names_what_was_merged(query):
+            stages = None  # Spark loses it where its relation is read in another place, such as a stage
         only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
         granules = {} if lineage_on is None else resolve(lineage_on, query, self.tables, parse)
         if lineage_on is not None:
@@ -177,7 +179,7 @@ class _Statement:
         if self.semantics is Semantics.CONTROL:
             env = replace(env, readings=base_tables(query, env))
         traced = rewrite_query(query, env)
-        made = stages or {}
+        made = {} if stages is None else stages
         parts = () if self.in_parts is None or not made else parted(traced, used, made, self.in_parts)
         result = lineage_column.folded(traced, used, made)
         check_result(result, traced)
@@ -195,19 +197,6 @@ def _takes_any_rows(query: exp.Query) -> bool:
     return any(
         (node.args.get("limit") or node.args.get("offset")) and not node.args.get("order")
         for node in query.find_all(exp.Query)
-    )
-
-
-def _names_what_was_merged(query: exp.Query) -> bool:
-    """Say whether one side's column is named that USING or NATURAL JOIN has merged.
-
-    Spark 4.3 loses it where the side is a view that the statement reads in another place, too, such as a stage.
-    """
-    return any(
-        node.table and merges(join, node.name)
-        for select in query.find_all(exp.Select)
-        for join in merging(select)
-        for node in select.find_all(exp.Column)
     )
 
 

@@ -79,10 +79,13 @@ def _stage(node: exp.Expr, hidden: Mapping[str, Kind], env: Environment) -> Stag
 
 def can_move(query: exp.Query, env: Environment) -> bool:
     """Say whether a query may be a stage: lineage goes by reference, and the CTEs it names can go with it."""
-    if env.stages is None or not env.tracing or _needed(query, env.ctes) is None:
+    ctes = _needed(query, env.ctes) if env.stages is not None and env.tracing else None
+    if ctes is None:
         return False
     # Spark 4.3 loses columns of a LATERAL join in a CTE that it evaluates once.
-    return not any(isinstance(node.this, exp.Subquery) for node in query.find_all(exp.Lateral))
+    return not any(
+        isinstance(node.this, exp.Subquery) for part in (query, *ctes) for node in part.find_all(exp.Lateral)
+    )
 
 
 def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: tuple[str, ...] = ()) -> Stage:

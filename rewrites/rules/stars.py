@@ -23,7 +23,7 @@ _COUNTS = ("count", "try_count")
 def apply(block: Block) -> None:
     """Except the hidden columns from the stars of the block."""
     for node in list(block.own_nodes()):
-        if isinstance(node, exp.Star) and not _counts_rows(node):
+        if isinstance(node, exp.Star) and not counts_rows(node):
             hidden = _hidden_below(node, block)
             if hidden:
                 node.set("except_", [*(node.args.get("except_") or []), *hidden])
@@ -65,7 +65,8 @@ def _merged_by_using(opened: list[str | None], block: Block) -> list[str | None]
     return [*using, *(known for known in opened if known is None or known.lower() not in merged)]
 
 
-def _counts_rows(star: exp.Star) -> bool:
+def counts_rows(star: exp.Star) -> bool:
+    """Say whether a star is that of `count(*)`."""
     parent = star.parent
     return isinstance(parent, exp.Anonymous) and parent.name.lower() in _COUNTS and len(parent.expressions) == 1
 

@@ -11,7 +11,8 @@ Ensures:  the subquery itself runs as the user wrote it, without hidden columns;
           `.groups` have what subqueries add. A block without subqueries stays as it is.
 Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
 Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
-          subquery that mentions an alias or an aggregate of the block around it, or below ROLLUP one side of USING.
+          subquery that mentions an alias or an aggregate of the block around it, or below ROLLUP one side of USING;
+          IN in ON that Spark itself does not run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block, has_grouping_sets, is_aggregate
-from rewrites.conditions import asks_for_presence, subqueries_in
+from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
 from rewrites.environment import Semantics, TracedQuery
 from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
@@ -86,9 +87,22 @@ def apply(block: Block) -> None:
     for use in list(_uses(block)):
         inner = use.query.this if isinstance(use.query, exp.Subquery) else use.query
         original = inner.copy()
+        _refuse_operand_of_both_sides(use, block)
         make_run(inner, block, use.on)
         if block.env.tracing and _contributes(use, block):
             _collect(use, original, block)
+
+
+def _refuse_operand_of_both_sides(use: _Use, block: Block) -> None:
+    """Spark runs `a.x + b.y IN (SELECT …)` in ON only where it finds before that the join has no rows."""
+    predicate = use.query.parent
+    if use.on is None or not isinstance(predicate, exp.In):
+        return
+    columns = [node for node in own_nodes(predicate.this) if isinstance(node, exp.Column)]
+    sources = {item.alias for node in columns for item in block.scope.meant(node, use.on)}
+    if {use.on.this.alias_or_name} < sources:
+        what = "IN (SELECT …) in ON, of an operand with columns of both sides, is not run by Spark"
+        refuse(use.query, what, "Put it into WHERE, or compute the operand in a subquery in FROM.")
 
 
 def make_run(query: exp.Query, block: Block, on: exp.Join | None) -> None:
