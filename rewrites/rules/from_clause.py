@@ -31,7 +31,7 @@ from rewrites.rules import (
     pivots,
     views,
 )
-from rewrites.scope import FromItem
+from rewrites.scope import Columns, FromItem
 from rewrites.sources import all_of_join, is_join
 from rewrites.terms import merge, name
 from udafs.errors import NotRegisteredError
@@ -55,27 +55,26 @@ def apply(block: Block) -> None:
     """Rewrite FROM, its joins and its lateral views."""
     block.claim("from_", "joins", "laterals")
     from_clause = block.select.args.get("from_")
-    if from_clause is not None:
-        _source(from_clause.this, block)
+    seen = _source(from_clause.this, block) if from_clause is not None else ()
     for join in list(block.select.args.get("joins") or []):
-        _join(join, block)
+        seen = _join(join, seen, block)
     for view in block.select.args.get("laterals") or []:
         _source(view, block)
     stages.refer(block)
     block.rows = merge(*(item.lineage() for item in block.scope.from_items))
 
 
-def _source(node: exp.Expr, block: Block) -> None:
-    """Rewrite one source and add what it is to the scope."""
+def _source(node: exp.Expr, block: Block) -> Columns:
+    """Rewrite one source and add what it is to the scope; return its columns."""
     if not isinstance(node, exp.Table) and not node.args.get("pivots"):  # these look at their own parts
         refuse_others(node, _PARTS, "a relation in FROM")
         if isinstance(node, exp.Subquery) and is_join(node.this):
             if not node.alias:
-                _parenthesised_join(node, block)
-                return
+                return _parenthesised_join(node, block)
             node.set("this", all_of_join(node.this))
     item = next((item for rule in SOURCE_RULES if (item := rule(node, block)) is not None), None)
     block.scope.from_items.append(item or _refuse(node, block))
+    return block.scope.from_items[-1].columns
 
 
 def _refuse(node: exp.Expr, block: Block) -> NoReturn:
@@ -88,19 +87,25 @@ def _refuse(node: exp.Expr, block: Block) -> NoReturn:
     refuse(node, f"{called} is not a registered table", remedy, NotRegisteredError)
 
 
-def _join(join: exp.Join, block: Block) -> None:
+def _join(join: exp.Join, left: Columns, block: Block) -> Columns:
+    """Rewrite what a join brings; return the columns of the join, in the order in which `*` has them."""
     before = list(block.scope.from_items)
     _refuse_unknown_join(join)
-    _source(join.this, block)
+    right = _source(join.this, block)
     added = block.scope.from_items[len(before) :]
-    if join.method == "NATURAL":
-        _spell_out_natural(join, [item for item in before if item.in_star], added)
+    if join.method == "NATURAL" and _must_be_spelled_out(join, (left, right), before, added):
+        _spell_out_natural(join, left, right)
     if join.kind in _SIDES_APART:
         _keep_out(added, join)
     elif join.side in ("LEFT", "FULL"):
         _make_nullable(added)
     if join.side in ("RIGHT", "FULL"):
         _make_nullable(before)
+    if left is None or right is None or join.method == "NATURAL":
+        return None
+    keys = [key.name for key in join.args.get("using") or ()]
+    both = (*left, *(() if join.kind in _SIDES_APART else right))
+    return (*keys, *(known for known in both if known is None or known.lower() not in map(str.lower, keys)))
 
 
 def _refuse_unknown_join(join: exp.Join) -> None:
@@ -122,14 +127,21 @@ def _make_nullable(items: list[FromItem]) -> None:
         item.nullable = True
 
 
-def _spell_out_natural(join: exp.Join, left: list[FromItem], right: list[FromItem]) -> None:
-    """Name the common columns where they are known; they must be where NATURAL JOIN would also join on a hidden one."""
-    shared = {table for one in left for table in one.hidden} & {table for one in right for table in one.hidden}
-    unknown = any(item.columns is None or None in item.columns for item in (*left, *right))
-    if not shared and join.kind != "SEMI" and unknown:
-        return
-    left_columns, right_columns = _all_columns(left, join), _all_columns(right, join)
-    common = [column for column in left_columns if column.lower() in {other.lower() for other in right_columns}]
+def _must_be_spelled_out(
+    join: exp.Join, sides: tuple[Columns, Columns], before: list[FromItem], added: list[FromItem]
+) -> bool:
+    """Say whether the columns of a NATURAL JOIN must be named: they are known, or it would compare a hidden one."""
+    left = {table for item in before if item.in_star for table in item.hidden}
+    known = all(side is not None and None not in side for side in sides)
+    return known or join.kind == "SEMI" or any(table in left for item in added for table in item.hidden)
+
+
+def _spell_out_natural(join: exp.Join, left: Columns, right: Columns) -> None:
+    """Name the common columns, in the order in which the left side has them."""
+    if left is None or right is None or None in (*left, *right):
+        refuse(join, "the columns that this NATURAL JOIN compares are not known", "Use USING (…).")
+    others = {known.lower() for known in right if known is not None}
+    common = dict.fromkeys(known for known in left if known is not None and known.lower() in others)
     join.set("method", None)
     if common:
         join.set("using", [name(column) for column in common])
@@ -137,22 +149,14 @@ def _spell_out_natural(join: exp.Join, left: list[FromItem], right: list[FromIte
         join.set("on", exp.true())
 
 
-def _all_columns(items: list[FromItem], join: exp.Join) -> list[str]:
-    names: list[str] = []
-    for item in items:
-        if item.columns is None or None in item.columns:
-            refuse(join, "the columns that this NATURAL JOIN compares are not known", "Use USING (…).")
-        names += [column for column in item.columns if column is not None]
-    return list(dict.fromkeys(names))
-
-
-def _parenthesised_join(node: exp.Subquery, block: Block) -> None:
+def _parenthesised_join(node: exp.Subquery, block: Block) -> Columns:
     """`(a JOIN b ON …)`: its relations stay visible by their own names."""
     inner = node.this
     joins = inner.args.get("joins") or []
     inner.set("joins", None)
-    _source(inner, block)
+    seen = _source(inner, block)
     first = node.this
     first.set("joins", joins)
     for join in joins:
-        _join(join, block)
+        seen = _join(join, seen, block)
+    return seen

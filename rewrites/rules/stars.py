@@ -55,9 +55,12 @@ def _sources_of(item: exp.Expr, block: Block) -> list[FromItem]:
 
 
 def _merged_by_using(opened: list[str | None], block: Block) -> list[str | None] | None:
-    """USING makes one column of two, and puts it first; None where more than two have the name, or NATURAL is left."""
+    """USING makes one column of two, and puts it first, before those of the USING before it.
+
+    None where more than two have the name, or NATURAL is left.
+    """
     joined = joins(block.select)
-    using = [identifier.name for join in joined for identifier in join.args.get("using") or []]
+    using = [identifier.name for join in reversed(joined) for identifier in join.args.get("using") or []]
     names = [known.lower() for known in opened if known is not None]
     if any(names.count(key.lower()) > 2 for key in using) or any(join.method == "NATURAL" for join in joined):
         return None
