@@ -21,6 +21,7 @@ from rewrites.sources import Place, merges, merging, places
 from rewrites.terms import column, derived_table, name, named
 
 _OF_A_READING = ("sample", "pivots", "joins", "laterals")
+_APART = "__side_"
 _LEFT_STAYS = ("", "LEFT")
 _SEEN_BY_ON_ALONE = ("SEMI", "ANTI")
 
@@ -54,7 +55,7 @@ def _name_apart(place: Place, select: exp.Select, names: Names) -> None:
     alias = place.node.alias_or_name
     columns: dict[str, exp.Expr] = {}
     for node in nodes:
-        apart = f"__side_{node.name.lower()}"
+        apart = _APART + node.name.lower()
         if apart in names.taken:
             return
         columns.setdefault(apart, node.this)
@@ -77,7 +78,7 @@ def _aside(place: Place, select: exp.Select) -> Iterator[exp.Column]:
     for node in select.find_all(exp.Column):
         if node.table.lower() != alias or isinstance(node.this, exp.Star) or not _is_of(select, node, alias):
             continue
-        if any(merges(join, node.name) for join in joined):
+        if not node.name.startswith(_APART) and any(merges(join, node.name) for join in joined):
             yield node
 
 
