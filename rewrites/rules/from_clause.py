@@ -91,7 +91,11 @@ def _join(join: exp.Join, left: Columns, block: Block) -> Columns:
     """Rewrite what a join brings; return the columns of the join, in the order in which `*` has them."""
     before = list(block.scope.from_items)
     _refuse_unknown_join(join)
+    env = block.env
+    if join.kind in _SIDES_APART:  # its lineage is read for each row, if at all
+        block.env = env.by_value()
     right = _source(join.this, block)
+    block.env = env
     added = block.scope.from_items[len(before) :]
     if join.method == "NATURAL" and _must_be_spelled_out(join, (left, right), before, added):
         _spell_out_natural(join, left, right)
