@@ -28,7 +28,11 @@ _OF_GROUPS_AND_WINDOWS = ("group", "having", "qualify", "windows")
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     """Rewrite SELECT DISTINCT by grouping the rewritten block from outside, where it cannot be grouped inside."""
     clause = query.args.get("distinct") if isinstance(query, exp.Select) else None
-    if clause is None or not isinstance(query, exp.Select) or not needs_derived_table(query):
+    if clause is None or not isinstance(query, exp.Select):
+        return None
+    # What a query selects of the row around it Spark 4.3 does not group by.
+    of_outside = env.outer is not None and any(each.find(exp.Column) for each in query.expressions)
+    if not of_outside and not needs_derived_table(query):
         return None
     refuse_others(clause, (), "DISTINCT")
     ordered = outermost.with_questions_outside(query, env)
