@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import click
 from matplotlib.figure import Figure
@@ -128,8 +129,7 @@ def _ours(lineage: ForwardLineage, sql: str) -> Variant:
 def clock(comparison: Comparison, variant: str) -> float:
     """Median seconds from text to rows."""
     timing = next(each for each in comparison.timings if each.variant == variant)
-    whole = sorted(prepare + run for prepare, run in zip(timing.prepare, timing.run, strict=True))
-    return whole[len(whole) // 2]
+    return median(prepare + run for prepare, run in zip(timing.prepare, timing.run, strict=True))
 
 
 def figures(size: Size, comparison: Comparison) -> dict[str, object]:
@@ -162,9 +162,13 @@ def report(found: Sequence[dict[str, object]]) -> Table:
 
 def _seconds(found: Sequence[dict[str, object]], shape: object, rows: int, groups: object) -> float | None:
     for each in found:
-        if (each["shape"], each["rows"], each["groups"]) == (shape, rows, groups) and "collect_set" not in str(each):
+        if (each["shape"], each["rows"], each["groups"]) == (shape, rows, groups) and not _by_hand(each):
             return float(each["seconds"]["ours"])  # type: ignore[index]
     return None
+
+
+def _by_hand(figures: dict[str, object]) -> bool:
+    return "collect_set" in figures["seconds"]  # type: ignore[operator]
 
 
 def draw(found: Sequence[dict[str, object]], groups: int, file: Path) -> None:
@@ -173,9 +177,7 @@ def draw(found: Sequence[dict[str, object]], groups: int, file: Path) -> None:
     figure = Figure(figsize=(3.2 * len(names), 3.4), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         points = [each for each in found if each["shape"] == name and each["groups"] == groups]
-        points = sorted(
-            (each for each in points if "collect_set" not in str(each)), key=lambda each: int(str(each["rows"]))
-        )
+        points = sorted((each for each in points if not _by_hand(each)), key=lambda each: int(str(each["rows"])))
         for variant, colour in (("query", "#999999"), ("ours", "#0072B2")):
             millions = [int(str(each["rows"])) / 1e6 for each in points]
             axes.plot(millions, [each["seconds"][variant] for each in points], "o-", color=colour, label=variant)  # type: ignore[index]
