@@ -71,7 +71,15 @@ def _check_stages(saved: SavedResult, tables: set[str]) -> None:
             _check_segments(part.segments, stage.rows, "stages" if own else "lineage")
     _check_known(saved.refers, len(saved.stages))
     for refers in saved.refers:
-        _check_segments(refers.segments, saved.rows, "lineage", first_row=_first_row(refers, saved.rows))
+        _check_refers(refers.segments, saved.rows)
+
+
+def _check_refers(segments: tuple[SegmentEntry, ...], rows: int) -> None:
+    """Rows that were there before an append, and those of a later one, refer to no stage of it."""
+    first = segments[0].first_row if segments else 0
+    after = first + sum(each.rows for each in segments)
+    _demand(0 <= first <= after <= rows, "no such row")
+    _check_segments(segments, after, "lineage", first)
 
 
 def _check_known(parts: Iterable[StageLineage], stages: int) -> None:
@@ -79,14 +87,8 @@ def _check_known(parts: Iterable[StageLineage], stages: int) -> None:
     _demand(all(0 <= each < stages for each in numbers) and len(set(numbers)) == len(numbers), "no such stage")
 
 
-def _first_row(refers: StageLineage, rows: int) -> int:
-    """Rows that were there before an append refer to no stage of it."""
-    return refers.segments[0].first_row if refers.segments else rows
-
-
 def _check_segments(segments: Iterable[SegmentEntry], rows: int, folder: str, first_row: int = 0) -> None:
     segments = tuple(segments)
-    _demand(0 <= first_row <= rows, "no such row")
     _check_rows(segments, rows, folder, first_row)
     _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in segments), "a segment")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,5 +181,6 @@ def _check_kept(field: StructField, name: str, zone: str | None) -> None:
 
 def _clear_attempts(folder: Path) -> None:
     """Remove what attempts wrote that failed or came second."""
-    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*"), *folder.glob("frames/*/.*")]:
+    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]:
         left.unlink(missing_ok=True)
+    shutil.rmtree(folder / "frames", ignore_errors=True)

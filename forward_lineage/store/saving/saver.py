@@ -222,7 +222,7 @@ def _described(wish: Wish, query: _Query, made_of: list[TracedTable], kept: Kept
         schema=json.loads(query.schema.json()),
         rows=sum(file.rows for file in kept.row_files),
         row_files=kept.row_files,
-        tables=tuple(replace(table, segments=kept.of_table(table.name, folder)) for table in made_of),
+        tables=tuple(replace(each, segments=kept.of_table(each.name, i, folder)) for i, each in enumerate(made_of)),
         data=folder.name,
         keeps_numbers_of=0,
         kept=wish.keep_versions,

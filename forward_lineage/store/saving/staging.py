@@ -23,15 +23,19 @@ from forward_lineage.relations.segment import Form
 from forward_lineage.relations.stored import SegmentCache, SegmentFile, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.spark.errors import rewritten_errors
+from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.row_files import ROW_NUMBER
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry, Stage, StageLineage, TableLineage
 from forward_lineage.store.saving.execution import Target, Written, user_schema, write_result
 from forward_lineage.store.saving.frames import Window, window_of
 from forward_lineage.store.saving.tasks import write_segment
-from udafs.errors import NotTracedError
+from udafs.errors import InternalError, NotTracedError
 
 Lineage = Mapping[str, tuple[SegmentEntry, ...]]
 """Base table, or name of a stage → segments."""
+
+
+_NOT_READ_BACK = ("interval", "variant", "void", "time(", "geometry", "geography")
 
 
 class NotStagedError(Exception):
@@ -55,13 +59,20 @@ class Kept:
     refers: tuple[StageLineage, ...] = ()
     stages: tuple[Stage, ...] = ()
 
-    def of_table(self, table: str, folder: Path) -> tuple[SegmentEntry, ...]:
-        """Return the lineage in a table; an empty one is written where it all goes through stages."""
+    def of_table(self, table: str, number: int, folder: Path) -> tuple[SegmentEntry, ...]:
+        """Return the lineage in a table of a result; an empty one is written where it all goes through stages.
+
+        Args:
+            table: its name.
+            number: of the table, among those of the result.
+            folder: the data folder.
+
+        """
         rows = sum(file.rows for file in self.row_files)
         if table in self.tables or not rows:
             return self.tables.get(table, ())
-        number, first_row = len(self.tables), self.row_files[0].first_row
-        path = f"lineage/{number}/{table.encode().hex()[:32]}-{first_row:019}.lineage"
+        first_row = self.row_files[0].first_row
+        path = f"lineage/none-{number}-{first_row:019}.lineage"
         return (write_segment(folder, path, empty(), first_row=first_row, rows=rows, form="runs"),)
 
 
@@ -104,6 +115,7 @@ class Staging:
                 rows.createOrReplaceTempView(views[-1])
             with rewritten_errors():
                 flat, frames = _flat(self._spark.sql(parts[-1].sql), parts[-1])
+            _check_same_types(user_schema(flat, LINEAGE_COLUMN, *frames), schema)
             target = Target(self._folder, self._name, schema, self._form, first_row)
             written = write_result(flat, LINEAGE_COLUMN, parts[-1].keys, target, frames)
         finally:
@@ -130,6 +142,7 @@ class Staging:
             frame = self._spark.sql(part.sql)
             flat, frames = _flat(frame, part)
         schema = user_schema(flat, LINEAGE_COLUMN, *frames)
+        _check_read_back(schema)
         target = Target(self._folder / place, f"an inner query of {self._name}", schema, self._form)
         target.folder.mkdir(parents=True)
         try:
@@ -223,6 +236,22 @@ def _flat(frame: DataFrame, part: StatementPart) -> tuple[DataFrame, list[str]]:
     frames = [f"f{i}" for i in range(len(part.frames))]
     users = [f"c{i}" for i in range(len(frame.columns) - len(frames) - 1)]
     return frame.toDF(*users, LINEAGE_COLUMN, *frames), frames
+
+
+def _check_read_back(schema: StructType) -> None:
+    """Check that Spark reads the columns of a stage as they were written.
+
+    Raises:
+        NotStagedError: it may not.
+
+    """
+    if any(word in type_name(field.dataType) for field in schema.fields for word in _NOT_READ_BACK):
+        raise NotStagedError
+
+
+def _check_same_types(found: StructType, wanted: StructType) -> None:
+    if [type_name(field.dataType) for field in found] != [type_name(field.dataType) for field in wanted]:
+        raise InternalError(f"the last part has the columns {found.simpleString()}, not {wanted.simpleString()}")
 
 
 def _in(place: str) -> Callable[[SegmentEntry], SegmentEntry]:

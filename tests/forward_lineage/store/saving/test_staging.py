@@ -90,6 +90,8 @@ def test_append(session: ForwardLineage, sql: str) -> None:
     both = session.save(sql, "both", mode="append")
     once = by_value(session, sql)
     assert both.rows == 2 * session.describe("by_value").rows
+    again = ForwardLineage(session.spark, session.home)
+    assert again.describe("both") == both, "what is read from the disk is sound"
     half = both.rows // 2
     for number in range(half):
         first = session.backward_ids("both", rows=[number])
