@@ -28,7 +28,7 @@ from rewrites.block import Block
 from rewrites.conditions import is_asked
 from rewrites.environment import Environment, Stage, Stages, TracedQuery
 from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation
-from rewrites.scope import FromItem
+from rewrites.scope import FromItem, blocks_out
 from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
 
@@ -82,10 +82,11 @@ def can_move(query: exp.Query, env: Environment) -> bool:
     ctes = _needed(query, env.ctes) if env.stages is not None and env.tracing else None
     if ctes is None:
         return False
-    # Spark 4.3 loses columns of a LATERAL join in a CTE that it evaluates once.
-    return not any(
-        isinstance(node.this, exp.Subquery) for part in (query, *ctes) for node in part.find_all(exp.Lateral)
-    )
+    # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and those that LATERAL has generated in
+    # a correlated subquery.
+    generated = [node.this for part in (query, *ctes) for node in part.find_all(exp.Lateral)]
+    correlated = (blocks_out(node) for part in (query, *ctes) for node in part.find_all(exp.Column))
+    return not any(isinstance(each, exp.Subquery) for each in generated) and not (generated and any(correlated))
 
 
 def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: tuple[str, ...] = ()) -> Stage:

@@ -51,6 +51,8 @@ def _add_matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem
     if all(item.nullable for item in right) and not _never_of_padding(join, saying, left, block):
         what = "a SEMI JOIN below RIGHT or FULL JOIN, whose ON may hold for a row padded with NULLs, is not traced"
         refuse(join, f"{what} under control semantics", "Put what is joined so far into a subquery in FROM.")
+    if not all(item.nullable for item in right):  # then what ON says of the left side alone holds for every row here
+        saying = [each for each in saying if not _is_about(left, each, join, block)]
     matching = merge(*(replace(item, traced=True).lineage() for item in right), asked)
     if matching:
         matches = exp.Select().from_(join.this.copy()).where(_condition(join, saying, left, right, block))
@@ -61,6 +63,12 @@ def _never_of_padding(join: exp.Join, saying: list[exp.Expr], left: list[FromIte
     """Say whether nothing matches a left row that is all NULLs: an outer join has put it in place of none."""
     about_left = (each for each in saying if any(_is_of(left, node, join, block) for node in _own_columns(each)))
     return bool(join.args.get("using")) or any(map(is_strict, about_left))
+
+
+def _is_about(left: list[FromItem], conjunct: exp.Expr, join: exp.Join, block: Block) -> bool:
+    """Say whether a condition mentions nothing but the left side."""
+    own = _own_columns(conjunct)
+    return conjunct.find(exp.Query) is None and all(_is_of(left, node, join, block) for node in own)
 
 
 def _is_of(items: list[FromItem], node: exp.Column, join: exp.Join, block: Block) -> bool:
