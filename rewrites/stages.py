@@ -82,8 +82,8 @@ def can_move(query: exp.Query, env: Environment) -> bool:
     ctes = _needed(query, env.ctes) if env.stages is not None and env.tracing else None
     if ctes is None:
         return False
-    # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and those that LATERAL has generated in
-    # a correlated subquery.
+    # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and generated ones in a correlated
+    # subquery.
     generated = [node.this for part in (query, *ctes) for node in part.find_all(exp.Lateral)]
     correlated = (blocks_out(node) for part in (query, *ctes) for node in part.find_all(exp.Column))
     return not any(isinstance(each, exp.Subquery) for each in generated) and not (generated and any(correlated))
