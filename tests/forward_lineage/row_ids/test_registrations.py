@@ -140,9 +140,9 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
 def test_a_manifest_of_a_later_release(tmp_path: Path) -> None:
     registrations = Registrations(tmp_path)
     path = registrations.path(registrations.write(lambda _: MANIFEST, "t"))
-    path.write_bytes(seal({"format": 3, "name": "t"}))
+    path.write_bytes(seal({"format": 4, "name": "t"}))
     with pytest.raises(
-        SetupError, match=r"has manifest format 3, this release reads up to 2\. Use the release that wrote"
+        SetupError, match=r"has manifest format 4, this release reads up to 3\. Use the release that wrote"
     ):
         Registrations(tmp_path).latest("t")
 

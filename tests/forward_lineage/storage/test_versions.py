@@ -93,7 +93,7 @@ def test_a_damaged_one(versions: Versions[str], data: bytes) -> None:
 
 
 def test_one_of_a_later_release_is_named_among_the_damaged(versions: Versions[str]) -> None:
-    versions.storage.put_new("b/1.json", seal({"format": 3}))
+    versions.storage.put_new("b/1.json", seal({"format": 4}))
     assert isinstance(versions.all_latest()[1]["b"], SetupError)
 
 

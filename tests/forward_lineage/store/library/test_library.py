@@ -239,11 +239,11 @@ def test_what_a_later_release_wrote_is_left_alone(tmp_path: Path) -> None:
     library = Library(tmp_path)
     put(library, "revenue", {"sales": {(0, 1)}})
     put(library, "theirs", {})
-    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 3}))
+    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 4}))
     put(library, "revenue", {"sales": {(0, 2)}})
     assert [each.version for each in library.versions("revenue")] == [1, 2]
     assert len(folders(library, "theirs")) == 1 and set(library.damaged()) == {"theirs"}
-    with pytest.raises(SetupError, match=r"2\.json has manifest format 3"):
+    with pytest.raises(SetupError, match=r"2\.json has manifest format 4"):
         library.drop("theirs")
 
 
