@@ -63,6 +63,8 @@ class Figures:
 
 def measure(spark: SparkSession, folder: Path, size: Size, names: Sequence[str], runs: int) -> Iterator[Figures]:
     """Save each shape, in turns with writing its rows alone."""
+    spark = spark.newSession()  # whose names are those of one home
+    spark.conf.set("spark.sql.shuffle.partitions", "8")
     write_tables(spark, folder, size)
     lineage = ForwardLineage(spark, folder / "home")
     for table in ("sales", "u"):
@@ -146,7 +148,6 @@ def main(rows: int, groups: int, runs: int, only: str) -> None:
     with tempfile.TemporaryDirectory(prefix="saving-by-reference-") as scratch:
         log = Path(scratch) / "spark.log"
         spark = local_session("saving by reference", master="local[2]", driver_memory="6g", log=log)
-        spark.conf.set("spark.sql.shuffle.partitions", "8")
         try:
             for size in (Size(rows // 2, groups), Size(rows, groups)):
                 found += measure(spark, Path(scratch) / str(size.rows), size, names, runs)
