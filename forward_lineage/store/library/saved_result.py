@@ -66,6 +66,18 @@ class SegmentEntry:
     size: int
     checksum: int
 
+    def file_in(self, folder: Path) -> SegmentFile:
+        """Return the segment as the store reads it, from the data folder of its result."""
+        return SegmentFile(
+            folder / self.path,
+            self.first_row,
+            self.rows,
+            moved=self.first_row,
+            checksum=self.checksum,
+            pairs=self.pairs,
+            size=self.size,
+        )
+
 
 @dataclass(frozen=True)
 class TracedTable:
@@ -261,18 +273,7 @@ class SavedResult:
 
     def segment_files(self, segments: Iterable[SegmentEntry]) -> list[SegmentFile]:
         """Return segments as the store reads them."""
-        return [
-            SegmentFile(
-                self.folder / each.path,
-                each.first_row,
-                each.rows,
-                moved=each.first_row,
-                checksum=each.checksum,
-                pairs=each.pairs,
-                size=each.size,
-            )
-            for each in segments
-        ]
+        return [each.file_in(self.folder) for each in segments]
 
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data."""

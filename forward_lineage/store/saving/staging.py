@@ -20,7 +20,7 @@ from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.relations.algebra import empty
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.segment import Form
-from forward_lineage.relations.stored import SegmentCache, SegmentFile, StoredRelation
+from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.spark.tables import type_name
@@ -204,16 +204,13 @@ class Staging:
         return StageLineage(stage, self._segment(window.frames, path, rows, first_row))
 
     def _segment(self, relation: LineageRelation, path: str, rows: int, first_row: int = 0) -> tuple[SegmentEntry, ...]:
+        if not rows:
+            return ()
         path = f"{path}-{first_row:019}.lineage"
-        entry = write_segment(self._folder, path, relation, first_row=first_row, rows=rows, form="runs")
-        return (entry,) if rows else ()
+        return (write_segment(self._folder, path, relation, first_row=first_row, rows=rows, form="runs"),)
 
     def _relation(self, segments: Sequence[SegmentEntry]) -> LineageRelation:
-        files = [
-            SegmentFile(self._folder / each.path, each.first_row, each.rows, each.first_row, each.checksum, each.pairs)
-            for each in segments
-        ]
-        return StoredRelation(files, SegmentCache())
+        return StoredRelation([each.file_in(self._folder) for each in segments], SegmentCache())
 
     def _split(self, lineage: Lineage) -> tuple[tuple[TableLineage, ...], tuple[StageLineage, ...]]:
         """Return what of some rows' lineage is in base tables, and what in stages."""
