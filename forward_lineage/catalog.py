@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.spark.names import data_source, quoted, quoted_name, split_name
-from rewrites.tables import BaseTable
+from forward_lineage.stored_tables import Kept, RowIds
+from rewrites.tables import BaseTable, StoredTable
 from udafs.errors import BadArgumentError, DamagedError, NameTakenError, NotTracedError
 
 ENTRY = (
     'An entry is {"columns": […], "key": "an integer column"}, {"path": "a Parquet file"} or '
-    '{"columns": […], "relation": "…", "row_id": "…"}.'
+    '{"columns": […], "relation": "…", "row_id": "…"}; of a table that carries lineage it is {"columns": […], '
+    '"meaning": "its property forward_lineage.meaning"}.'
 )
+_RELATION = ("columns", "relation", "row_id")
 _CATALOG = "Give a JSON file of tables by name, or a folder of Parquet files."
 _FOLDER = "Give a folder that holds Parquet files, or folders of them, each a table."
 _FILE = "Give a Parquet file that is whole, or a folder that holds one."
@@ -42,9 +45,10 @@ class Catalog:
     def __init__(self, tables: Iterable[BaseTable] | Mapping[str, BaseTable | Mapping[str, Any]] = ()) -> None:
         self._tables: dict[tuple[str, ...], BaseTable] = {}
         self._names: dict[tuple[str, ...], str] = {}
+        self._stored: dict[tuple[str, ...], Kept] = {}
         if isinstance(tables, Mapping):
             for name, entry in tables.items():
-                self.add(entry if isinstance(entry, BaseTable) else _from_entry(name, entry, Path()))
+                self._take(name, entry, Path())
         else:
             for table in tables:
                 self.add(table)
@@ -57,10 +61,40 @@ class Catalog:
 
         """
         name = split_name(table.name)
-        if name in self._tables:
-            raise NameTakenError(f"table {table.name} is in the catalog already", instead="Name each table once.")
+        self._check_free(table.name)
         self._tables[name] = table
         self._names[name] = table.name
+
+    def add_stored(self, name: str, columns: Sequence[str], meaning: str) -> None:
+        """Add a table that carries the lineage of its rows, such as CREATE TABLE … AS makes when it is rewritten.
+
+        Args:
+            name: what queries call it.
+            columns: the user's: without `DL`.
+            meaning: its property `forward_lineage.meaning`, as SHOW TBLPROPERTIES says it.
+
+        Raises:
+            NotTracedError: that is none.
+            NameTakenError: the name is taken.
+
+        """
+        kept = Kept(name, tuple(columns), meaning)
+        kept.meaning()
+        self._check_free(name)
+        self._stored[split_name(name)] = kept
+
+    def _take(self, name: str, entry: object, folder: Path) -> None:
+        if isinstance(entry, Mapping) and "meaning" in entry:
+            columns = _columns(name, entry.get("columns"))
+            if columns is None or set(entry) != {"columns", "meaning"}:
+                raise BadArgumentError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)
+            self.add_stored(name, columns, str(entry["meaning"]))
+        else:
+            self.add(entry if isinstance(entry, BaseTable) else _from_entry(name, entry, folder))
+
+    def _check_free(self, name: str) -> None:
+        if split_name(name) in self._tables or split_name(name) in self._stored:
+            raise NameTakenError(f"table {name} is in the catalog already", instead="Name each table once.")
 
     def add_alias(self, alias: str, table: BaseTable) -> None:
         """Let queries call a table by another name too, unless that is the name of something else."""
@@ -76,7 +110,18 @@ class Catalog:
         """
         self.add(key_table(name, columns, key))
 
-    def find(self, parts: Sequence[str]) -> BaseTable | None:
+    def find(self, parts: Sequence[str]) -> BaseTable | StoredTable | None:
+        """Return the table that a name of one to three parts means, or None.
+
+        Raises:
+            NotTracedError: it carries lineage that cannot be traced through.
+
+        """
+        name = tuple(part.lower() for part in parts)
+        kept = self._stored.get(name)
+        return kept.table() if kept is not None else self._tables.get(name)
+
+    def base_table(self, parts: Sequence[str]) -> BaseTable | None:
         """Return the base table that a name of one to three parts means, or None."""
         return self._tables.get(tuple(part.lower() for part in parts))
 
@@ -87,13 +132,13 @@ class Catalog:
     def replacing(self, table: BaseTable) -> Catalog:
         """Return a copy in which this one takes the place of the table of the same name, under all its names."""
         copy = Catalog()
-        copy._names = dict(self._names)
+        copy._names, copy._stored = dict(self._names), dict(self._stored)
         copy._tables = {key: table if known.name == table.name else known for key, known in self._tables.items()}
         return copy
 
     def names(self) -> list[str]:
         """Return the names as they were given, in that order."""
-        return list(self._names.values())
+        return [*self._names.values(), *(kept.called for kept in self._stored.values())]
 
     def nearest(self, parts: Sequence[str]) -> list[str]:
         """Return up to three names that look like this one, the likeliest first."""
@@ -106,10 +151,10 @@ class Catalog:
         return (self._tables[key] for key in self._names)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._names) + len(self._stored)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and split_name(name) in self._tables
+        return isinstance(name, str) and split_name(name) in {**self._tables, **self._stored}
 
     def __repr__(self) -> str:
         return f"Catalog({', '.join(self.names())})"
@@ -126,12 +171,15 @@ class Catalog:
         entries = _json_object(path)
         catalog = cls()
         for name, entry in entries.items():
-            catalog.add(_from_entry(name, entry, path.parent))
+            catalog._take(name, entry, path.parent)
         return catalog
 
     def to_json(self, path: str | Path) -> None:
         """Write every table with its columns, relation and row id; `from_json` reads it back."""
         entries = {table.name: _to_entry(table) for table in self}
+        entries |= {
+            kept.called: {"columns": list(kept.columns), "meaning": kept.text} for kept in self._stored.values()
+        }
         Path(path).write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -261,10 +309,23 @@ def _from_entry(name: str, entry: object, folder: Path) -> BaseTable:
             return _in_folder(name, folder / str(entry["path"]))
         case ["key"] if columns:
             return key_table(name, columns, str(entry["key"]))
-        case ["relation", "row_id"] | ["identified", "relation", "row_id"] if columns:
-            identified = str(entry["identified"]) if "identified" in entry else None
-            return BaseTable(name, columns, str(entry["relation"]), str(entry["row_id"]), identified)
+        case [*_, "relation", "row_id"] if columns and set(entry) <= {*_RELATION, "identified", "ids"}:
+            identified, ids = (str(entry[each]) if each in entry else None for each in ("identified", "ids"))
+            _check_ids(name, ids)
+            return BaseTable(name, columns, str(entry["relation"]), str(entry["row_id"]), identified, ids)
     raise BadArgumentError(f"the entry of table {name} says {{{', '.join(entry)}}}", instead=ENTRY)
+
+
+def _check_ids(name: str, ids: str | None) -> None:
+    try:
+        known = ids is None or RowIds.of_data(json.loads(ids)).name == name
+    except (ValueError, TypeError):
+        known = False
+    if not known:
+        raise BadArgumentError(
+            f"the entry of table {name} says of its ids what no catalog wrote",
+            instead="Write the catalog anew: to_json.",
+        )
 
 
 def _columns(name: str, columns: Any) -> tuple[str, ...] | None:
@@ -283,4 +344,5 @@ def _in_folder(name: str, path: Path) -> BaseTable:
 
 def _to_entry(table: BaseTable) -> dict[str, Any]:
     entry: dict[str, Any] = {"columns": list(table.columns), "relation": table.relation, "row_id": table.row_id}
-    return entry if table.identified is None else {**entry, "identified": table.identified}
+    others = {"identified": table.identified, "ids": table.ids}
+    return entry | {key: value for key, value in others.items() if value is not None}

@@ -16,6 +16,7 @@ from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"
 TRUSTED = "trusted"  # of an entry of a table; of an answer, the names of such tables
+MADE_WITH = "made_with"  # of an entry of a table: the oldest version that rows which were read had been made with
 _SETS = re.compile(r"struct<.+:binary>")
 
 
@@ -51,13 +52,25 @@ def described(
     tables: Sequence[Registered],
     home: Path,
     granules: Mapping[str, Any] | None = None,
+    *,
+    made_with: Mapping[str, tuple[int, bool]] | None = None,
 ) -> dict[str, Any]:
     """Say what the ids in a `DL` column mean, as JSON-able data.
+
+    Args:
+        sql: as the user wrote it.
+        semantics: ``"data"`` or ``"control"``.
+        tables: what gives the ids.
+        home: folder of registrations and results.
+        granules: under LINEAGE ON, what the ids stand for.
+        made_with: table → the oldest version of it that a table which was traced through was made with, and whether
+            that was taken on trust.
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
         ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each, and ``trusted`` if it was taken on trust;
-        and under LINEAGE ON ``granules``, see `frontend.described_granules`.
+        ``made_with``, an older version, if rows were read that had been made with it; and under LINEAGE ON
+        ``granules``, see `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {
@@ -65,14 +78,15 @@ def described(
         "semantics": semantics,
         "granularity": "granules" if granules else "rows",
         "home": str(home),
-        "tables": [_table(table) for table in tables],
+        "tables": [_table(table, *(made_with or {}).get(table.name, (table.version, False))) for table in tables],
     }
     return {**meaning, "granules": dict(granules)} if granules else meaning
 
 
-def _table(table: Registered) -> dict[str, Any]:
+def _table(table: Registered, made_with: int, trusted: bool) -> dict[str, Any]:
     known = {"name": table.name, "version": table.version, "provider": str(table.provider)}
-    return {**known, TRUSTED: True} if table.trusted else known
+    since = {MADE_WITH: made_with} if made_with < table.version else {}
+    return {**known, **since, TRUSTED: True} if table.trusted or trusted else {**known, **since}
 
 
 def trusted_tables(frame: DataFrame) -> list[str]:

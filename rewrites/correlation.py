@@ -7,7 +7,7 @@ from sqlglot import exp
 from rewrites.aliases import table_name
 from rewrites.environment import Environment
 from rewrites.sources import places
-from rewrites.tables import BaseTable
+from rewrites.tables import BaseTable, StoredTable
 
 
 def stands_alone(query: exp.Query, env: Environment) -> bool:
@@ -39,6 +39,6 @@ def _may_be_of(node: exp.Column, select: exp.Select, env: Environment) -> bool:
             continue
         parts = table_name(place.node)
         table = env.find(parts) if parts and not (len(parts) == 1 and parts[0].lower() in env.ctes) else None
-        if isinstance(table, BaseTable) and node.name.lower() in map(str.lower, table.columns):
+        if isinstance(table, BaseTable | StoredTable) and node.name.lower() in map(str.lower, table.columns):
             return True
     return False

@@ -15,7 +15,8 @@ from rewrites import frames, lineage_column, own_trees
 from rewrites.block import Block
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.explanation import Step, explained
-from rewrites.granules import Granules
+from rewrites.fleeting import Shape, shape_of
+from rewrites.granules import Granules, KnownValues
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
 from rewrites.merged_columns import named_apart, names_what_was_merged
@@ -45,7 +46,7 @@ from rewrites.rules import (
     windows,
 )
 from rewrites.stages import PLACE, asked, tables_of
-from rewrites.tables import Tables
+from rewrites.tables import BaseTable, StoredTable, Tables
 
 BLOCK_RULES: tuple[BlockRule, ...] = (
     skipped_rows.apply,  # first two: they read the block, or a part of it, once more, as the user wrote it
@@ -102,6 +103,8 @@ class RewrittenQuery:
         granules: base table → what its ids stand for, where LINEAGE ON asked for values instead of rows.
         steps: how lineage travels.
         parts: the statement in parts, if that was asked for and it has stages.
+        sources: the tables that are read, by whatever name.
+        shape: of rows that are to be stored, under control semantics: what may change in them.
     """
 
     tree: exp.Query
@@ -109,6 +112,8 @@ class RewrittenQuery:
     granules: Mapping[str, Granules]
     steps: tuple[Step, ...] = ()
     parts: tuple[Part, ...] = ()
+    sources: tuple[BaseTable | StoredTable, ...] = ()
+    shape: Shape | None = None
 
 
 def rewrite(
@@ -119,8 +124,10 @@ def rewrite(
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
+    known: KnownValues | None = None,
     by_reference: bool = True,
     in_parts: str | None = None,
+    to_store: bool = False,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -132,15 +139,17 @@ def rewrite(
         chosen: names of the only tables to trace; None: every table.
         lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
             clause.
+        known: what is known of the values of its expressions, see `rewrites.domains`; None: nothing.
         by_reference: whether inner queries may be stages, see `rewrites.stages`.
         in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
+        to_store: whether its rows go into a table, lineage included.
 
     Raises:
         BadArgumentError: a tree that another parser made.
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    statement = _Statement(tables, parse, semantics, chosen, in_parts)
+    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store)
     if by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
@@ -158,7 +167,9 @@ class _Statement:
     parse: Callable[[str], exp.Expr]
     semantics: Semantics
     chosen: Collection[str] | None
+    known: KnownValues | None
     in_parts: str | None
+    to_store: bool = False
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
@@ -170,13 +181,15 @@ class _Statement:
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
         only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
-        granules = {} if lineage_on is None else resolve(lineage_on, query, self.tables, parse)
+        granules = {} if lineage_on is None else resolve(lineage_on, query, self.tables, parse, self.known)
         if lineage_on is not None:
             only = frozenset(granules)
         env = Environment(
             self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
         )
+        shape = None
         if self.semantics is Semantics.CONTROL:
+            shape = shape_of(query, env) if self.to_store else None
             env = replace(env, readings=base_tables(query, env))
         traced = rewrite_query(query, env)
         made = {} if stages is None else stages
@@ -189,6 +202,8 @@ class _Statement:
             {each.table.name: each for each in granules.values()},
             explained(result, traced.hidden, made),
             tuple(parts),
+            tuple(each for each in env.found.values() if isinstance(each, BaseTable | StoredTable)),
+            shape,
         )
 
 

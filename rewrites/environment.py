@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.granules import Granules
 from rewrites.scope import Columns, Scope
-from rewrites.tables import BaseTable, Tables, View
+from rewrites.tables import BaseTable, Source, Tables
 from rewrites.terms import Kind
 from udafs.errors import Position
 
@@ -156,10 +156,10 @@ class Environment:
     names: Names = field(default_factory=Names)
     readings: Mapping[str, int] = field(default_factory=dict)
     stages: Stages | None = None
-    found: dict[tuple[str, ...], BaseTable | View | None] = field(default_factory=dict)
+    found: dict[tuple[str, ...], Source | None] = field(default_factory=dict)
     remembered: dict[int, tuple[exp.Query, object]] = field(default_factory=dict)
 
-    def find(self, parts: tuple[str, ...]) -> BaseTable | View | None:
+    def find(self, parts: tuple[str, ...]) -> Source | None:
         """Return the table or view of that name, None when there is none; asked once a statement."""
         if parts not in self.found:
             self.found[parts] = self.tables.find(parts)
@@ -167,7 +167,11 @@ class Environment:
 
     def traces(self, table: BaseTable) -> bool:
         """Say whether rows of this table are to be followed here."""
-        return self.tracing and (self.chosen is None or table.name.lower() in self.chosen)
+        return self.traces_name(table.name)
+
+    def traces_name(self, table: str) -> bool:
+        """Say whether rows of the base table of this name are to be followed here."""
+        return self.tracing and (self.chosen is None or table.lower() in self.chosen)
 
     @property
     def counts_what_decides(self) -> bool:

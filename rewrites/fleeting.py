@@ -6,6 +6,7 @@ is gone. But of a group that lost rows an aggregate says something else, and wha
 read off the user's text; where it does not say, the answer is yes.
 
     base table, VALUES                      neither
+    table that carries lineage              what was said of the query when it was stored
     aggregate, window, subquery             fleeting
     sides that an outer join pads           fleeting, but for conditions that no NULL satisfies
     a condition that asks a fleeting column, or a subquery in another way than `… AND x IN (…) AND EXISTS (…)`   open
@@ -25,7 +26,7 @@ from rewrites.block import is_aggregate
 from rewrites.conditions import asks_for_presence, conjuncts, is_strict, own_nodes, subqueries_in
 from rewrites.environment import Definition, Environment, TracedQuery
 from rewrites.sources import Place, all_of_join, is_join, joins, places
-from rewrites.tables import BaseTable, View
+from rewrites.tables import BaseTable, StoredTable, View
 
 Names = frozenset[str] | None
 """Column names in lower case; None: it may be any."""
@@ -303,13 +304,23 @@ def _source(place: Place, env: Environment) -> Source:
     has_names = bool(listed(place.node))
     if definition is None:
         table = env.find(table_name(place.node)) if table_name(place.node) else None
-        known = isinstance(table, BaseTable) and not has_names and not place.node.args.get("pivots")
-        columns = frozenset(each.lower() for each in table.columns) if known and isinstance(table, BaseTable) else None
-        return Source(place, _pivoted(place, Shape()), columns)
+        columns = None
+        if isinstance(table, BaseTable | StoredTable) and not has_names and not place.node.args.get("pivots"):
+            columns = frozenset(each.lower() for each in table.columns)
+        return Source(place, _pivoted(place, _stored(table, has_names=has_names)), columns)
     shape = _remembered(definition)
     if shape.fleeting != NONE and (definition.columns or has_names):
         shape = replace(shape, fleeting=None)  # under other names
     return Source(place, _pivoted(place, shape))
+
+
+def _stored(table: object, *, has_names: bool) -> Shape:
+    """What was said of the query when its rows were stored; of a base table nothing may change."""
+    if not isinstance(table, StoredTable):
+        return Shape()
+    if table.fleeting is None or (table.fleeting and has_names):  # under other names
+        return Shape(table.open, None)
+    return Shape(table.open, frozenset(table.fleeting))
 
 
 def _remembered(definition: Definition) -> Shape:

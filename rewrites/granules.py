@@ -2,20 +2,30 @@
 
 id(t)  →  id(g(t)), g(t) the granule that the row t lies in
 Carrier:  the granules of one base table, sets of its rows that do not overlap; each has an id, a BIGINT from 0.
-Ensures:  lineage over granules is the image of lineage over rows: a granule is in it iff one of its rows is.
+Own ids:  where enough is known of the values (`rewrites.domains`), the id is computed from them, and they from it;
+          else a dictionary of the table's values numbers them.
+Ensures:  ids are in the order of the values, NULL first;
+          lineage over granules is the image of lineage over rows: a granule is in it iff one of its rows is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 from typing import Protocol
 
 from sqlglot import exp
 
+from rewrites.domains import Domain, fit
 from rewrites.tables import BaseTable
 from rewrites.terms import call, column, hidden_column, name, named
 
 _ROW, _GRANULE, _ID = "__row", "__granule", "__id"
+
+KnownValues = Callable[[BaseTable, Sequence[exp.Expr]], Sequence[Domain] | None]
+"""Tells the domain of each of some expressions over a table, which stand unqualified; None where it cannot."""
 
 
 class Granules(Protocol):
@@ -39,11 +49,80 @@ class Granules(Protocol):
         """
 
     def dictionary(self, source: exp.Table) -> exp.Select:
-        """Return the query (value_1, …, value_k, __id) that decodes ids: one row for each granule, from id 0 on.
+        """Return the query (value_1, …, value_k, __id) that decodes ids: one row for each granule of the table.
 
         Args:
             source: where the table's rows are read; becomes part of the query.
         """
+
+    def values(self) -> list[exp.Expr]:
+        """Return what an id stands for, an expression over `__id` for each value; none if it takes the dictionary."""
+
+
+def granules_of(table: BaseTable, expressions: tuple[exp.Expr, ...], known: KnownValues | None) -> Granules:
+    """Return the granules of a table by the values of some expressions: with ids of their own where that is known.
+
+    Args:
+        table: the table.
+        expressions: over its columns, which stand unqualified.
+        known: what is known of values; None: nothing.
+    """
+    domains = known(table, expressions) if known is not None else None
+    if domains is None or not fit(domains):
+        return DistinctValues(table, expressions)
+    return OwnIds(table, expressions, tuple(domains))
+
+
+@dataclass(frozen=True)
+class OwnIds:
+    """One granule for each distinct value of some expressions; the id is computed from the value, and the other way.
+
+    An id is a number whose digits are the places of the values in their domains, the first expression's in front.
+
+    Attributes:
+        table: the table.
+        expressions: over its columns, which stand unqualified.
+        domains: what values each of them may have; all their combinations have ids.
+    """
+
+    table: BaseTable
+    expressions: tuple[exp.Expr, ...]
+    domains: tuple[Domain, ...]
+
+    def rows(self, source: exp.Table) -> exp.Select:
+        """Return the rows with an id computed for each; see `Granules.rows`."""
+        granule = named(self._id([each.copy() for each in self.expressions]), hidden_column(self.table.name))
+        return exp.select(exp.Star(), granule).from_(source)
+
+    def dictionary(self, source: exp.Table) -> exp.Select:
+        """Return every distinct value with its id; see `Granules.dictionary`."""
+        columns = [exp.column(_value(i)) for i in range(len(self.expressions))]
+        return _of_distinct(self.expressions, source, self._id([each.copy() for each in columns]))
+
+    def values(self) -> list[exp.Expr]:
+        """Return each digit of an id as the value that it stands for; see `Granules.values`."""
+        found: list[exp.Expr] = []
+        for i, domain in enumerate(self.domains):
+            below = prod(each.size for each in self.domains[i + 1 :])
+            digit: exp.Expr = exp.column(_ID)
+            if below > 1:
+                digit = exp.IntDiv(this=digit, expression=exp.Literal.number(below))
+            if i:
+                digit = exp.Mod(this=digit, expression=exp.Literal.number(domain.size))
+            found.append(domain.value(digit))
+        return found
+
+    def _id(self, values: list[exp.Expr]) -> exp.Expr:
+        places = [domain.place(value) for domain, value in zip(self.domains, values, strict=True)]
+        return reduce(_behind, zip(places[1:], self.domains[1:], strict=True), places[0])
+
+
+def _behind(digits: exp.Expr, last: tuple[exp.Expr, Domain]) -> exp.Expr:
+    """Put one more digit behind those of a number."""
+    place, domain = last
+    if isinstance(digits, exp.Add):
+        digits = exp.Paren(this=digits)
+    return exp.Add(this=exp.Mul(this=digits, expression=exp.Literal.number(domain.size)), expression=place)
 
 
 @dataclass(frozen=True)
@@ -63,11 +142,12 @@ class DistinctValues:
 
     def dictionary(self, source: exp.Table) -> exp.Select:
         """Return every distinct value with its id; see `Granules.dictionary`."""
-        values = [named(expression.copy(), _value(i)) for i, expression in enumerate(self.expressions)]
-        distinct = exp.Select(expressions=values, distinct=exp.Distinct()).from_(source)
-        columns = [exp.column(_value(i)) for i in range(len(values))]
-        derived = exp.Subquery(this=distinct, alias=exp.TableAlias(this=name(_GRANULE)))
-        return exp.Select(expressions=[*columns, named(_place_in_order(columns), _ID)]).from_(derived)
+        columns = [exp.column(_value(i)) for i in range(len(self.expressions))]
+        return _of_distinct(self.expressions, source, _place_in_order(columns))
+
+    def values(self) -> list[exp.Expr]:
+        """Return nothing: an id is a place among the values that the table has; see `Granules.values`."""
+        return []
 
     def rows(self, source: exp.Table) -> exp.Select:
         """Return the rows joined with the dictionary; see `Granules.rows`."""
@@ -82,6 +162,15 @@ class DistinctValues:
         star = exp.Column(this=exp.Star(), table=name(_ROW))
         granule = named(column(_GRANULE, _ID), hidden_column(self.table.name))
         return exp.Select(expressions=[star, granule]).from_(source).join(dictionary, on=exp.and_(*same), copy=False)
+
+
+def _of_distinct(expressions: Sequence[exp.Expr], source: exp.Table, row_id: exp.Expr) -> exp.Select:
+    """Return the distinct values of some expressions, each with an id."""
+    values = [named(expression.copy(), _value(i)) for i, expression in enumerate(expressions)]
+    distinct = exp.Select(expressions=values, distinct=exp.Distinct()).from_(source)
+    derived = exp.Subquery(this=distinct, alias=exp.TableAlias(this=name(_GRANULE)))
+    columns = [exp.column(_value(i)) for i in range(len(values))]
+    return exp.Select(expressions=[*columns, named(row_id, _ID)]).from_(derived)
 
 
 def _value(position: int) -> str:

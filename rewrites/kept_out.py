@@ -19,7 +19,7 @@ from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
 from rewrites.correlation import stands_alone
 from rewrites.environment import Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of
-from rewrites.looked_at import refuse_hidden_names
+from rewrites.looked_at import refuse_hidden_names, refuse_stored
 from rewrites.loosened import loosen, loosen_on
 from rewrites.readings import base_tables
 from rewrites.sources import joins
@@ -117,6 +117,7 @@ def _let_in_source(source: Source, reading: Reading, *, always: bool) -> bool:
     """Let rows into what a source in FROM stands for, and write that in its place."""
     node = source.node
     definition = definition_of(node, reading.env)
+    refuse_stored(source, definition)
     if definition is None or not source.shape.open or node.args.get("pivots") or isinstance(node, exp.Lateral):
         return False
     query = definition.query.copy()

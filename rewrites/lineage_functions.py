@@ -24,6 +24,8 @@ DL_CONTAINS: Final = "dl_contains"
 """(set, id) → whether it is in it."""
 DL_INTERSECTS: Final = "dl_intersects"
 """(set, set) → whether they have an id in common."""
+DL_INTERSECTION: Final = "dl_intersection"
+"""(set, set) → the ids that are in both."""
 DL_ROW_ID: Final = "dl_row_id"
 """(path of a manifest, `_metadata`) → id of a Parquet row, by its position in the registered files."""
 DL_NUMBER: Final = "dl_number"
@@ -34,12 +36,26 @@ DL_RELATION: Final = "dl_relation"
 """(number, id or set, frame …; over rows) → the rows of a stage by number, for `dl_compose` in the same query."""
 DL_COMPOSE: Final = "dl_compose"
 """(number or set of numbers, relation) → set: the union of the lineage of these rows; NULL is no row."""
+DL_STORED: Final = "dl_stored"
+"""(set, table, check[, ids that are gone]) → the set that the table keeps beside a row, refused if it does not hold."""
+DL_INTO: Final = "dl_into"
+"""(struct of sets, table, check) → the struct, refused if the table means something else by its lineage."""
 DL_ENCODING: Final = "dl_encoding"
 """(set) → the name of its encoding."""
 
+DL_GRANULE: Final = "dl_granule"
+"""(value, type, least, most) → id from 0: NULL, then the values of a type whose values are integers, in order."""
+DL_GRANULE_VALUE: Final = "dl_granule_value"
+"""(id, type, least) → the value that has it."""
+DL_LISTED: Final = "dl_listed"
+"""(string, list) → its place in the list from 1; 0 for NULL."""
+DL_LISTED_VALUE: Final = "dl_listed_value"
+"""(place, list) → the string that has it."""
+
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
-    DL_COMPOSE, DL_ROW_ID, DL_ENCODING,
+    DL_COMPOSE, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
+    DL_ROW_ID, DL_ENCODING,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 
@@ -84,6 +100,44 @@ def dl_compose(numbers: exp.Expr, relation: exp.Expr) -> exp.Anonymous:
     return exp.Anonymous(this=DL_COMPOSE, expressions=[numbers, relation])
 
 
+def dl_intersection(one: exp.Expr, other: exp.Expr) -> exp.Anonymous:
+    """Return the ids that are in two sets."""
+    return exp.Anonymous(this=DL_INTERSECTION, expressions=[one, other])
+
+
+def dl_stored(value: exp.Expr, table: str, check: str, gone: str | None = None) -> exp.Anonymous:
+    """Return the lineage that a table keeps beside a row; `gone`: ids that do not hold any more."""
+    said = [exp.Literal.string(each) for each in (table, check, gone) if each is not None]
+    return exp.Anonymous(this=DL_STORED, expressions=[value, *said])
+
+
+def dl_into(lineage: exp.Expr, table: str, check: str) -> exp.Anonymous:
+    """Return the lineage of rows that are inserted into a table, which must mean the same by it."""
+    return exp.Anonymous(this=DL_INTO, expressions=[lineage, exp.Literal.string(table), exp.Literal.string(check)])
+
+
 def is_dlunion(node: exp.Expr) -> bool:
     """Say whether a node is a union over rows."""
     return isinstance(node, exp.Anonymous) and node.name == DLUNION
+
+
+def dl_granule(value: exp.Expr, type_name: str, least: int, most: int) -> exp.Anonymous:
+    """Return the id of a value that is an integer by its type, between bounds."""
+    arguments = [value, exp.Literal.string(type_name), exp.Literal.number(least), exp.Literal.number(most)]
+    return exp.Anonymous(this=DL_GRANULE, expressions=arguments)
+
+
+def dl_granule_value(row_id: exp.Expr, type_name: str, least: int) -> exp.Anonymous:
+    """Return the value to which `dl_granule` gives an id."""
+    arguments = [row_id, exp.Literal.string(type_name), exp.Literal.number(least)]
+    return exp.Anonymous(this=DL_GRANULE_VALUE, expressions=arguments)
+
+
+def dl_listed(value: exp.Expr, values: bytes) -> exp.Anonymous:
+    """Return the place of a string in a list, in the form that `dl_listed` reads."""
+    return exp.Anonymous(this=DL_LISTED, expressions=[value, exp.HexString(this=values.hex().upper())])
+
+
+def dl_listed_value(place: exp.Expr, values: bytes) -> exp.Anonymous:
+    """Return the string to which `dl_listed` gives a place."""
+    return exp.Anonymous(this=DL_LISTED_VALUE, expressions=[place, exp.HexString(this=values.hex().upper())])

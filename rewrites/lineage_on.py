@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
-from rewrites.granules import DistinctValues, Granules
+from rewrites.granules import Granules, KnownValues, granules_of
 from rewrites.refusals import nearest, position_of
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
 from rewrites.tables import BaseTable, Tables, View
@@ -23,7 +23,9 @@ _Used = dict[str, list[BaseTable]]
 _NOT_OF_ONE_ROW = AGGREGATES | GENERATORS | NONDETERMINISTIC | WINDOW_ONLY
 
 
-def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse: Parse) -> dict[str, Granules]:
+def resolve(
+    clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse: Parse, known: KnownValues | None = None
+) -> dict[str, Granules]:
     """Find the tables that a LINEAGE ON clause means.
 
     Args:
@@ -31,6 +33,7 @@ def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse:
         query: the statement, not rewritten yet.
         tables: the registered tables.
         parse: reads the text of a view.
+        known: what is known of the values of expressions, so that they can be ids.
 
     Returns:
         Lower-case table name → granules; no entry: the table is not traced.
@@ -46,7 +49,7 @@ def resolve(clause: Sequence[exp.Expr], query: exp.Query, tables: Tables, parse:
         table = _table_of(expression, used)
         by_name[table.name.lower()] = table
         found.setdefault(table.name.lower(), []).append(_unqualified(expression))
-    return {table: DistinctValues(by_name[table], tuple(expressions)) for table, expressions in found.items()}
+    return {table: granules_of(by_name[table], tuple(expressions), known) for table, expressions in found.items()}
 
 
 def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> _Used:
@@ -59,7 +62,7 @@ def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> _Used:
         if isinstance(table, View):
             for called, inside in _used_tables(parse(table.sql), tables, parse).items():
                 _note(used, called, inside)
-        elif table is not None:
+        elif isinstance(table, BaseTable):
             for called in {table.name.lower(), parts[-1].lower(), node.alias_or_name.lower()}:
                 _note(used, called, [table])
     return used

@@ -100,9 +100,22 @@ def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[L
         yield _with_ctes(everything, reading.select.args.get("with_")), env
         return
     definition = definition_of(source.node, reading.env)
+    refuse_stored(source, definition)
     if definition is None or source.node.args.get("pivots"):
         refuse(source.node, "PIVOT of such a subquery is not traced in a subquery that decides", "Use GROUP BY.")
     yield _where_it_stands(definition, source, reading, env)
+
+
+def refuse_stored(source: Source, definition: Definition | None) -> None:
+    """Refuse a table that carries lineage where what was kept out of it when it was made would count.
+
+    Raises:
+        NotTracedError: rows were kept out of it which might come in.
+    """
+    if definition is None and source.shape.open and isinstance(source.node, exp.Table) and table_name(source.node):
+        called = source.node.name
+        what = f"{called} was made by a query that kept rows out, which count here and are not in its lineage"
+        refuse(source.node, what, f"Write the query that made {called} in its place, or use data lineage.")
 
 
 def _where_it_stands(definition: Definition, source: Source, reading: Reading, env: Environment) -> Look:

@@ -105,8 +105,20 @@ def _can_be_wrapped(place: Place, select: exp.Select) -> bool:
     if place.join is not None and place.join.kind in _SEEN_BY_ON_ALONE:
         return False
     alias = source.alias_or_name.lower()
+    if any(join.method == "NATURAL" for join in merging(select)) and _is_called_around(select, alias):
+        return False  # NATURAL does not say what it merges: the name may be one of a column of that source
     through_database = (node.args.get("db") and node.table.lower() == alias for node in select.find_all(exp.Column))
     return not any(through_database)
+
+
+def _is_called_around(select: exp.Select, alias: str) -> bool:
+    """Say whether a query around a SELECT has a source of this name, too."""
+    around = select.find_ancestor(exp.Select)
+    while around is not None:
+        if any(place.node.alias_or_name.lower() == alias for place in places(around)):
+            return True
+        around = around.find_ancestor(exp.Select)
+    return False
 
 
 def _names_a_result(node: exp.Expr, select: exp.Select) -> bool:

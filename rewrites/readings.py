@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewrites.aliases import table_name
 from rewrites.environment import Environment
-from rewrites.tables import BaseTable, View
+from rewrites.tables import BaseTable, StoredTable, View
 
 
 def base_tables(query: exp.Expr, env: Environment) -> Counter[str]:
@@ -52,4 +52,6 @@ def _of_name(parts: tuple[str, ...], env: Environment) -> Counter[str]:
     meant = env.find(parts)
     if isinstance(meant, View):
         return base_tables(env.parse(meant.sql), env.of_view())
+    if isinstance(meant, StoredTable):  # how often it was read to make the table is not known
+        return Counter({base: 2 for base in meant.lineage if env.traces_name(base)})
     return Counter([meant.name]) if isinstance(meant, BaseTable) and env.traces(meant) else Counter()

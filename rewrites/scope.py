@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewrites.refusals import nearest, refuse
 from rewrites.spark_functions import BARE_CONSTANTS, GROUPING_ID, UNIT_FIRST
-from rewrites.terms import Kind, Lineage, Term, column, hidden_column
+from rewrites.terms import LINEAGE_COLUMN, Kind, Lineage, Term, column, hidden_column
 from udafs.errors import WrongSqlError
 
 Columns = tuple[str | None, ...] | None
@@ -30,6 +30,7 @@ class FromItem:
         nullable: whether an outer join may replace its row by NULLs.
         parts: the full name under which an unaliased table may be used to qualify columns.
         node: the rewritten subquery or the name of a CTE that it stands for, if its rows may be referred to.
+        keeps_lineage: whether it is a table with a column `DL`, which is none of the user's columns.
     """
 
     alias: str
@@ -40,6 +41,7 @@ class FromItem:
     nullable: bool = False
     parts: tuple[str, ...] = ()
     node: exp.Expr | None = None
+    keeps_lineage: bool = False
 
     @property
     def in_star(self) -> bool:
@@ -171,6 +173,10 @@ class Scope:
             scope = scope.outer if scope is not None else None
         return scope.from_item(node.table) if scope is not None else None
 
+    def _keeps_lineage(self) -> bool:
+        further_out = self.outer is not None and self.outer._keeps_lineage()
+        return further_out or any(item.keeps_lineage for item in self.from_items)
+
     def _sees(self, node: exp.Column, seen: list[FromItem]) -> bool:
         parts = [part.name for part in node.parts]
         if any(_through(item, parts) for item in seen):
@@ -182,10 +188,13 @@ class Scope:
         """Refuse a column reference that means nothing.
 
         Raises:
-            WrongSqlError: always.
+            WrongSqlError: always; NotTracedError for the column `DL` of a table that carries lineage.
         """
         qualifier = node.table
         item = self.from_item(qualifier) if qualifier else None
+        if LINEAGE_COLUMN in (part.name.upper() for part in node.parts) and self._keeps_lineage():
+            what = f"{node.sql()} is the lineage of a row, which the result carries in its own column {LINEAGE_COLUMN}"
+            refuse(node, what, "Leave it out; or query the table with spark.sql(…), which shows all its columns.")
         if item is not None and item.only_on is not None:
             what = f"{qualifier} is the right side of a {item.only_on.kind} JOIN: only its ON sees {node.sql()}"
             refuse(node, what, "Select columns of the left side, or use an inner join.", WrongSqlError)

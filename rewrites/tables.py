@@ -1,9 +1,9 @@
-"""What the rules need to know about a base table: its columns, where its rows are read, and what identifies a row."""
+"""What the rules need to know about tables: their columns, where rows are read, what a row is known by or made of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -20,6 +20,8 @@ class BaseTable:
             non-negative, unique, never NULL. [Zhang 2007, §3, the global function id(t)]
         identified: a name, or a parenthesised query, with `columns` and whatever `row_id` needs, when `relation` has no
             id to offer (ids from a dictionary are joined in); None: `row_id` is over `relation`.
+        ids: what its ids mean, as it is written with tables that carry them; nothing to the rules. None: what `row_id`
+            says.
     """
 
     name: str
@@ -27,6 +29,36 @@ class BaseTable:
     relation: str
     row_id: str
     identified: str | None = None
+    ids: str | None = None
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A table that carries the lineage of its rows, in a column `DL`: an inner query that was stored.
+
+    Attributes:
+        name: what messages call it.
+        columns: the user's columns in order: without `DL`.
+        lineage: the base tables, in the order of the fields of `DL`.
+        semantics: whether that is data or control lineage: ``"data"``, ``"control"``.
+        meaning: what it says of its lineage; nothing to the rules.
+        check: by which the kernel knows that it still says so.
+        open: under control semantics, whether rows might be in it that are not, see `rewrites.fleeting`.
+        fleeting: its columns that might have other values; None: any.
+        gone: base table → ids whose rows are gone, as ranges: ``"3-5,9-12"`` without 5 and 12.
+        only: base table → SQL of the set of ids that are asked for; no entry: all.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    lineage: tuple[str, ...]
+    semantics: str
+    meaning: str
+    check: str
+    open: bool = False
+    fleeting: tuple[str, ...] | None = ()
+    gone: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,10 +76,14 @@ class View:
     sql: str
 
 
+Source = BaseTable | StoredTable | View
+"""What a name in FROM may mean, if it is not that of a CTE."""
+
+
 class Tables(Protocol):
     """The registered tables, and the views over them."""
 
-    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
+    def find(self, parts: Sequence[str]) -> Source | None:
         """Return what a query calls by this name of one to three parts; None when there is nothing."""
 
     def is_variable(self, parts: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """The front end: reads Spark SQL, hands trees to the rules, prints what they make of them."""
 
+from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.layout import layout
 from forward_lineage.frontend.lineage_on import GranuleDictionary, described_granules
 from forward_lineage.frontend.parameters import refuse_other_order
@@ -23,6 +24,7 @@ __all__ = [
     "explanation",
     "layout",
     "parse",
+    "print_sql",
     "refuse_other_order",
     "refuse_other_readings",
     "rewrite_sql",

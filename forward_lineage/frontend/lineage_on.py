@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -33,24 +33,41 @@ class GranuleDictionary:
 
     Attributes:
         expressions: the expressions of the clause over this table, as SQL.
-        dictionary: Spark SQL for the relation (value_1, …, value_k, __id) that says what an id stands for.
+        dictionary: Spark SQL for the relation (value_1, …, value_k, __id) of the table's granules.
+        values: where ids are values themselves, for each expression Spark SQL over `__id` that says which one an id
+            stands for; () where it takes the dictionary, whose ids are then the numbers from 0.
 
     """
 
     expressions: tuple[str, ...]
     dictionary: str
+    values: tuple[str, ...] = ()
 
 
 def dictionary_of(granules: Granules) -> GranuleDictionary:
     """Return what decodes the ids of some granules, as text."""
     expressions = tuple(print_sql(expression) for expression in granules.expressions)
     source = read_from(granules.table, read_fragment)
-    return GranuleDictionary(expressions, print_sql(granules.dictionary(source)))
+    values = tuple(print_sql(value) for value in granules.values())
+    return GranuleDictionary(expressions, print_sql(granules.dictionary(source)), values)
 
 
 def described_granules(granules: Mapping[str, GranuleDictionary]) -> dict[str, Any]:
-    """Return what the metadata of `DL` keeps of the dictionaries, by table, as JSON-able data."""
-    return {table: asdict(dictionary) for table, dictionary in granules.items()}
+    """Return what the metadata of `DL` keeps of how ids are read, by table, as JSON-able data.
+
+    Returns:
+        of each table its ``expressions``, and either a ``dictionary``, or ``values`` and ``entries``: see
+        `GranuleDictionary`. A dictionary of ids with gaps has another name, so that releases that take ids for places
+        in it do not read one as such.
+
+    """
+    return {table: _described(dictionary) for table, dictionary in granules.items()}
+
+
+def _described(granules: GranuleDictionary) -> dict[str, Any]:
+    if not granules.values:
+        return {"expressions": granules.expressions, "dictionary": granules.dictionary}
+    return {"expressions": granules.expressions, "values": granules.values, "entries": granules.dictionary}
 
 
 # Where the clause stands

@@ -9,16 +9,19 @@ from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import print_sql
+from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_meaning
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
 from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.frontend.statement import Statement, parse
+from forward_lineage.stored_tables import Meaning
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
+from rewrites.granules import KnownValues
 from rewrites.parts import Part
 from rewrites.refusals import bugs_reported, position_of
-from rewrites.tables import Tables
+from rewrites.tables import StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
 
@@ -38,6 +41,14 @@ class StatementPart:
 
 
 @dataclass(frozen=True)
+class _Target:
+    """Of an INSERT: the columns that the user's rows fill, and what the table says of its lineage."""
+
+    columns: Sequence[str]
+    meaning: str | None
+
+
+@dataclass(frozen=True)
 class RewrittenStatement:
     """A rewritten statement.
 
@@ -50,6 +61,8 @@ class RewrittenStatement:
         places: for each `?` of `sql` the number, from 0, of the user's `?` whose value it takes.
         steps: how lineage travels; none where nothing was rewritten.
         parts: the query in parts, if that was asked for and it has stages; the last one is the result.
+        meaning: what its lineage means; None when nothing is traced.
+        through: the tables that carry lineage and are traced through.
     """
 
     sql: str
@@ -60,6 +73,8 @@ class RewrittenStatement:
     places: tuple[int, ...] = ()
     steps: tuple[Step, ...] = ()
     parts: tuple[StatementPart, ...] = ()
+    meaning: Meaning | None = None
+    through: tuple[StoredTable, ...] = ()
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -101,7 +116,9 @@ def rewrite_statement(
     traced: Collection[str] | None = None,
     *,
     filled: Sequence[str] = (),
+    into: str | None = None,
     text_only: bool = False,
+    known: KnownValues | None = None,
     by_reference: bool = True,
     in_parts: str | None = None,
 ) -> RewrittenStatement:
@@ -115,8 +132,10 @@ def rewrite_statement(
         traced: the only tables to trace; None: every table.
         filled: of an INSERT by position, the columns of its target that the user's rows fill, where they are known: the
             rewritten one names them, and `DL`, wherever in the table that stands.
+        into: of an INSERT, what its target says of the lineage in it, "" if it says nothing; None: what `tables` know.
         text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
             moves parts of the text, and goes by value where that would move a parameter.
+        known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
 
@@ -128,7 +147,10 @@ def rewrite_statement(
     wanted = _semantics(semantics)
 
     def rewritten(refers: bool) -> RewrittenStatement:
-        return _rewritten(statement, tables, wanted, traced, filled, by_reference=refers, in_parts=in_parts)
+        target = _Target(filled, into)
+        return _rewritten(
+            statement, tables, wanted, traced, target, known=known, by_reference=refers, in_parts=in_parts
+        )
 
     with bugs_reported(lambda: position_of(statement.tree)):
         result = rewritten(by_reference)
@@ -140,8 +162,9 @@ def _rewritten(
     tables: Tables,
     semantics: Semantics,
     traced: Collection[str] | None,
-    filled: Sequence[str],
+    target: _Target,
     *,
+    known: KnownValues | None,
     by_reference: bool,
     in_parts: str | None,
 ) -> RewrittenStatement:
@@ -158,13 +181,29 @@ def _rewritten(
         semantics=semantics,
         chosen=traced,
         lineage_on=statement.lineage_on,
+        known=known,
         by_reference=by_reference,
         in_parts=in_parts,
+        to_store=statement.is_command,
     )
-    sql, places = restore_positional(print_sql(_put_back(tree, result, filled)))
+    meaning = meaning_of(result, semantics) if result.tables else None
+    if meaning is not None:
+        meaning = as_inserted(tree, result.tree, meaning, target.columns)
+        write_meaning(tree, result.tree, meaning, tables, target.meaning)
+    sql, places = restore_positional(print_sql(_put_back(tree, result, target.columns)))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
-    parts = tuple(map(_printed, result.parts))
-    return RewrittenStatement(sql, statement.text, reprinted, result.tables, granules, places, result.steps, parts)
+    return RewrittenStatement(
+        sql,
+        statement.text,
+        reprinted,
+        result.tables,
+        granules,
+        places,
+        result.steps,
+        tuple(map(_printed, result.parts)),
+        meaning,
+        tuple(source for source in result.sources if isinstance(source, StoredTable)),
+    )
 
 
 def _printed(part: Part) -> StatementPart:

@@ -10,13 +10,21 @@ import numpy as np
 
 from forward_lineage.relations.bdd import MAX_BITS, BddRelation
 from forward_lineage.relations.columns import Reader, Writer, announced
-from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 from udafs import robdd_build, robdd_bytes
 
 #: A node takes 1.5 to 2 bytes unless the lineage is very regular, so a BDD of many more nodes than a third of the bytes
 #: would win little or nothing; a BDD of few nodes is tried in any case.
 _CHEAP = 20_000
+#: Up to so many pairs a BDD is made in a hundredth of a second, so it is tried whatever it may win.
+_FEW_PAIRS = 1 << 16
+#: Of more, one is not tried for the sake of so many bytes,
+_FEW_BYTES = 1 << 13
+#: nor if one of the first sixteenth of the pairs alone has this many times the nodes that are its share.
+_SAMPLED, _TOO_MANY = 16, 2
+#: Beyond this many pairs none is tried: building it could take longer than saving the result.
+_MOST_PAIRS = 1 << 22
 
 
 def encode(relation: LineageRelation) -> bytes:
@@ -26,16 +34,28 @@ def encode(relation: LineageRelation) -> bytes:
 
 
 def smaller(relation: RunsRelation, size: int) -> bytes | None:
-    """The columns of a relation if they take less than `size` bytes."""
+    """The columns of a relation if they take less than `size` bytes; None as well where that is unlikely."""
+    many = relation.cardinality > _FEW_PAIRS
+    if many and (size <= _FEW_BYTES or relation.cardinality > _MOST_PAIRS):
+        return None
     rows, ids = relation.pairs()
+    part = rows.size // _SAMPLED
+    if many and _within(rows[:part], ids[:part], _TOO_MANY * (_CHEAP + size // 3) // _SAMPLED) is None:
+        return None
+    found = _within(rows, ids, _CHEAP + size // 3)
+    columns = None if found is None else _columns(found)
+    return columns if columns is not None and len(columns) < size else None
+
+
+def _within(rows: Numbers, ids: Numbers, nodes: int) -> BddRelation | None:
+    """The BDD of some pairs, sorted, if it has no more nodes than that."""
     row_bits, id_bits = (int(side.max(initial=0)).bit_length() for side in (rows, ids))
     upper, lower = rows.view(np.uint64), ids.view(np.uint64)
     try:
-        table = robdd_build.from_pairs(upper, lower, row_bits, id_bits, at_most=_CHEAP + size // 3)
+        table = robdd_build.from_pairs(upper, lower, row_bits, id_bits, at_most=nodes)
     except robdd_build.TooManyNodesError:
         return None
-    columns = _columns(BddRelation(table, row_bits, id_bits))
-    return columns if len(columns) < size else None
+    return BddRelation(table, row_bits, id_bits)
 
 
 def _columns(relation: BddRelation) -> bytes:

@@ -7,11 +7,9 @@ pairs are asked for: questions go step by step, (R ; S)(A) = S(R(A)).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import or_
 
 from forward_lineage.relations.algebra import compose, union
-from forward_lineage.relations.relation import LineageRelation, Numbers
+from forward_lineage.relations.relation import LineageRelation, Numbers, united
 from udafs.lineage_set import LineageSet
 
 Step = tuple[LineageRelation, LineageRelation | None]
@@ -38,11 +36,11 @@ class PathsRelation(LineageRelation):
 
     def rows(self) -> LineageSet:
         """See `LineageRelation`."""
-        return _united(first.rows() if behind is None else first.forward(behind.rows()) for first, behind in self.paths)
+        return united(first.rows() if behind is None else first.forward(behind.rows()) for first, behind in self.paths)
 
     def ids(self) -> LineageSet:
         """See `LineageRelation`."""
-        return _united(first.ids() if behind is None else behind.backward(first.ids()) for first, behind in self.paths)
+        return united(first.ids() if behind is None else behind.backward(first.ids()) for first, behind in self.paths)
 
     def counts(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`; all pairs are made."""
@@ -65,11 +63,11 @@ class PathsRelation(LineageRelation):
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `LineageRelation`."""
-        return _united(_next(behind, first.backward(rows)) for first, behind in self.paths)
+        return united(_next(behind, first.backward(rows)) for first, behind in self.paths)
 
     def forward(self, ids: LineageSet) -> LineageSet:
         """See `LineageRelation`."""
-        return _united(first.forward(ids if behind is None else behind.forward(ids)) for first, behind in self.paths)
+        return united(first.forward(ids if behind is None else behind.forward(ids)) for first, behind in self.paths)
 
     # ------------------------------------------------------------ the structure
 
@@ -89,7 +87,3 @@ class PathsRelation(LineageRelation):
 
 def _next(behind: LineageRelation | None, ids: LineageSet) -> LineageSet:
     return ids if behind is None or not ids else behind.backward(ids)
-
-
-def _united(sets: Iterable[LineageSet]) -> LineageSet:
-    return reduce(or_, sets, LineageSet())

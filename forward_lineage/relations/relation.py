@@ -11,6 +11,7 @@ A form is a way to hold such a set. All forms give the same answers, and none kn
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -134,3 +135,11 @@ def _checked(numbers: npt.ArrayLike, what: str) -> Numbers:
             instead="Number what is outside this range anew, from 0.",
         )
     return array.astype(np.int64)
+
+
+def united(sets: Iterable[LineageSet]) -> LineageSet:
+    """The union of some sets."""
+    whole = LineageSet()
+    for each in sets:
+        whole = whole | each if whole else each
+    return whole

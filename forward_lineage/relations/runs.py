@@ -6,19 +6,20 @@ one id, and cost no more than sorted pairs would; a month of a table in date ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.relation import LineageRelation, Numbers, sorted_pairs
+from forward_lineage.relations.run_arrays import first_equal, merged, merged_by, ranges, runs_in
 from udafs.lineage_set import LISTABLE, LineageSet
 from udafs.sorted_ids import sorted_distinct
 
-_EVEN = np.uint64(0xC2B2AE3D27D4EB4E)
 #: Up to this many sets a forward question looks its ids up in each of them instead of passing over all runs.
 _FEW_SETS = 256
 
@@ -46,7 +47,7 @@ class RunsRelation(LineageRelation):
     def from_pairs(cls, rows: npt.ArrayLike, ids: npt.ArrayLike) -> Self:
         """The relation of some pairs, in any order, repeated or not; raises what `sorted_pairs` raises."""
         row, base_id = sorted_pairs(rows, ids)
-        begins, ends = _runs_in(base_id, row)
+        begins, ends = runs_in(base_id, row)
         return cls.from_runs(row[begins], base_id[begins], base_id[ends])
 
     @classmethod
@@ -63,7 +64,7 @@ class RunsRelation(LineageRelation):
         """
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         count = np.diff(starts, append=rows.size)
-        like = _first_equal(starts, count, first, last)
+        like = first_equal(starts, count, first, last)
         own = like == np.arange(like.size)
         number = np.cumsum(own) - 1
         kept = ranges(starts[own], count[own])
@@ -97,7 +98,23 @@ class RunsRelation(LineageRelation):
             owner, first, last = part._runs_of(numbers[known])
             listed.append((known[owner], first, last))
         owner, first, last = (np.concatenate(columns) for columns in zip(*listed, strict=True))
-        return cls._assembled(rows, key, *_merged_by(owner, first, last))
+        return cls._assembled(rows, key, *merged_by(owner, first, last))
+
+    @classmethod
+    def stacked(cls, parts: Sequence[tuple[int, RunsRelation]]) -> RunsRelation:
+        """Relations of rows that follow each other as one.
+
+        Args:
+            parts: at least one: what is added to the row numbers of a relation, and the relation; all rows of one lie
+                before those of the next.
+
+        """
+        before = np.cumsum([0, *(part.sets for _, part in parts)])  # sets of the relations in front of each
+        listed = [
+            (part.row + shift, part.set_of_row + first_set, part._owner + first_set, part.first, part.last)
+            for first_set, (shift, part) in zip(before[:-1], parts, strict=True)
+        ]
+        return cls._assembled(*(np.concatenate(columns) for columns in zip(*listed, strict=True)))
 
     @classmethod
     def _assembled(cls, row: Numbers, key: Numbers, owner: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
@@ -141,6 +158,11 @@ class RunsRelation(LineageRelation):
         return sizes
 
     @property
+    def _owner(self) -> Numbers:
+        """The number of each run's set."""
+        return np.repeat(np.arange(self.sets), np.diff(self.set_starts))
+
+    @property
     def cardinality(self) -> int:
         """See `LineageRelation`."""
         return int(self._set_sizes[self.set_of_row].sum())
@@ -179,6 +201,36 @@ class RunsRelation(LineageRelation):
         kept = self if rows is None else self._of_rows(rows)
         return kept if ids is None else kept._of_ids(ids)
 
+    def renumbered(self, rows: Numbers) -> RunsRelation:
+        """The same with other row numbers, in any order.
+
+        Args:
+            rows: the new number of each of `row`, no two alike.
+
+        """
+        order = np.argsort(rows)
+        return RunsRelation(rows[order], self.set_of_row[order], self.set_starts, self.first, self.last)._in_order()
+
+    def split(self, rows: int, most_runs: int) -> Iterator[tuple[int, RunsRelation]]:
+        """Yield relations of rows that follow each other, which have about so many runs each or are of one row.
+
+        Args:
+            rows: how many rows there are, those without an id among them; at least one.
+            most_runs: of a part; runs of a set that was in a part before do not count.
+
+        Yields:
+            how many rows a part is of, and the part, its rows numbered from 0.
+
+        """
+        comes = np.flatnonzero(np.diff(np.maximum.accumulate(self.set_of_row), prepend=-1))  # where each set is new
+        last_of_part = np.flatnonzero(np.diff((self.set_starts[1:] - 1) // most_runs))
+        if not last_of_part.size:
+            yield rows, self
+            return
+        for start, end in pairwise([0, *(self.row[comes[last_of_part]] + 1).tolist(), rows]):
+            part = self._of_rows(LineageSet.from_intervals(np.array([start]), np.array([end - 1])))
+            yield end - start, part.renumbered(part.row - start)
+
     def _of_rows(self, rows: LineageSet) -> RunsRelation:
         kept = self._places(rows)
         used = sorted_distinct(self.set_of_row[kept])
@@ -187,13 +239,13 @@ class RunsRelation(LineageRelation):
 
     def _of_ids(self, ids: LineageSet) -> RunsRelation:
         wanted = (ids if ids.cardinality <= LISTABLE else ids & self.ids()).ids()
-        begins, ends = _runs_in(wanted)
+        begins, ends = runs_in(wanted)
         begin, end = wanted[begins], wanted[ends]
         # The wanted runs that one of mine meets follow each other.
         low = np.searchsorted(end, self.first)
         count = np.searchsorted(begin, self.last, side="right") - low
         met, run = ranges(low, count), np.repeat(np.arange(self.first.size), count)
-        owner = np.repeat(np.arange(self.sets), np.diff(self.set_starts))[run]
+        owner = self._owner[run]
         return self._assembled(
             self.row,
             self.set_of_row,
@@ -256,7 +308,7 @@ class RunsRelation(LineageRelation):
         edges = sorted_distinct(mine[known] * other.sets + other.set_of_row[at[known]])
         upper, lower = edges // max(other.sets, 1), edges % max(other.sets, 1)
         place, first, last = other._runs_of(lower)
-        return self._assembled(self.row, self.set_of_row, *_merged_by(upper[place], first, last))
+        return self._assembled(self.row, self.set_of_row, *merged_by(upper[place], first, last))
 
     # ------------------------------------------------------------ the structure
 
@@ -275,61 +327,4 @@ class RunsRelation(LineageRelation):
         assert np.all(count > 0) and np.all(self.first >= 0) and np.all(self.first <= self.last), "nothing is empty"
         within = np.isin(np.arange(1, self.first.size), starts, invert=True)
         assert np.all((self.first[1:] - 1 > self.last[:-1])[within]), "runs neither overlap nor touch"
-        assert np.all(_first_equal(starts, count, self.first, self.last) == np.arange(self.sets)), "sets differ"
-
-
-def ranges(first: Numbers, count: Numbers) -> Numbers:
-    """The numbers first[i] … first[i] + count[i] − 1 of each i, one after the other."""
-    ends = np.cumsum(count)
-    listed: Numbers = np.arange(int(ends[-1]) if ends.size else 0) + np.repeat(first - ends + count, count)
-    return listed
-
-
-def merged(first: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
-    """The same ids as runs that neither overlap nor touch, ascending."""
-    _, merged_first, merged_last = _merged_by(np.zeros_like(first), first, last)
-    return merged_first, merged_last
-
-
-def _merged_by(owner: Numbers, first: Numbers, last: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Runs of each owner merged where they overlap or touch, sorted by (owner, first)."""
-    order = np.lexsort((first, owner))
-    owner, first, last = owner[order], first[order], last[order]
-    # Ranks instead of ids leave room for the owner in front, so that one running maximum serves all owners.
-    values, rank = np.unique(last, return_inverse=True)
-    reach = np.maximum.accumulate(owner * max(values.size, 1) + rank)
-    reached = values[reach % max(values.size, 1)] if values.size else last
-    begins = np.ones(first.size, bool)
-    begins[1:] = (np.diff(owner) != 0) | (first[1:] - 1 > reached[:-1])
-    at = np.flatnonzero(begins)
-    return owner[at], first[at], reached[np.append(at[1:], first.size) - 1] if at.size else first
-
-
-def _first_equal(starts: Numbers, count: Numbers, first: Numbers, last: Numbers) -> Numbers:
-    """For each row the first row with the same runs: found by a hash, then compared run by run."""
-    if not starts.size:
-        return starts
-    place = (np.arange(first.size) - np.repeat(starts, count)).astype(np.uint64)
-    # Odd plus even: of runs of one id, too, no two are mixed alike.
-    mixed = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + last.astype(np.uint64) * _EVEN
-    mixed = (mixed ^ mixed >> np.uint64(29)) * (place * np.uint64(0xD6E8FEB86659FD92) + np.uint64(0xBF58476D1CE4E5B9))
-    _, index, inverse = np.unique(np.add.reduceat(mixed, starts), return_index=True, return_inverse=True)
-    like = index[inverse]
-    asked = np.flatnonzero((like != np.arange(like.size)) & (count == count[like]))
-    mine, theirs = ranges(starts[asked], count[asked]), ranges(starts[like[asked]], count[asked])
-    same = (first[mine] == first[theirs]) & (last[mine] == last[theirs])
-    ends = np.cumsum(count[asked])
-    equal = np.logical_and.reduceat(same, ends - count[asked]) if asked.size else np.zeros(0, bool)
-    found = np.arange(like.size)
-    found[asked[equal]] = like[asked[equal]]
-    return found
-
-
-def _runs_in(ids: Numbers, owner: Numbers | None = None) -> tuple[Numbers, Numbers]:
-    """Where the runs of consecutive ids begin and where they end; ids ascending, for each owner if there are owners."""
-    begins = np.ones(ids.size, bool)
-    begins[1:] = np.diff(ids) != 1
-    if owner is not None:
-        begins[1:] |= np.diff(owner) != 0
-    at = np.flatnonzero(begins)
-    return at, np.append(at[1:], ids.size)[: at.size] - 1
+        assert np.all(first_equal(starts, count, self.first, self.last) == np.arange(self.sets)), "sets differ"

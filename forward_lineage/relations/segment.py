@@ -31,9 +31,6 @@ MAGIC = b"FLSEG"
 VERSION = 2
 _HEADER = len(MAGIC) + 2 + 4
 
-#: Beyond this many pairs no BDD is tried: building it could take longer than saving the result.
-_MOST_PAIRS = 1 << 22
-
 
 class _Stored(NamedTuple):
     """How a form is written: its number, which is never given a second meaning, and its columns."""
@@ -116,7 +113,7 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
         return _sealed(form, segment, _STORED[form].encode(segment.relation))
     relation = RunsRelation.of(segment.relation)
     runs = runs_bytes.encode(relation)
-    bdd = bdd_bytes.smaller(relation, len(runs)) if len(relation) <= _MOST_PAIRS else None
+    bdd = bdd_bytes.smaller(relation, len(runs))
     return _sealed("runs", segment, runs) if bdd is None else _sealed("bdd", segment, bdd)
 
 

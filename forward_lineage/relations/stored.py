@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import pairwise
-from operator import or_
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
 from forward_lineage.relations import segment as segments
-from forward_lineage.relations.relation import LineageRelation, Numbers
+from forward_lineage.relations.algebra import empty
+from forward_lineage.relations.relation import LineageRelation, Numbers, united
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim, CorruptSegmentError, Segment
 from udafs.lineage_set import LineageSet
@@ -153,7 +152,7 @@ class StoredRelation(LineageRelation):
 
     def ids(self) -> LineageSet:
         """See `LineageRelation`."""
-        return reduce(or_, (segment.relation.ids() for segment in self._segments()), LineageSet())
+        return united(segment.relation.ids() for segment in self._segments())
 
     def counts(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`."""
@@ -162,7 +161,8 @@ class StoredRelation(LineageRelation):
 
     def relation(self) -> LineageRelation:
         """The whole relation in memory, to combine it with others or to ask it often."""
-        return RunsRelation.from_pairs(*self.pairs())
+        parts = [(segment.first_row, RunsRelation.of(segment.relation)) for segment in self._segments()]
+        return RunsRelation.stacked(parts) if parts else empty()
 
     # ------------------------------------------------------------ parts
 

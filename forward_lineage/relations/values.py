@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forward_lineage.relations.relation import Numbers
-from forward_lineage.relations.runs import RunsRelation, ranges
+from forward_lineage.relations.run_arrays import ranges
+from forward_lineage.relations.runs import RunsRelation
 from udafs import varint
 from udafs.delta import MAX_ID
 from udafs.errors import CorruptLineageError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -105,6 +106,13 @@ class Manifest:
         if not (self.provider.by_position or self.provider is Provider.DICTIONARY):
             return sql
         return sql.replace(f"dl_row_id({THIS_MANIFEST}, ", f"dl_row_id({string_literal(str(path))}, ")
+
+    def digest(self) -> str:
+        """Return a short checksum that tells this version from one of the same number in a home that was made anew."""
+        ends = [(file.path, file.size, file.modified, file.offset) for file in (*self.files[:1], *self.files[-1:])]
+        said = (self.name, self.version, self.provider.value, self.columns, self.row_id, self.key, self.next_id)
+        more = (self.retired, self.source.get("fingerprint"), len(self.files), ends)
+        return hashlib.sha256(repr((*said, *more)).encode()).hexdigest()[:16]
 
     def says_the_same(self, other: Manifest) -> bool:
         """Tell whether the two differ in nothing but the version."""

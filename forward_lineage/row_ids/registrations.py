@@ -28,6 +28,7 @@ from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
 from forward_lineage.storage.own_files import check_no_link, warn_of_strangers
 from forward_lineage.storage.versions import Kind, Versions
+from forward_lineage.stored_tables import RowIds
 from rewrites.tables import BaseTable
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
 
@@ -151,8 +152,25 @@ class Registrations:
         return max((manifest.next_id for _, manifest in self._versions.every(folder)), default=0)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
-        """Return what the rules need to know about a registered table."""
-        return manifest.base_table(self.path(manifest))
+        """Return what the rules need to know about a registered table, and what tables made of it say of its ids."""
+        table = manifest.base_table(self.path(manifest))
+        return replace(table, ids=self.ids(manifest).text())
+
+    def ids(self, manifest: Manifest) -> RowIds:
+        """Return what gives the rows of a registered table their ids, as it travels with tables made of it."""
+        table, numbered = manifest.base_table(self.path(manifest)), manifest.provider.numbered
+        return RowIds(
+            name=manifest.name,
+            home=str(self.home),
+            version=manifest.version,
+            provider=manifest.provider.value,
+            numbered=numbered,
+            digest=manifest.digest(),
+            trusted=manifest.trusted,
+            row_id="" if numbered else table.row_id,
+            relation="" if numbered else table.relation,
+            identified=None if numbered else table.identified,
+        )
 
     def catalog(self) -> Catalog:
         """Return every registered table as a catalog that needs no session."""

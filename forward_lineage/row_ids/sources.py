@@ -82,8 +82,8 @@ def refuse_lineage(columns: Sequence[tuple[str, str]], name: str) -> None:
     """
     if carries_lineage(columns):
         raise NotTracedError(
-            f"{name} carries lineage, in its column {LINEAGE_COLUMN}, which would end there",
-            instead='Make it with lineage.save(query, "a name"): queries trace through a saved result.',
+            f"{name} carries lineage, in its column {LINEAGE_COLUMN}: its rows are made of others, and need no ids",
+            instead="Query it as it is: lineage.sql(…) traces through it to the tables that it was made of.",
         )
 
 

@@ -1,7 +1,9 @@
-"""Granules in Spark: the dictionaries of `LINEAGE ON`, and ids read as values.   [Zhang 2007, §4.3]
+"""Granules in Spark: what the ids of `LINEAGE ON` stand for.   [Zhang 2007, §4.3]
 
-A dictionary is (value_1, …, value_k, __id), one row a granule; ids are dense and in value order. A result of `sql`
-brings the query that makes it; a saved result has it as files, since its ids must keep their meaning.
+Either an id is computed from the value, and the value from the id; or it is the value's place in a dictionary (value_1,
+…, value_k, __id), one row a granule, and ids are the numbers from 0. In both ids are in value order. A result of `sql`
+brings the expressions or the query that read ids; a saved result has entries (id, values) as files of either kind,
+since its ids must keep their meaning.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's own documentation uses
 
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import quoted
+from forward_lineage.spark.names import field_of_dl, quoted
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError
 
@@ -42,11 +44,34 @@ def decoded(frame: DataFrame, meaning: Mapping[str, Any] | None) -> DataFrame:
             instead="Ask for values with … LINEAGE ON, or read base rows with lineage.rows(table, ids).",
         )
     fields = {table: F.col(LINEAGE_COLUMN)[table] for table in granules}
-    for number, (table, dictionary) in enumerate(granules.items()):
-        frame = frame.crossJoin(F.broadcast(_in_one_array(frame.sparkSession, dictionary, number)))
-        fields[table] = _values(number, fields[table])
-    lineage = F.struct(*(values.alias(table) for table, values in fields.items()))
+    for number, (table, read) in enumerate(granules.items()):
+        if "values" in read:
+            fields[table] = _computed(table, read)
+        else:
+            frame = frame.crossJoin(F.broadcast(_in_one_array(frame.sparkSession, read, number)))
+            fields[table] = _values(number, fields[table])
+    tables = frame.select(f"{LINEAGE_COLUMN}.*").columns  # in their order
+    lineage = F.struct(*(fields[table].alias(table) for table in tables))
     return frame.withColumn(LINEAGE_COLUMN, lineage).drop(*(_array(number) for number in range(len(granules))))
+
+
+def entries_sql(read: Mapping[str, Any]) -> str:
+    """Return the query (value_1, …, value_k, __id) of a table's granules.
+
+    Args:
+        read: what the metadata of `DL` says of the table.
+
+    """
+    return str(read["entries"] if "values" in read else read["dictionary"])
+
+
+def _computed(table: str, read: Mapping[str, Any]) -> Column:
+    """Return the values of ids that are values themselves."""
+    values = list(read["values"])
+    if len(values) > 1:
+        named = (f"{value} AS {quoted(each)}" for value, each in zip(values, read["expressions"], strict=True))
+        values = [f"struct({', '.join(named)})"]
+    return F.expr(f"transform(dl_ids({field_of_dl(table)}), {_ID} -> {values[0]})")
 
 
 def _in_one_array(spark: SparkSession, dictionary: Mapping[str, Any], number: int) -> DataFrame:

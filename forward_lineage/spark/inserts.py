@@ -23,11 +23,13 @@ class Target:
         columns: those that the statement's rows fill, in the table's order; neither `DL` nor partitions that it names
             the values of.
         lineage: the fields of the table's column `DL`; () when it has no such column.
+        meaning: what the table says of it; None: nothing.
 
     """
 
     columns: tuple[str, ...]
     lineage: tuple[str, ...]
+    meaning: str | None = None
 
 
 def insert_targets(spark: SparkSession, sql: str) -> list[Target] | None:
@@ -49,4 +51,6 @@ def insert_targets(spark: SparkSession, sql: str) -> list[Target] | None:
             found = kernel_object(spark, _CLASS).targets(spark._jsparkSession, sql)
     except SparkError:
         return None
-    return None if found is None else [Target(tuple(columns), tuple(lineage)) for columns, lineage in found]
+    if found is None:
+        return None
+    return [Target(tuple(columns), tuple(lineage), next(iter(said), None)) for columns, lineage, said in found]

@@ -34,13 +34,14 @@ class Planner:
         self._plan_text: Any = kernel_object(spark, _CLASS)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
-    def plan(self, sql: str, args: Arguments = None, *, traced: bool = False) -> str:
+    def plan(self, sql: str, args: Arguments = None, *, traced: bool = False, through: bool = False) -> str:
         """Return the optimised plan as text, with the rows of inline tables and the places of files.
 
         Args:
             sql: one statement.
             args: values of its parameters; then it must be a query, not a command.
             traced: whether, in an INSERT by position, the rows lack a column of the target: that of their lineage.
+            through: whether tables that carry lineage are read, which are to have their users' columns alone.
 
         Raises:
             WrongSqlError: Spark's own complaint about the text.
@@ -50,14 +51,22 @@ class Planner:
         with spark_errors(sql):
             what: Any = sql
             if args:
-                what = self._spark.sql(sql, args=args)._jdf.queryExecution().analyzed()
+                execution = self._spark.sql(sql, args=args)._jdf.queryExecution()
+                what = execution.logical() if through else execution.analyzed()
             ask = self._plan_text.ofTraced if traced and not args else self._plan_text.of
+            if through:
+                ask = self._plan_text.ofTracedThrough if traced and not args else self._plan_text.ofThrough
             plan, schema, self.python_aggregates = ask(self._session, what)
         self._schemas[sql] = schema
         return str(plan)
 
-    def schema(self, sql: str, args: Arguments = None) -> StructType:
+    def schema(self, sql: str, args: Arguments = None, *, through: bool = False) -> StructType:
         """Return the columns that a query would have; none for a command.
+
+        Args:
+            sql: one statement.
+            args: values of its parameters.
+            through: as for `plan`.
 
         Raises:
             WrongSqlError: Spark's own complaint about the text.
@@ -66,6 +75,9 @@ class Planner:
         """
         schema = self._schemas.get(sql)
         self._schemas.clear()  # the tables may change before the next question
+        if schema is None and through:
+            self.plan(sql, args, through=True)
+            schema = self._schemas.pop(sql)
         if schema is None:
             with spark_errors(sql):
                 if args:

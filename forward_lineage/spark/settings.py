@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
+"""For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
+
 
 @contextmanager
 def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:

@@ -8,25 +8,9 @@ from typing import NoReturn
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from forward_lineage.spark.inserts import Target
 from udafs.errors import LineageError, NotTracedError, Position
 
 _A_FUNCTION = "dl_of"  # stands for all of the kernel's
-
-
-def check_fields(traced: Sequence[str], target: Target) -> None:
-    """Check that the column `DL` of a target is lineage in the tables that rows are traced to: structs go by position.
-
-    Raises:
-        NotTracedError: it is lineage in others, or in another order.
-
-    """
-    if traced and [table.lower() for table in traced] != [field.lower() for field in target.lineage]:
-        raise NotTracedError(
-            f"the column DL of the target is lineage in {', '.join(target.lineage)}, that of the rows in "
-            f"{', '.join(traced)}",
-            instead="Insert rows that are made of the same tables, in the same order; or use lineage.save(…).",
-        )
 
 
 def form_of_insert(ours: LineageError) -> LineageError:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.results import carries_lineage
+from forward_lineage.results import LINEAGE_COLUMN, carries_lineage
 from forward_lineage.row_ids.checks import other_table
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.stored_ids import ids_that_are_gone
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
-from rewrites.tables import BaseTable, View
+from forward_lineage.stored_tables import PROPERTY, Kept
+from rewrites.lineage_functions import DLUNION
+from rewrites.tables import BaseTable, Source, StoredTable, View
 from udafs.errors import LineageError, NotTracedError
+
+_SESSION_CATALOG = "spark_catalog"  # whose tables a name of two parts means, too
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class NamesOfStatement:
         damaged: what is wrong with tables that cannot be read, by name in lower case.
         of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
         read_from: how a table's rows are to be read.
+        stored: says what a table means that carries lineage, or why its ids do not hold any more.
 
     """
 
@@ -39,14 +47,19 @@ class NamesOfStatement:
     damaged: Mapping[str, LineageError] = field(default_factory=dict)
     of_catalogs: Mapping[str, Manifest] = field(default_factory=dict)
     read_from: Callable[[BaseTable], BaseTable] = lambda table: table
+    stored: Callable[[Kept], StoredTable] = Kept.table
 
-    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
-        """Return the registered table or the view that a name of one to three parts means; None when there is neither.
+    def find(self, parts: Sequence[str]) -> Source | None:
+        """Return the table or the view that a name of one to three parts means; None when there is neither.
+
+        A table is one that is registered, or carries the lineage of its rows.
 
         Raises:
             NotTracedError: a view that was made from a DataFrame, or in another database than the current one; a table
-                or view that carries lineage.
-            ChangedError: the name means another table than the one that was registered under it.
+                that carries lineage and does not say what it means.
+            NotRegisteredError: a table that carries lineage in one that is not registered.
+            ChangedError: the name means another table than the one that was registered under it; or ids in a table that
+                carries lineage mean other rows now.
             DamagedError: the table is registered, and what was written about it cannot be read.
 
         """
@@ -54,7 +67,7 @@ class NamesOfStatement:
         if table is not None:
             return self.read_from(table)
         self._refuse_damaged(parts)
-        return self._view(parts)
+        return self._in_catalog(parts)
 
     def _refuse_damaged(self, parts: Sequence[str]) -> None:
         """What was registered, and cannot be read, must not pass for a table that nobody registered."""
@@ -77,20 +90,22 @@ class NamesOfStatement:
 
     def _registered(self, parts: Sequence[str]) -> BaseTable | None:
         """A name of one part means what it means to Spark: after USE it may be another table than before."""
-        table = self.catalog.find(parts)
+        table = self.catalog.base_table(parts)
         if len(parts) > 1 or not self.of_catalogs:
             return table
         means = _full_name(self.spark, parts[0])
         if means is not None and means.lower() in self.of_catalogs:
-            return self.catalog.find(split_name(self.of_catalogs[means.lower()].name))
+            return self.catalog.base_table(split_name(self.of_catalogs[means.lower()].name))
         taken = [each for each in self.of_catalogs.values() if table is not None and each.name == table.name]
         if taken:
             raise other_table(taken[0], f"the name means {means or 'a temporary view'} now")
         return table
 
-    def _view(self, parts: Sequence[str]) -> View | None:
+    def _in_catalog(self, parts: Sequence[str]) -> StoredTable | View | None:
         session = self.spark._jsparkSession.sessionState()
-        name = joined(parts)
+        if len(parts) == 3 and parts[0].lower() != _SESSION_CATALOG:
+            return None
+        name = joined(parts[-2:])
         identifier = session.sqlParser().parseTableIdentifier(name)
         catalog = session.catalog()
         if not (catalog.isTempView(identifier) or catalog.tableExists(identifier)):
@@ -100,8 +115,8 @@ class NamesOfStatement:
         frame = open_relation(self.spark, name)
         _refuse_stream(frame, called)
         if found.tableType().name() != "VIEW":
-            _refuse_lineage(frame, called)
-            return None
+            kept = _kept(frame, called, found)
+            return None if kept is None else self.stored(kept)
         if found.viewText().isEmpty():
             raise NotTracedError(
                 f"{called} is a view made from a DataFrame, whose rows have no ids",
@@ -140,13 +155,24 @@ class SessionNames:
         def read_from(table: BaseTable) -> BaseTable:
             return table if table is suspects else self._tables.base_table_here(table)
 
-        return NamesOfStatement(self._tables.spark, catalog, self._tables.damaged, self._tables.of_catalogs, read_from)
+        known = self._tables
+        stored = self._stored if suspects is None else partial(self._stored, suspects=suspects)
+        return NamesOfStatement(known.spark, catalog, known.damaged, known.of_catalogs, read_from, stored)
 
     def anywhere(self) -> NamesOfStatement:
         """Return what names mean to a text that outlives the session, or runs in another: no hidden view is named."""
         self._bring_up_to_date()
         tables = self._tables
-        return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, tables.of_catalogs)
+        catalogs = tables.of_catalogs
+        return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, catalogs, stored=self._stored)
+
+    def _stored(self, kept: Kept, suspects: BaseTable | None = None) -> StoredTable:
+        table = kept.table(ids_that_are_gone(kept.called, kept.meaning(), self._tables))
+        if suspects is None:
+            return table
+        rows = suspects.identified or suspects.relation  # the other ids in the table are not asked for
+        only = f"(SELECT {DLUNION}({suspects.row_id}) AS ids FROM {rows})"
+        return replace(table, only={name: only for name in table.lineage if name.lower() == suspects.name.lower()})
 
 
 def _full_name(spark: SparkSession, name: str) -> str | None:
@@ -166,13 +192,16 @@ def _refuse_stream(frame: DataFrame, called: str) -> None:
         )
 
 
-def _refuse_lineage(frame: DataFrame, called: str) -> None:
-    if carries_lineage(columns_of(frame)):
-        raise NotTracedError(
-            f"{called} carries lineage, in its column DL, which a query of {called} would not trace further",
-            instead=f'Make it with lineage.save(query, "{called}") in place of CREATE TABLE … AS: queries trace '
-            "through a saved result to its base rows. Or query it with spark.sql(…).",
-        )
+def _kept(frame: DataFrame, called: str, found: Any) -> Kept | None:
+    """A table of Spark's catalog with the lineage of its rows; None: it has none."""
+    if not carries_lineage(columns_of(frame)):
+        return None
+    lineage = next(each for each in frame.schema.fields if each.name.upper() == LINEAGE_COLUMN)
+    columns = tuple(each for each in frame.columns if each != lineage.name)
+    said = found.properties().get(PROPERTY)
+    text = str(said.get()) if said.isDefined() else None
+    fields = lineage.dataType.fieldNames() if isinstance(lineage.dataType, StructType) else []
+    return Kept(called, columns, text, tuple(fields))
 
 
 def _refuse_other_database(spark: SparkSession, view: Any, called: str) -> None:

@@ -26,7 +26,9 @@ from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.tables import check_expression
-from forward_lineage.tracing.commands import check_fields, form_of_insert, refuse_permanent_view, refuse_values
+from forward_lineage.stored_tables import check_fields
+from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
+from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import SessionNames
 from rewrites.tables import BaseTable
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
@@ -77,6 +79,7 @@ class Statements:
         self._names = names
         self._home = home
         self._planner = Planner(tables.spark)
+        self._known = KnownInSession(tables)
         self._faithful: set[tuple[str, str]] = set()  # pairs of texts that mean the same to Spark
 
     def trace(
@@ -118,10 +121,10 @@ class Statements:
             raise (ours if targets is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
-        filled = targets[0].columns if targets else ()
-        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, filled=filled, in_parts=in_parts)
-        if targets:
-            check_fields(rewritten.tables, targets[0])
+        target = targets[0] if targets else None
+        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, target=target, in_parts=in_parts)
+        if target is not None:
+            check_fields(rewritten.tables, target.lineage)
         refuse_permanent_view(self._spark, statement.tree, rewritten.tables)
         traced = TracedStatement(sql, semantics, statement, rewritten, args)
         self._tables.check_unchanged(traced.rewritten.tables)
@@ -161,13 +164,16 @@ class Statements:
         if traced.statement.is_command:
             return self._carry_out(traced)
         rewritten, args = traced.rewritten, traced.args
-        wanted = self._planner.schema(rewritten.user_sql, args)
+        wanted = self._planner.schema(rewritten.user_sql, args, through=bool(rewritten.through))
         with rewritten_errors():
             values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
             frame = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
         manifests = [self._tables.registered(table) for table in rewritten.tables]
         granules = described_granules(rewritten.granules)
-        return with_meaning(frame, wanted, described(traced.sql, traced.semantics, manifests, self._home, granules))
+        ids = rewritten.meaning.tables if rewritten.meaning is not None and rewritten.through else ()
+        made_with = {table.name: (each.version, each.trusted) for table, each in zip(manifests, ids, strict=False)}
+        meaning = described(traced.sql, traced.semantics, manifests, self._home, granules, made_with=made_with)
+        return with_meaning(frame, wanted, meaning)
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:
@@ -183,7 +189,7 @@ class Statements:
         anywhere: bool,
         suspects: BaseTable | None,
         *,
-        filled: Sequence[str],
+        target: Target | None,
         in_parts: str | None,
     ) -> RewrittenStatement:
         names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
@@ -194,8 +200,10 @@ class Statements:
                 names,
                 semantics,
                 only,
-                filled=filled,
+                filled=target.columns if target is not None else (),
+                into=None if target is None else target.meaning or "",
                 text_only=anywhere,
+                known=self._known,
                 by_reference=self._refers(),
                 in_parts=in_parts,
             )
@@ -222,8 +230,8 @@ class Statements:
     def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
         if texts not in self._faithful:
-            traced = bool(rewritten.tables)
-            check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced), *texts)
+            traced, through = bool(rewritten.tables), bool(rewritten.through)
+            check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced, through=through), *texts)
             if traced and self._planner.python_aggregates:
                 raise NotTracedError(
                     f"groups aggregated by a pandas or Arrow function ({self._planner.python_aggregates}): beside it "

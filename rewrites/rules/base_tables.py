@@ -33,29 +33,30 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     table = block.env.find(parts) if parts else None
     if not isinstance(table, BaseTable) or not isinstance(node, exp.Table):
         return None
-    _refuse_other_readings(node)
+    refuse_other_readings(node)
     alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
     item = FromItem(alias.name, listed(node) or table.columns, parts=() if node.alias else parts)
     source = read_from(table, block.env.parse)
-    _refuse_hidden_by_cte(source, node, block)
+    refuse_hidden_by_cte(source, node, block)
     if block.env.traces(table):
         item.hidden = {table.name: Kind.ID}
         _trace(node, table, source, alias, block)
     elif not _same_name(source, parts):
-        _take_sample(node, source)
+        take_sample(node, source)
         source.set("alias", alias)
         node.replace(source)
     return item
 
 
 def _trace(node: exp.Table, table: BaseTable, source: exp.Table, alias: exp.TableAlias, block: Block) -> None:
-    _take_sample(node, source)
+    take_sample(node, source)
     if listed(node):
         alias.append("columns", name(hidden_column(table.name)))
     node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
 
 
-def _take_sample(node: exp.Table, source: exp.Table) -> None:
+def take_sample(node: exp.Table, source: exp.Table) -> None:
+    """Move the sample that is taken of a table to the place where its rows are read."""
     if node.args.get("sample"):
         source.set("sample", node.args["sample"].pop())
 
@@ -71,7 +72,7 @@ def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
     if source.args.get("sample"):
         if not isinstance(identified, exp.Table):
             refuse(source, f"a sample of {table.name}, whose ids are joined in, is not traced", "Use an integer key.")
-        _take_sample(source, identified)
+        take_sample(source, identified)
     return exp.select(*[exp.column(name(known), copy=False) for known in table.columns], row_id).from_(identified)
 
 
@@ -95,12 +96,22 @@ def _same_name(source: exp.Table, parts: tuple[str, ...]) -> bool:
     return [part.name.lower() for part in source.parts] == [part.lower() for part in parts]
 
 
-def _refuse_hidden_by_cte(source: exp.Table, node: exp.Table, block: Block) -> None:
+def refuse_hidden_by_cte(source: exp.Table, node: exp.Table, block: Block) -> None:
+    """Refuse to read a table where a CTE would be read in its place.
+
+    Raises:
+        NotTracedError: a CTE around has its name.
+    """
     if len(source.parts) == 1 and source.name.lower() in block.env.captured.union(block.env.ctes):
         refuse(node, f"the table {source.name} is hidden by a CTE of that name", "Rename the CTE.")
 
 
-def _refuse_other_readings(node: exp.Table) -> None:
+def refuse_other_readings(node: exp.Table) -> None:
+    """Refuse whatever is said beside a table's name that ids do not describe.
+
+    Raises:
+        NotTracedError: time travel, an unrepeatable sample, ….
+    """
     for argument, value in node.args.items():
         if value and argument not in _HANDLED:
             refuse(

@@ -29,6 +29,7 @@ from rewrites.rules import (
     lateral_views,
     laterals,
     pivots,
+    stored_tables,
     views,
 )
 from rewrites.scope import Columns, FromItem
@@ -40,6 +41,7 @@ SOURCE_RULES: tuple[SourceRule, ...] = (
     pivots.apply,  # first: whatever stands before a PIVOT is rewritten as a query of its own
     cte_references.apply,  # before tables and views: a CTE hides what has its name
     base_tables.apply,  # from here on a source is of one kind only; the most frequent kind is tried first
+    stored_tables.apply,
     views.apply,
     derived_tables.apply,
     laterals.apply,

@@ -36,13 +36,24 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         return None
     traced = _text(node, view, block)
     alias = node.args.get("alias") or exp.TableAlias(this=name(view.name.split(".")[-1]))
-    columns = listed(node) or view.columns
+    columns = listed(node) or _columns(node, view, traced)
     alias.set("columns", [name(each) for each in (*columns, *map(hidden_column, traced.hidden))])
     if node.args.get("sample"):
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
     query = exp.Subquery(this=traced.tree, alias=alias)
     node.replace(query)
     return FromItem(alias.name, columns, traced.hidden, parts=() if node.alias else parts, node=query)
+
+
+def _columns(node: exp.Expr, view: View, traced: TracedQuery) -> tuple[str, ...]:
+    """A view of all columns of a table that carries lineage shows its `DL`, too, which is no column of the user's."""
+    if traced.columns is None or len(traced.columns) == len(view.columns):
+        return view.columns
+    users = tuple(each for each in view.columns if each.upper() != LINEAGE_COLUMN)
+    if len(users) != len(traced.columns):
+        what = f"view {view.name} shows the lineage of a table under another name than {LINEAGE_COLUMN}"
+        refuse(node, what, "Make the view anew: name the columns in its query.")
+    return users
 
 
 def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:

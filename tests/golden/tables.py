@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from forward_lineage.catalog import Catalog
+from forward_lineage.frontend import RewrittenStatement, parse, rewrite_statement
 from forward_lineage.spark.names import quoted_name
-from rewrites.tables import BaseTable, View
+from rewrites.tables import Source, View
 
 # name → (columns, key, rows of VALUES); None: no rows
 _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
@@ -67,6 +68,12 @@ _VIEWS: dict[str, tuple[tuple[str, ...], str]] = {
     "listed": (("a", "b"), "VALUES (1, 'x'), (2, 'y')"),
     "whole": (("i", "j", "l"), "TABLE t"),
 }
+# tables that carry lineage: name → (the user's columns, the query, its semantics)
+_STORED: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "kept": (("k", "n"), "SELECT k, count(*) AS n FROM t GROUP BY k", "data"),
+    "decided": (("k", "n"), "SELECT k, count(*) AS n FROM t GROUP BY k", "control"),
+    "picked": (("id", "k"), "SELECT id, k FROM t WHERE k NOT IN (SELECT k FROM u WHERE w = 20)", "control"),
+}
 _EMPTY = "SELECT CAST(NULL AS INT) AS nid, CAST(NULL AS STRING) AS k, CAST(NULL AS INT) AS v WHERE false"
 
 
@@ -76,7 +83,7 @@ class Known:
 
     catalog: Catalog
 
-    def find(self, parts: Sequence[str]) -> BaseTable | View | None:
+    def find(self, parts: Sequence[str]) -> Source | None:
         name = parts[-1].lower()
         if len(parts) == 1 and name in _VIEWS:
             return View(name, *_VIEWS[name])
@@ -94,17 +101,28 @@ def catalog() -> Known:
     known = Catalog()
     for name, (columns, key, _) in _TABLES.items():
         known.register(name, columns, key=key)
+    for name, (columns, _, _) in _STORED.items():
+        meaning = _stored(name, known).meaning
+        assert meaning is not None
+        known.add_stored(name, columns, meaning.text())
     return Known(known)
 
 
+def _stored(name: str, known: Catalog) -> RewrittenStatement:
+    _, query, semantics = _STORED[name]
+    return rewrite_statement(parse(f"CREATE TABLE {name} USING parquet AS {query}"), known, semantics)
+
+
 def create(spark: SparkSession) -> None:
-    """Make the tables in a session: temporary views, and one table of the catalog."""
+    """Make the tables in a session: temporary views, and some tables of the catalog."""
     for statement in statements():
         spark.sql(statement)
+    for name in _STORED:
+        spark.sql(_stored(name, catalog().catalog).sql)
 
 
 def statements() -> Iterator[str]:
-    """Yield the statements that make the tables and views."""
+    """Yield the statements that make the tables and views, but for those that carry lineage."""
     for name, (columns, _, rows) in _TABLES.items():
         listed = ", ".join(f"`{column}`" for column in columns)
         select = _EMPTY if rows is None else f"SELECT * FROM VALUES {rows} AS made({listed})"
@@ -115,7 +133,7 @@ def statements() -> Iterator[str]:
 
 
 def drop(spark: SparkSession) -> None:
-    """Drop the table of the catalog; the views go with their session."""
-    for name in _TABLES:
-        if "." in name:
+    """Drop the tables of the catalog; the views go with their session."""
+    for name in (*_TABLES, *_STORED):
+        if "." in name or name in _STORED:
             spark.sql(f"DROP TABLE {quoted_name(name)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +10,13 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from forward_lineage import Catalog, LineageError, rewrite_sql
+from forward_lineage import Catalog, LineageError
+from forward_lineage.frontend import parse, rewrite_statement
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
 from tests.oracle.generation import Case
 from tests.oracle.interpreter import Semantics, interpret
+from tests.oracle.own_ids import known_values, own_id
 from tests.oracle.printing import Printer, to_sql
 from tests.oracle.promise import broken, is_promised
 from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables
@@ -48,6 +51,11 @@ class _Setup:
     case: Case
     names: dict[str, str]
     original: str
+
+    @property
+    def own_ids(self) -> bool:
+        """Whether values are ids by themselves, in every other case; in the others a dictionary gives them."""
+        return bool(zlib.crc32(self.original.encode()) & 1)
 
     @property
     def printer(self) -> Printer:
@@ -107,15 +115,17 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
     text, traced = setup.original, mode != "values"
     if traced:
         try:
-            text = rewrite_sql(setup.printer.statement(statement), catalog(setup.names), semantics)
+            written = parse(setup.printer.statement(statement))
+            known = known_values if setup.own_ids else None
+            text = rewrite_statement(written, catalog(setup.names), semantics, text_only=True, known=known).sql
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
     if len(text) > LONGEST:
         return TOO_LONG
-    least = annotated(expected, statement, database, traced)
+    least = annotated(expected, statement, database, traced, own_ids=setup.own_ids)
     if mode != "control":
         return _Task(setup, plain, text, least, traced)
-    widest = annotated(most, statement, database, traced)
+    widest = annotated(most, statement, database, traced, own_ids=setup.own_ids)
     promised = statement.lineage_on is None and is_promised(statement)
     return _Task(setup, plain, text, least, traced, None if widest == least else widest, promised)
 
@@ -128,9 +138,11 @@ def catalog(names: dict[str, str]) -> Catalog:
     return found
 
 
-def annotated(relation: Relation, statement: Statement, database: Database, traced: bool) -> Counter[AnnotatedRow]:
-    """The multiset of rows to expect, granules as the dense ids they get."""
-    ids = granule_ids(statement, database)
+def annotated(
+    relation: Relation, statement: Statement, database: Database, traced: bool, *, own_ids: bool = False
+) -> Counter[AnnotatedRow]:
+    """The multiset of rows to expect, granules as the ids they get."""
+    ids = granule_ids(statement, database, own=own_ids)
     return Counter(
         (
             row.values,
@@ -140,17 +152,18 @@ def annotated(relation: Relation, statement: Statement, database: Database, trac
     )
 
 
-def granule_ids(statement: Statement, database: Database) -> dict[tuple[str, object], int]:
-    """LINEAGE ON: distinct values of a table are numbered from 0 in their order, NULLs first."""
+def granule_ids(statement: Statement, database: Database, *, own: bool) -> dict[tuple[str, object], int]:
+    """LINEAGE ON: values say their ids, or the distinct ones of a table are numbered from 0 in order, NULLs first."""
     if statement.lineage_on is None:
         return {}
     ids: dict[tuple[str, object], int] = {}
     for table in {on.table for on in statement.lineage_on}:
+        expressions = [on.expr for on in statement.lineage_on if on.table == table]
         scan = Query(Select((Star(),), Table(table)))
         whole = interpret(Statement(scan, statement.lineage_on), database, "data")
         granules = {one for row in whole.rows for _, one in row.lineage if isinstance(one, tuple)}
         for i, granule in enumerate(sorted(granules, key=_nulls_first)):
-            ids[table, granule] = i
+            ids[table, granule] = own_id(granule, expressions) if own else i
     return ids
 
 

@@ -23,6 +23,11 @@ FUNCTIONS = [
     "dl_number",
     "dl_relation",
     "dl_compose",
+    "dl_intersection",
+    "dl_granule",
+    "dl_granule_value",
+    "dl_listed",
+    "dl_listed_value",
 ]
 ENCODING = "spark.forward_lineage.encoding"
 
@@ -74,6 +79,9 @@ CASES = [
     ("dl_intersects(dl_of(1), nb)", None),
     ("dl_intersects(dl_union(1, a), dl_union(5, 6))", True),
     ("dl_intersects(dl_union(1, a), dl_of(n))", False),
+    ("dl_ids(dl_intersection(dl_union(1, a, 9), dl_union(5, 6, 9)))", [5, 9]),
+    ("dl_ids(dl_intersection(dl_union(1, a), dl_of(n)))", []),
+    ("dl_intersection(dl_of(1), nb)", None),
     ("dl_encoding(dl_of(a))", "set"),
     ("hex(dl_of(n))", "0000"),
 ]
@@ -136,6 +144,7 @@ def test_describe_function_and_its_example(session: SparkSession, function: str)
         ("dl_union()", "WRONG_NUM_ARGS.*dl_union.*> 0"),
         ("dlunion(1, 2)", "WRONG_NUM_ARGS.*dlunion"),
         ("dl_contains(dl_of(1))", "WRONG_NUM_ARGS.*dl_contains"),
+        ("dl_into(named_struct('t', dl_of(1)), 't')", "WRONG_NUM_ARGS.*dl_into"),
     ],
 )
 def test_wrong_arguments_are_analysis_errors(session: SparkSession, expression: str, message: str) -> None:
@@ -143,8 +152,8 @@ def test_wrong_arguments_are_analysis_errors(session: SparkSession, expression: 
         session.sql(f"SELECT {expression}")
 
 
-@pytest.mark.parametrize("made_as", ["auto", "set", "bdd"])
-@pytest.mark.parametrize("united_as", ["auto", "set", "bdd"])
+@pytest.mark.parametrize("made_as", ["auto", "set", "bdd", "quick"])
+@pytest.mark.parametrize("united_as", ["auto", "set", "bdd", "quick"])
 def test_union_with_a_value_that_comes_again(sql: SparkSession, made_as: str, united_as: str) -> None:
     """A union that adds nothing to the row before's longest value is that value: the bytes must be those of the set."""
     sql.conf.set(ENCODING, made_as)
@@ -201,8 +210,9 @@ def test_the_setting(session: SparkSession) -> None:
     try:
         assert [value[:2] for value in written("set")] == ["00", "00", "00"]
         assert written("bdd") == ["010A" + "00" * 10 + "01", "0103010001010200010002", "010201000100"]
+        assert [value[:2] for value in written("quick")] == ["02", "00", "00"]
         assert written("AUTO") == ["010A" + "00" * 10 + "01", "000105", "00020101"]
-        with pytest.raises(IllegalArgumentException, match="'zip'; it can be auto, set, bdd"):
+        with pytest.raises(IllegalArgumentException, match="'zip'; it can be auto, set, bdd, quick"):
             written("zip")
     finally:
         session.conf.unset(ENCODING)

@@ -15,15 +15,24 @@ from udafs.build import SOURCES
 ROOMS: dict[str, tuple[str, ...]] = {
     "errors": (),  # what a function of the kernel says when it refuses
     "encodings": ("errors",),  # one lineage value: its bytes, its ids, its union with others; nothing of SQL
-    "functions": ("encodings",),  # the scalar SQL functions on lineage values
+    "functions": ("encodings", "errors"),  # the scalar SQL functions on lineage values
     "aggregation": ("encodings", "errors"),  # dlunion: the aggregate, its pools, its plan
     "stages": (
         "encodings",
         "errors",
         "functions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
+    "granules": ("errors", "functions"),  # values that are their own ids, and back
     "scan": ("errors", "functions"),  # ids by position: the manifest, dl_row_id, and plans that make it cheap
-    "session": ("aggregation", "encodings", "functions", "scan", "stages"),  # what Spark and Python call
+    "session": (
+        "aggregation",
+        "encodings",
+        "errors",
+        "functions",
+        "granules",
+        "scan",
+        "stages",
+    ),  # what Spark and Python call
 }
 # Names that callers outside the kernel use; they stay.
 PUBLIC = {

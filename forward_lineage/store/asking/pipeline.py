@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from forward_lineage.relations.algebra import compose, empty, union
-from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.relation import LineageRelation, united
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import DamagedError, LineageError, NotSavedError, NotTracedError
@@ -218,14 +218,6 @@ class Pipeline:
 def node_of(saved: SavedResult) -> Node:
     """Return the node of a version."""
     return saved.name.lower(), saved.version
-
-
-def united(sets: Iterable[LineageSet]) -> LineageSet:
-    """Return the union of some sets."""
-    whole = LineageSet()
-    for each in sets:
-        whole = whole | each if whole else each
-    return whole
 
 
 def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> NotTracedError:

@@ -49,8 +49,8 @@ class Window:
 
     def by_place(self, relation: LineageRelation, first_row: int = 0) -> RunsRelation:
         """Return a relation of the rows, numbered from `first_row`, as one of their places."""
-        rows, ids = relation.pairs()
-        return RunsRelation.from_pairs(self.place[rows - first_row], ids)
+        runs = RunsRelation.of(relation)
+        return runs.renumbered(self.place[runs.row - first_row])
 
 
 def frames_in(values: pa.Array) -> Frames:

@@ -11,16 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim, Form
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
-from forward_lineage.store.saving.tasks import TaskFiles, write_segment
-
-#: Neighbouring segments are merged while they have fewer pairs than this together.
-_MERGED = 1 << 22
+from forward_lineage.store.saving.tasks import MERGED_BELOW, MOST_RUNS, TaskFiles, write_segment
 
 
 def settle(
@@ -56,9 +51,10 @@ def settle(
 
 
 def _groups(pieces: Sequence[SegmentEntry]) -> Iterator[list[SegmentEntry]]:
+    """Put neighbouring segments together that have few pairs, which are no fewer than their runs."""
     group: list[SegmentEntry] = []
     for piece in pieces:
-        if group and sum(each.pairs for each in group) + piece.pairs > _MERGED:
+        if group and sum(each.pairs for each in group) + piece.pairs > MOST_RUNS:
             yield group
             group = []
         group.append(piece)
@@ -70,16 +66,15 @@ def _merge(folder: Path, table: int, group: Sequence[SegmentEntry], form: Form) 
     first_row = group[0].first_row
     path = f"lineage/{table}/{first_row:019}.lineage"
     only = group[0]
-    if len(group) == 1 and (only.form == "bdd" or form == "runs" or only.pairs > _MERGED):
+    if len(group) == 1 and (only.form == "bdd" or form == "runs" or only.pairs >= MERGED_BELOW):
         (folder / only.path).rename(folder / path)
         return replace(only, path=path)
-    rows, ids = [], []
+    parts = []
     for piece in group:
         claim = Claim(0, piece.rows, piece.pairs)
-        read_rows, read_ids = segments.read(folder / piece.path, piece.checksum, claim).relation.pairs()
-        rows.append(read_rows + (piece.first_row - first_row))
-        ids.append(read_ids)
+        relation = segments.read(folder / piece.path, piece.checksum, claim).relation
+        parts.append((piece.first_row - first_row, RunsRelation.of(relation)))
         (folder / piece.path).unlink()
-    relation = RunsRelation.from_pairs(np.concatenate(rows), np.concatenate(ids))
+    relation = RunsRelation.stacked(parts)
     total = sum(piece.rows for piece in group)
     return write_segment(folder, path, relation, first_row=first_row, rows=total, form=form)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from forward_lineage.results import MADE_WITH, TRUSTED
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
@@ -41,7 +42,11 @@ def _origin(
         check_row_files(saved)
         return TracedTable(name, saved.version, Provider.RESULT, granules=granules)
     check_unchanged(tables.spark, manifest)
-    return TracedTable(name, version, manifest.provider, granules=granules, manifest=manifest.to_data())
+    made_with = int(entry.get(MADE_WITH, version))
+    if made_with != version:  # ids hold in both; whether the result is stale, the older one says
+        manifest = tables.registrations.version(name, made_with)
+    data = {**manifest.to_data(), "trusted": manifest.trusted or bool(entry.get(TRUSTED))}
+    return TracedTable(name, made_with, manifest.provider, granules=granules, manifest=data)
 
 
 def _registration(name: str, version: int, tables: RegisteredTables, library: Library) -> Manifest:

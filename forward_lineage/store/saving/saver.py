@@ -19,9 +19,10 @@ from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.granules import write_dictionary
+from forward_lineage.spark.granules import entries_sql, write_dictionary
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.plan_facts import unrepeatable_parts
+from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.traced_frame import lineage_of_frame
 from forward_lineage.store.library.library import Library, check_name
@@ -122,7 +123,8 @@ class Saver:
         no_rows = NotTracedError("a statement that is no query has no rows to save", instead="Save its SELECT.")
         prefix = f"__fl_{uuid4().hex[:12]}"
         traced = self._statements.trace(df_or_sql, semantics, unless_query=no_rows, in_parts=prefix)
-        frame = self._statements.run(traced)
+        with configured(self._tables.spark, QUICK_VALUES):
+            frame = self._statements.run(traced)
         untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self._home)}
         parts = traced.rewritten.parts
         if parts and unrepeatable_parts(self._tables.spark.sql(traced.rewritten.user_sql)):
@@ -163,8 +165,8 @@ class Saver:
         if not table.granules:
             return table
         place = f"granules/{number}"
-        dictionary = meaning["granules"][table.name]["dictionary"]
-        paths = write_dictionary(self._tables.spark, dictionary, folder / place, len(table.granules))
+        entries = entries_sql(meaning["granules"][table.name])
+        paths = write_dictionary(self._tables.spark, entries, folder / place, len(table.granules))
         return replace(table, dictionary=place, dictionary_files=_files_of_dictionary(folder, paths))
 
     # ------------------------------------------------------------ the name

@@ -19,16 +19,18 @@ from pyspark.sql.types import StructType
 from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.relations.algebra import empty
 from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.spark.errors import rewritten_errors
+from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.row_files import ROW_NUMBER
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry, Stage, StageLineage, TableLineage
 from forward_lineage.store.saving.execution import Target, Written, user_schema, write_result
 from forward_lineage.store.saving.frames import Window, window_of
-from forward_lineage.store.saving.tasks import write_segment
+from forward_lineage.store.saving.tasks import MOST_RUNS, write_segment
 from udafs.errors import InternalError, NotTracedError
 
 Lineage = Mapping[str, tuple[SegmentEntry, ...]]
@@ -113,8 +115,7 @@ class Staging:
                 rows = self._write(part)
                 views.append(f"{prefix}{part.name}")
                 rows.createOrReplaceTempView(views[-1])
-            with rewritten_errors():
-                flat, frames = _flat(self._spark.sql(parts[-1].sql), parts[-1])
+            flat, frames = _flat(self._rows_of(parts[-1]), parts[-1])
             _check_same_types(user_schema(flat, LINEAGE_COLUMN, *frames), schema)
             target = Target(self._folder, self._name, schema, self._form, first_row)
             written = write_result(flat, LINEAGE_COLUMN, parts[-1].keys, target, frames)
@@ -133,14 +134,17 @@ class Staging:
         for each in ("stages", "rows", "lineage", "frames"):
             shutil.rmtree(self._folder / each, ignore_errors=True)
 
-    # ------------------------------------------------------------ one stage
+    # ------------------------------------------------------------ one part
+
+    def _rows_of(self, part: StatementPart) -> DataFrame:
+        with configured(self._spark, QUICK_VALUES), rewritten_errors():
+            return self._spark.sql(part.sql)
 
     def _write(self, part: StatementPart) -> DataFrame:
         """Run a part and note it as a stage; return its rows as later parts read them."""
         place = f"stages/{self._next}"
-        with rewritten_errors():
-            frame = self._spark.sql(part.sql)
-            flat, frames = _flat(frame, part)
+        frame = self._rows_of(part)
+        flat, frames = _flat(frame, part)
         schema = user_schema(flat, LINEAGE_COLUMN, *frames)
         _check_read_back(schema)
         target = Target(self._folder / place, f"an inner query of {self._name}", schema, self._form)
@@ -197,20 +201,23 @@ class Staging:
         if not window.in_order or first_row:  # else places are rows, and have their lineage
             places = f"stages/{self._next}/places"
             own = {
-                key: self._segment(window.by_place(self._relation(own[key]), first_row), f"{places}-{number}", rows)
+                key: self._written(window.by_place(self._relation(own[key]), first_row), f"{places}-{number}", rows)
                 for number, key in enumerate(own)
             }
         stage = self._add(Stage(rows, *self._split(own)))
-        return StageLineage(stage, self._segment(window.frames, path, rows, first_row))
+        return StageLineage(stage, self._written(window.frames, path, rows, first_row))
 
-    def _segment(self, relation: LineageRelation, path: str, rows: int, first_row: int = 0) -> tuple[SegmentEntry, ...]:
-        if not rows:
-            return ()
-        path = f"{path}-{first_row:019}.lineage"
-        return (write_segment(self._folder, path, relation, first_row=first_row, rows=rows, form="runs"),)
+    def _written(self, relation: RunsRelation, path: str, rows: int, first_row: int = 0) -> tuple[SegmentEntry, ...]:
+        """Write the relation of the rows from `first_row` on, which it numbers from 0."""
+        found: list[SegmentEntry] = []
+        for count, part in relation.split(rows, MOST_RUNS) if rows else ():
+            name = f"{path}-{first_row:019}.lineage"
+            found.append(write_segment(self._folder, name, part, first_row=first_row, rows=count, form="runs"))
+            first_row += count
+        return tuple(found)
 
     def _relation(self, segments: Sequence[SegmentEntry]) -> LineageRelation:
-        return StoredRelation([each.file_in(self._folder) for each in segments], SegmentCache())
+        return StoredRelation([each.file_in(self._folder) for each in segments], SegmentCache()).relation()
 
     def _split(self, lineage: Lineage) -> tuple[tuple[TableLineage, ...], tuple[StageLineage, ...]]:
         """Return what of some rows' lineage is in base tables, and what in stages."""

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.relation import LineageRelation
+from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
 from forward_lineage.store.library.row_files import row_file
@@ -29,9 +30,11 @@ REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskF
 #: Rows are written in groups of about this many bytes in memory, lineage values are held back as long.
 _GROUP = 64 << 20
 #: A segment is closed at this many bytes of lineage values, so that no task holds more in memory.
-_SEGMENT = 256 << 20
+_SEGMENT = 64 << 20
 #: Lineage of fewer pairs is left for the driver to merge with that of the other tasks; see `merging`.
-MERGED_BELOW = 1 << 20
+MERGED_BELOW = 1 << 17
+#: The first question for a row reads its segment; so many runs of ids are read in some milliseconds.
+MOST_RUNS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -217,15 +220,17 @@ class SegmentWriter:
     def _flush(self) -> None:
         large = [values.cast(pa.large_binary()) for values in self._held]
         relation = relation_of_values(pa.chunked_array(large, pa.large_binary()))
+        for rows, part in relation.split(self._rows, MOST_RUNS):
+            self._write(rows, part)
+        self._rows = self._bytes = 0
+        self._held = []
+
+    def _write(self, rows: int, relation: RunsRelation) -> None:
         # What the driver merges anyway need not be made as small as can be here.
         form: Form = "runs" if self.form == "auto" and len(relation) < MERGED_BELOW else self.form
         path = f"{self.path}-{len(self.written)}"
-        self.written.append(
-            write_segment(self.folder, path, relation, first_row=self._first_row, rows=self._rows, form=form)
-        )
-        self._first_row += self._rows
-        self._rows = self._bytes = 0
-        self._held = []
+        self.written.append(write_segment(self.folder, path, relation, first_row=self._first_row, rows=rows, form=form))
+        self._first_row += rows
 
 
 def write_segment(

@@ -70,7 +70,7 @@ def test_what_reads_no_table_stays(sql: str, rewritten: str) -> None:
 
 def test_the_lineage_of_a_command_has_a_column_of_its_own() -> None:
     rewritten = rewrite_sql("INSERT INTO x (a) SELECT id FROM t", CATALOG.catalog)
-    assert rewritten.startswith("INSERT INTO x (a, DL) SELECT id, named_struct('t', ")
+    assert rewritten.startswith("INSERT INTO x (a, DL) SELECT id, dl_into(named_struct('t', ")
 
 
 def test_granules_are_described_as_plain_data() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from tests.forward_lineage.relations.forms import (
     MOST,
     Pairs,
     as_set,
+    columns,
     number_sets,
     numbers,
     pair_sets,
@@ -117,6 +119,51 @@ def test_numbers_from_both_ends_do_not_hide_equal_sets() -> None:
         far = MOST + 1 - number
         relation = RunsRelation.from_pairs([0, 1, 2], [number, far, far])
         assert relation.set_of_row.tolist() == [0, 1, 1]
+
+
+@given(st.lists(st.tuples(pair_sets(), st.integers(0, 3)), min_size=1, max_size=4))
+def test_stacked(parts: list[tuple[Pairs, int]]) -> None:
+    placed = [
+        (place * 60 + gap, {(row % 50, row_id) for row, row_id in pairs}) for place, (pairs, gap) in enumerate(parts)
+    ]
+    whole = RunsRelation.stacked([(shift, RunsRelation.from_pairs(*columns(pairs))) for shift, pairs in placed])
+    whole.assert_consistent()
+    wanted = {(row + shift, row_id) for shift, pairs in placed for row, row_id in pairs}
+    assert set(zip(*map(np.ndarray.tolist, whole.pairs()), strict=True)) == wanted
+
+
+@given(pair_sets(), st.integers(1, 9), st.integers(1, 6))
+def test_split(pairs: Pairs, more_rows: int, most_runs: int) -> None:
+    pairs = {(row % 40, row_id) for row, row_id in pairs}
+    relation = RunsRelation.from_pairs(*columns(pairs))
+    rows = relation.last_row() + 1 + more_rows
+    start, found = 0, set()
+    for count, part in relation.split(rows, most_runs):
+        part.assert_consistent()
+        assert count > 0 and part.last_row() < count
+        found |= {(start + row, row_id) for row, row_id in zip(*map(np.ndarray.tolist, part.pairs()), strict=True)}
+        start += count
+    assert (start, found) == (rows, pairs)
+
+
+def test_split_where_it_is_large() -> None:
+    """Rows of a hundred runs each, in parts of a thousand; what all rows share does not make the parts smaller."""
+    own = np.repeat(np.arange(100), 100), 2 * np.arange(10_000)
+    assert [rows for rows, _ in RunsRelation.from_pairs(*own).split(100, 1_000)] == [10] * 10
+    shared = np.repeat(np.arange(100), 100), np.tile(2 * np.arange(100), 100)
+    assert [rows for rows, _ in RunsRelation.from_pairs(*shared).split(100, 1_000)] == [100]
+
+
+@given(pair_sets(), st.randoms())
+def test_renumbered(pairs: Pairs, random: Random) -> None:
+    relation = RunsRelation.from_pairs(*columns(pairs))
+    rows = random.sample(range(100), relation.row.size)
+    other = relation.renumbered(np.array(rows, np.int64))
+    other.assert_consistent()
+    number = dict(zip(relation.row.tolist(), rows, strict=True))
+    assert set(zip(*map(np.ndarray.tolist, other.pairs()), strict=True)) == {
+        (number[row], row_id) for row, row_id in pairs
+    }
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,20 @@ def test_the_smaller_form_is_written() -> None:
         assert isinstance(segments.decode(segments.encode(segment)).relation, form)
 
 
+def test_many_pairs() -> None:
+    """What a part of them tells is believed: noise gets no BDD, a pattern does, and of a few bytes none is made."""
+    rows, ids = np.divmod(np.arange(1 << 20), 1 << 14)
+    third = np.bitwise_count(rows ^ ids) % 3 == 0  # three nodes for each bit
+    rng = np.random.default_rng(5)
+    patterned = RunsRelation.from_pairs(rows[third], ids[third])
+    scattered = RunsRelation.from_pairs(rng.integers(0, 100, 100_000), rng.integers(0, 1 << 30, 100_000))
+    steady = RunsRelation.from_pairs(np.zeros(100_000, int), 3 * np.arange(100_000))
+    for relation, form in ((patterned, BddRelation), (scattered, RunsRelation), (steady, RunsRelation)):
+        data = segments.encode(Segment(0, 1 << 10, relation))
+        assert isinstance(segments.decode(data).relation, form)
+        assert len(data) <= len(segments.encode(Segment(0, 1 << 10, relation), "runs"))
+
+
 def test_equal_sets_are_stored_once() -> None:
     ids = np.random.default_rng(4).choice(1 << 20, 5000, replace=False)
     one = segments.encode(Segment(0, 1, RunsRelation.from_pairs(np.zeros(5000, int), ids)))

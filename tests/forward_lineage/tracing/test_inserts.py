@@ -124,6 +124,19 @@ def test_into_partitions_with_lineage(lineage: ForwardLineage, sql: str, found: 
     assert sets(lineage, "carries_parts") == {1: [1], 2: [2]}
 
 
+def test_a_table_that_does_not_say_what_its_lineage_means(lineage: ForwardLineage) -> None:
+    """It gets rows with their lineage; only, no query traces through it."""
+    lineage.spark.sql("CREATE TABLE by_hand (a BIGINT, DL STRUCT<base: BINARY>) USING parquet")
+    try:
+        lineage.sql("INSERT INTO by_hand SELECT k FROM base")
+        lineage.spark.sql(lineage.rewrite("INSERT INTO by_hand SELECT k FROM base"))
+        assert sets(lineage, "by_hand") == {1: [1], 2: [2]}
+        with pytest.raises(NotTracedError, match=r"^by_hand has a column DL and does not say what it means"):
+            lineage.sql("SELECT a FROM by_hand")
+    finally:
+        lineage.spark.sql("DROP TABLE by_hand")
+
+
 def test_rows_that_are_written_out(lineage: ForwardLineage) -> None:
     lineage.sql("INSERT INTO carries VALUES (1, 2, NULL)")
     lineage.sql("INSERT INTO carries (a, b) VALUES (3, 4)")

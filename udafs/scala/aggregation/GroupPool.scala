@@ -206,7 +206,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
 
   def result(handle: Long, setting: Int): Array[Byte] = source(handle) match {
     case few: ScratchIds if setting == Encoding.Set => few.sorted
-    case few: ScratchIds if setting == Encoding.Auto && few.count < RoaringCodec.SmallestSize =>
+    case few: ScratchIds if setting != Encoding.Bdd && few.count < RoaringCodec.SmallestSize =>
       val bytes = few.sorted
       if (Encoding.nothingShorter(bytes.length, few.largest)) bytes else Encoding.encode(few, setting)
     case ids => Encoding.encode(ids, setting)

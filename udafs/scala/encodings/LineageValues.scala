@@ -77,6 +77,18 @@ object LineageValues {
     case _ => intersects(idArray(a), idArray(b))
   }
 
+  /** The ids that are in both, ascending. */
+  def common(a: Array[Byte], b: Array[Byte]): Array[Long] = {
+    val (left, right) = (idArray(a), idArray(b))
+    val found = Array.newBuilder[Long]
+    var (i, j) = (0, 0)
+    while (i < left.length && j < right.length) {
+      if (left(i) == right(j)) found += left(i)
+      if (left(i) <= right(j)) i += 1 else j += 1
+    }
+    found.result()
+  }
+
   private def intersects(table: BddTable, ids: Array[Long]): Boolean = {
     var i = 0
     while (i < ids.length && !table.contains(ids(i))) i += 1

@@ -68,7 +68,7 @@ abstract class LineageComparison extends BinaryExpression with ExpectsInputTypes
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val function = ctx.addReferenceObj("op", op, classOf[JFunction[_, _]].getName)
-    nullSafeCodeGen(ctx, ev, (a, b) => s"${ev.value} = (Boolean) $function.apply(new Object[]{$a, $b});")
+    nullSafeCodeGen(ctx, ev, (a, b) => s"${ev.value} = (${CodeGenerator.boxedType(dataType)}) $function.apply(new Object[]{$a, $b});")
   }
 }
 
@@ -84,6 +84,24 @@ object DlContains {
   private object op extends Op[Array[AnyRef], Any] {
     def apply(arguments: Array[AnyRef]): Any =
       LineageValues.contains(arguments(0).asInstanceOf[Array[Byte]], arguments(1).asInstanceOf[Long])
+  }
+}
+
+/** dl_intersection(a, b): the ids that are in both. */
+case class DlIntersection(left: Expression, right: Expression, setting: Int) extends LineageComparison {
+  override def prettyName: String = "dl_intersection"
+  override def inputTypes: Seq[AbstractDataType] = Seq(BinaryType, BinaryType)
+  override def dataType: DataType = BinaryType
+  override def flatArguments: Iterator[Any] = children.iterator
+  override def stringArgs: Iterator[Any] = children.iterator
+  override protected def op: Op[Array[AnyRef], Any] = new IntersectionOp(setting)
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): DlIntersection = copy(left = l, right = r)
+}
+
+private final class IntersectionOp(setting: Int) extends Op[Array[AnyRef], Any] {
+  override def apply(arguments: Array[AnyRef]): Any = {
+    val ids = LineageValues.common(arguments(0).asInstanceOf[Array[Byte]], arguments(1).asInstanceOf[Array[Byte]])
+    Encoding.encode(new SortedIds(ids, ids.length), setting)
   }
 }
 

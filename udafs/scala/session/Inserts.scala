@@ -2,7 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoDir, InsertIntoStatement, LogicalPlan, Union, UnresolvedWith}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.types.{BinaryType, StructField, StructType}
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
  * Where the rows of an INSERT go, and whether its target has a column for their lineage.
@@ -12,21 +12,21 @@ import org.apache.spark.sql.types.{BinaryType, StructField, StructType}
 final class Inserts {
 
   /**
-   * For each target of a statement, the columns that the user's rows fill, in the target's order, and the fields of its
-   * column `DL`, none if it has no such column; null when the statement inserts nothing. Rows that go to a folder have no target.
+   * For each target of a statement, the columns that the user's rows fill, in the target's order; the fields of its column
+   * `DL`, none if it has no such column; and what it says of their meaning, if it does. Null when the statement inserts
+   * nothing. Rows that go to a folder have no target.
    */
   def targets(session: SparkSession, sql: String): Array[Array[Array[String]]] = {
     val found = Inserts.of(session.sessionState.sqlParser.parsePlan(sql)).map(_.map { insert =>
-      val schema = Inserts.schema(session, insert)
-      Array(Inserts.filled(insert, schema).toArray, Inserts.lineage(schema).fold(Array.empty[String])(Inserts.fields))
+      val target = Inserts.target(session, insert)
+      val (schema, fields) = (target.schema, Inserts.lineage(target.schema).fold(Array.empty[String])(Inserts.fields))
+      Array(Inserts.filled(insert, schema).toArray, fields, StoredLineage.meaning(target).toArray)
     })
     found.map(_.toArray).orNull
   }
 }
 
 private object Inserts {
-  val Lineage = "DL"
-
   /** The INSERTs that a statement consists of; None when it is, or has, anything else: a query, a script. */
   private def of(plan: LogicalPlan): Option[Seq[InsertIntoStatement]] = plan match {
     case insert: InsertIntoStatement => Some(Seq(insert))
@@ -41,24 +41,19 @@ private object Inserts {
   /** The same statement, with the columns that the rows fill by position named, if lineage fills one more. */
   def named(session: SparkSession, plan: LogicalPlan): LogicalPlan = plan.transform {
     case insert: InsertIntoStatement if insert.userSpecifiedCols.isEmpty && !insert.byName =>
-      val target = schema(session, insert)
-      if (lineage(target).isEmpty) insert else insert.copy(userSpecifiedCols = filled(insert, target))
+      val schema = target(session, insert).schema
+      if (lineage(schema).isEmpty) insert else insert.copy(userSpecifiedCols = filled(insert, schema))
   }
 
-  private def schema(session: SparkSession, insert: InsertIntoStatement): StructType =
-    session.sessionState.executePlan(insert.table).analyzed.schema
+  private def target(session: SparkSession, insert: InsertIntoStatement): LogicalPlan =
+    session.sessionState.executePlan(insert.table).analyzed
 
   private def filled(insert: InsertIntoStatement, target: StructType): Seq[String] = {
     val given = insert.partitionSpec.collect { case (column, Some(_)) => column.toLowerCase }.toSet
-    target.fieldNames.toSeq.filterNot(column => column.equalsIgnoreCase(Lineage) || given(column.toLowerCase))
+    target.fieldNames.toSeq.filterNot(column => column.equalsIgnoreCase(StoredLineage.Column) || given(column.toLowerCase))
   }
 
-  private def lineage(target: StructType): Option[StructField] = target.find { field =>
-    field.name.equalsIgnoreCase(Lineage) && (field.dataType match {
-      case sets: StructType => sets.nonEmpty && sets.forall(_.dataType == BinaryType)
-      case _ => false
-    })
-  }
+  private def lineage(target: StructType): Option[StructField] = target.find(StoredLineage.isLineage)
 
   private def fields(lineage: StructField): Array[String] = lineage.dataType.asInstanceOf[StructType].fieldNames
 }

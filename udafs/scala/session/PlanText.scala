@@ -1,5 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.PythonUDAF
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, CompoundBody, LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.classic.SparkSession
@@ -27,6 +28,19 @@ final class PlanText {
 
   /** The same for a query whose parameters are bound. */
   def of(session: SparkSession, bound: LogicalPlan): Array[String] = described(session, analyze(session, bound))
+
+  /** Like `of`, where tables that carry lineage have their users' columns alone. */
+  def ofThrough(session: SparkSession, sql: String): Array[String] = ofThrough(session, parse(session, sql))
+
+  /** Like `ofTraced`, where the tables that are read have their users' columns alone. */
+  def ofTracedThrough(session: SparkSession, sql: String): Array[String] =
+    ofThrough(session, Inserts.named(session, parse(session, sql)))
+
+  /** The same for a query whose parameters are bound, and that is not analysed yet. */
+  def ofThrough(session: SparkSession, bound: LogicalPlan): Array[String] = session.withActive {
+    val analyzer = StoredLineage.analyzer(session)
+    described(session, analyze(session, analyzer.executeAndCheck(bound, new QueryPlanningTracker)))
+  }
 
   /** The columns alone. */
   def schema(session: SparkSession, sql: String): String =

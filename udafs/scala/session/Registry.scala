@@ -162,6 +162,86 @@ object Registry {
         |       [10,20]
         |""".stripMargin),
     SqlFunction(
+      "dl_intersection",
+      Some(2),
+      arguments => DlIntersection(widened(arguments.head, BinaryType), widened(arguments(1), BinaryType), Encoding.current),
+      classOf[DlIntersection],
+      "misc_funcs",
+      "_FUNC_(a, b) - Returns the row ids that are in both of two lineage values.",
+      """      > SELECT dl_ids(_FUNC_(dl_union(7, 3), dl_union(3, 9)));
+        |       [3]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_stored",
+      None,
+      arguments => StoredLineage.read(counted("dl_stored", arguments, 3, 4)),
+      classOf[DlStored],
+      "misc_funcs",
+      "_FUNC_(dl, table, check[, gone]) - Returns the lineage value that a table keeps beside a row. Refused where the table means " +
+        "something else by it than `check` says, where it is NULL, and where it has ids in the ranges `gone`.",
+      """      > SELECT dl_ids(_FUNC_(DL.base, 'totals', '3f2a0c91b7e54d68')) FROM totals;
+        |       [3,7]
+        |""".stripMargin),
+    SqlFunction(
+      "dl_into",
+      Some(3),
+      StoredLineage.written,
+      classOf[DlStored],
+      "misc_funcs",
+      "_FUNC_(lineage, table, check) - Returns `lineage`, the column DL of rows to be inserted into a table. Refused where the " +
+        "table means something else by it than `check` says.",
+      """      > INSERT INTO totals SELECT k, _FUNC_(named_struct('base', dl_of(k)), 'totals', '3f2a0c91b7e54d68') FROM base;
+        |""".stripMargin),
+    SqlFunction(
+      "dl_granule",
+      Some(4),
+      arguments => DlGranule(
+        arguments.head,
+        OwnIds.typed(arguments(1), "dl_granule"),
+        OwnIds.bound(widened(arguments(2), LongType), "dl_granule"),
+        OwnIds.bound(widened(arguments(3), LongType), "dl_granule")),
+      classOf[DlGranule],
+      "misc_funcs",
+      "_FUNC_(value, type, least, most) - Returns the id of a granule of one value, which is an integer from `least` to " +
+        "`most` by its type: 0 for NULL, 1 for the least value, and so on in the order of the values.",
+      """      > SELECT _FUNC_(DATE '1970-01-03', 'DATE', 0, 99);
+        |       3
+        |""".stripMargin),
+    SqlFunction(
+      "dl_granule_value",
+      Some(3),
+      arguments => DlGranuleValue(
+        widened(arguments.head, LongType),
+        OwnIds.typed(arguments(1), "dl_granule_value"),
+        OwnIds.bound(widened(arguments(2), LongType), "dl_granule_value")),
+      classOf[DlGranuleValue],
+      "misc_funcs",
+      "_FUNC_(id, type, least) - Returns the value to which dl_granule gives this id, NULL for 0.",
+      """      > SELECT _FUNC_(3, 'DATE', 0);
+        |       1970-01-03
+        |""".stripMargin),
+    SqlFunction(
+      "dl_listed",
+      Some(2),
+      arguments => DlListed(arguments.head, Listed.values(arguments(1), "dl_listed")),
+      classOf[DlListed],
+      "misc_funcs",
+      "_FUNC_(value, list) - Returns the place of a STRING in a list (BINARY: each value behind its length in 4 bytes), " +
+        "counted from 1; 0 for NULL.",
+      """      > SELECT _FUNC_('b', X'00000001610000000162');
+        |       2
+        |""".stripMargin),
+    SqlFunction(
+      "dl_listed_value",
+      Some(2),
+      arguments => DlListedValue(widened(arguments.head, LongType), Listed.values(arguments(1), "dl_listed_value")),
+      classOf[DlListedValue],
+      "misc_funcs",
+      "_FUNC_(place, list) - Returns the value to which dl_listed gives this place, NULL for 0.",
+      """      > SELECT _FUNC_(2, X'00000001610000000162');
+        |       b
+        |""".stripMargin),
+    SqlFunction(
       "dl_row_id",
       Some(2),
       arguments => RowPosition(arguments.head, arguments(1)),
@@ -181,6 +261,10 @@ object Registry {
       """      > SELECT _FUNC_(dl_of(7));
         |       set
         |""".stripMargin))
+
+  private def counted(function: String, arguments: Seq[Expression], least: Int, most: Int): Seq[Expression] =
+    if (least <= arguments.size && arguments.size <= most) arguments
+    else LineageErrors.refuse(s"$function takes $least to $most arguments, not ${arguments.size}.")
 
   /** TINYINT, SMALLINT, INT become BIGINT, an untyped NULL becomes `nullType`; the rest stays and is checked later. */
   private def widened(argument: Expression, nullType: DataType): Expression = argument.dataType match {

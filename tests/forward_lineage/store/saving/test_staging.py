@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving import staging
 from forward_lineage.tracing.statements import BY_REFERENCE
 from tests.forward_lineage.tracing.test_by_reference import GROUPS, QUERIES
 from tests.spark_settings import configured
@@ -81,6 +82,13 @@ def test_windows_at_the_top_are_saved_once(session: ForwardLineage) -> None:
     cut = session.save(f"{RUNNING} ORDER BY id DESC LIMIT 2", "cut")
     assert list(session.backward_ids("cut", rows=[0])) == [each for each in range(60) if each * 7 % 6 == 59 * 7 % 6]
     assert cut.rows == 2
+
+
+def test_places_in_several_segments(session: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "MOST_RUNS", 7)
+    saved = session.save(f"{RUNNING} ORDER BY v DESC, id", "running")
+    assert len(saved.stages[0].tables[0].segments) > 3 < len(saved.refers[0].segments)
+    assert answers(session, saved) == by_value(session, RUNNING)
 
 
 @pytest.mark.parametrize("sql", [RUNNING, JOINED])

@@ -1,0 +1,96 @@
+"""What lineage means is written with it: CREATE TABLE … AS puts it beside the rows, INSERT asks for it.
+
+CREATE TABLE t AS Q    →  CREATE TABLE t TBLPROPERTIES ('forward_lineage.meaning' = '…') AS Q'
+INSERT INTO t Q        →  INSERT INTO t SELECT …, dl_into(<lineage>, 't', <check>) AS DL …
+
+So a text that was rewritten today and is run by somebody else tomorrow makes a table that says what its ids mean, and
+puts no rows into one that means something else by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from forward_lineage.frontend.dialect import print_sql
+from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, check_insert, check_of, row_ids_of
+from rewrites.aliases import output_name, table_name
+from rewrites.driver import RewrittenQuery
+from rewrites.environment import Semantics
+from rewrites.lineage_functions import dl_into
+from rewrites.tables import StoredTable, Tables
+
+
+def meaning_of(result: RewrittenQuery, semantics: Semantics) -> Meaning:
+    """Return what the lineage of a rewritten query means.
+
+    Raises:
+        NotTracedError: two of its sources mean other rows by the same ids.
+    """
+    tables = tuple(row_ids_of(table, result.sources) for table in result.tables)
+    granularity = "granules" if result.granules else "rows"
+    if result.shape is None:
+        return Meaning(tables, semantics.value, granularity)
+    fleeting = None if result.shape.fleeting is None else tuple(sorted(result.shape.fleeting))
+    return Meaning(tables, semantics.value, granularity, result.shape.open, fleeting)
+
+
+def as_inserted(tree: exp.Expr, query: exp.Query, meaning: Meaning, filled: Sequence[str]) -> Meaning:
+    """Return the meaning of rows by the columns of the table that they go into: by position, these have other names.
+
+    Args:
+        tree: the command; what is no INSERT keeps the names.
+        query: its rewritten query.
+        meaning: of its lineage.
+        filled: the columns of the target that the user's rows fill, where they are known.
+    """
+    if not isinstance(tree, exp.Insert) or not meaning.fleeting or tree.args.get("by_name"):
+        return meaning
+    listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    columns = [each.name for each in listed] or filled
+    same = [output_name(item).lower() for item in query.selects[:-1]] == [column.lower() for column in columns]
+    return meaning if same else replace(meaning, fleeting=None)
+
+
+def write_meaning(tree: exp.Expr, query: exp.Query, meaning: Meaning, tables: Tables, into: str | None) -> None:
+    """Write into a command what the lineage of its rows means; a query or a view stays as it is.
+
+    Args:
+        tree: the command, its query not put back yet; edited.
+        query: its rewritten query, whose last column is `DL`; edited.
+        meaning: of its lineage.
+        tables: what names mean.
+        into: of an INSERT, what its target says, "" if it says nothing; None: what `tables` know of it.
+
+    Raises:
+        NotTracedError: the target means something else by its lineage.
+    """
+    if isinstance(tree, exp.Create) and str(tree.args.get("kind")).upper() == "TABLE":
+        if tree.args.get("properties") is None:
+            tree.set("properties", exp.Properties(expressions=[]))
+        said = exp.Property(this=exp.Literal.string(PROPERTY), value=exp.Literal.string(meaning.text()))
+        tree.args["properties"].append("expressions", said)
+    elif isinstance(tree, exp.Insert):
+        target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        parts = table_name(target)
+        if parts:
+            lineage = query.selects[-1]
+            check = check_of(_said_by_target(parts, meaning, tables, into))
+            lineage.set("this", dl_into(lineage.this, _called(target), check))
+
+
+def _said_by_target(parts: tuple[str, ...], meaning: Meaning, tables: Tables, into: str | None) -> str:
+    """What the target is to say when the rows come; where nothing is known of it, what they say themselves."""
+    known = tables.find(parts) if into is None else None
+    said = known.meaning if isinstance(known, StoredTable) else into
+    if not said:
+        return meaning.text()
+    called = ".".join(parts)
+    check_insert(meaning, Kept(called, (), said).meaning(), called)
+    return said
+
+
+def _called(target: exp.Table) -> str:
+    return print_sql(exp.Table(**{part: target.args.get(part) for part in ("this", "db", "catalog")}).copy())
