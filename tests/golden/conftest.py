@@ -13,9 +13,12 @@ from tests.spark_settings import configure
 from udafs.attach import attach
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def golden(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session with the fixtures' tables; settings that make tiny queries fast."""
+    """The session with the fixtures' tables; settings that make tiny queries fast.
+
+    Tables of the catalog are seen by all sessions of the process: the next file's tests must not meet them.
+    """
     session = spark.newSession()
     attach(session)
     configure(session, FAST_FOR_TINY_DATA)
