@@ -43,6 +43,11 @@ class Verdict:
 LONGEST = 30_000
 TOO_LONG = Verdict("too long")
 
+# Two readings of a view that keeps a plan have the same columns, until Spark 4.3 gives one of them new ones; by then a
+# HAVING may have found the old ones. Plain queries fail of it, too, by how deep their readings stand in subqueries. A
+# view that keeps a text has new columns wherever it is read.
+COLUMNS_LOST = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
+
 
 @dataclass(frozen=True)
 class _Setup:
@@ -172,6 +177,9 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
 
 
 def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
+    if answer.condition == COLUMNS_LOST:
+        create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], as_text=True)
+        answer = all_answers(spark, [task.text])[0]
     if answer.error is not None:
         if _plain(spark, task).error is not None:
             return Verdict("invalid", f"{answer.condition}")
@@ -184,7 +192,7 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
         return _kept(task, got)
     if task.traced and _values(got) != _values(task.expected):
         plain = Counter(values for values, _ in _plain(spark, task).rows)
-        if plain != _values(task.expected):
+        if plain == _values(got):
             # Then nothing can be said about lineage; the comparison of values is there to notice.
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
     sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"

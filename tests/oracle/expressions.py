@@ -85,6 +85,10 @@ class NondeterministicError(Exception):
     """SQL allows several answers: a LIMIT, ROWS frame or row number that cuts through ties."""
 
 
+class SpellingDecidesError(NondeterministicError):
+    """HAVING without aggregates over grouping sets, beside windows: Spark evaluates either first."""
+
+
 class TooMuchWorkError(NondeterministicError):
     """A case that would take the interpreter minutes: subqueries nested in conditions of cross joins."""
 

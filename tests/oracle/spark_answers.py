@@ -60,13 +60,19 @@ def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
     yield session
 
 
-def create_tables(spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database) -> None:
+def create_tables(
+    spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database, *, as_text: bool = False
+) -> None:
     """The base tables that a statement mentions, as temporary views under the case's own names.
 
     The views keep a plan: a view's text would be read and resolved again wherever a query mentions it.
     """
     for table in sorted(tables_in(statement) & database.keys()):
-        spark.sql(rows_of(database[table])).createOrReplaceTempView(names[table])
+        rows = rows_of(database[table])
+        if as_text:
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {names[table]} AS {rows}")
+        else:
+            spark.sql(rows).createOrReplaceTempView(names[table])
 
 
 def tables_in(node: Node) -> set[str]:

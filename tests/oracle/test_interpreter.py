@@ -38,7 +38,13 @@ from tests.oracle.algebra import (
     Table,
     Value,
 )
-from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, TooMuchWorkError, UnknownInError
+from tests.oracle.expressions import (
+    MoreThanOneRowError,
+    NondeterministicError,
+    SpellingDecidesError,
+    TooMuchWorkError,
+    UnknownInError,
+)
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.printing import to_sql
 from tests.oracle.strategies import SCHEMAS
@@ -254,3 +260,17 @@ def test_qualify_sees_rows_and_not_what_other_windows_made_of_them() -> None:
     assert lineage(block, "control") == lineage(replace(block, qualify=None), "control")
     swapped = replace(block, items=(Item(alone, "n"), Item(Col("rid", "r"), "k")), qualify=Op("=", everyone, Lit(2)))
     assert lineage(swapped, "control") == {(1, 0): ["r0", "r2"], (1, 2): ["r0", "r2"]}
+
+
+def test_a_having_that_spark_may_evaluate_behind_windows_is_left_open() -> None:
+    ranked = Item(Over(Func("row_number", ()), (), ()), "n")
+    having = Op("<>", A, Lit(1))
+    block = Select((ranked,), Table("r"), group=GroupBy((), "CUBE", ((A,),)), having=having)
+    with pytest.raises(SpellingDecidesError):
+        interpret(Statement(Query(block)), DATABASE, "data")
+    for known in (
+        replace(block, items=(Item(A, "a"),)),
+        replace(block, group=GroupBy((A,)), items=(Item(A, "a"), Item(Over(Agg("count"), (), ()), "n"))),
+        replace(block, having=Op("<", Lit(1), Agg("count")), items=(Item(Over(Agg("count"), (), ()), "n"),)),
+    ):
+        interpret(Statement(Query(known)), DATABASE, "data")
