@@ -40,6 +40,8 @@ DL_STORED: Final = "dl_stored"
 """(set, table, check[, ids that are gone]) → the set that the table keeps beside a row, refused if it does not hold."""
 DL_INTO: Final = "dl_into"
 """(struct of sets, table, check) → the struct, refused if the table means something else by its lineage."""
+DL_QUICK: Final = "dl_quick"
+"""(set, as an expression) → the same set, made to be read once, soon."""
 DL_ENCODING: Final = "dl_encoding"
 """(set) → the name of its encoding."""
 
@@ -54,7 +56,7 @@ DL_LISTED_VALUE: Final = "dl_listed_value"
 
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
-    DL_COMPOSE, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
+    DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
     DL_ROW_ID, DL_ENCODING,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
@@ -98,6 +100,27 @@ def is_dl_relation(node: exp.Expr) -> bool:
 def dl_compose(numbers: exp.Expr, relation: exp.Expr) -> exp.Anonymous:
     """Return the union of the lineage of the rows of a stage that a number, or a set of numbers, names."""
     return exp.Anonymous(this=DL_COMPOSE, expressions=[numbers, relation])
+
+
+def make_quick(tree: exp.Expr) -> None:
+    """Have the sets that a tree makes be quick ones: none of them is seen, all are read once."""
+    for node in list(tree.find_all(exp.Anonymous)):
+        whole: exp.Expr = node
+        while isinstance(whole.parent, exp.Filter | exp.Window) and whole.parent.this is whole:
+            whole = whole.parent
+        if node.name in (DLUNION, DL_UNION) and not _is_inside(whole, tree):
+            quick = exp.Anonymous(this=DL_QUICK)
+            whole.replace(quick)
+            quick.set("expressions", [whole])
+
+
+def _is_inside(node: exp.Expr, tree: exp.Expr) -> bool:
+    """Say whether a node is an argument of what is quick already."""
+    while node is not tree and node.parent is not None and not isinstance(node, exp.Query):
+        node = node.parent
+        if isinstance(node, exp.Anonymous) and node.name == DL_QUICK:
+            return True
+    return False
 
 
 def dl_intersection(one: exp.Expr, other: exp.Expr) -> exp.Anonymous:

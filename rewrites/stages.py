@@ -27,7 +27,7 @@ from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.conditions import is_asked
 from rewrites.environment import Environment, Stage, Stages, TracedQuery
-from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation
+from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation, make_quick
 from rewrites.scope import FromItem, blocks_out
 from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
@@ -82,11 +82,14 @@ def can_move(query: exp.Query, env: Environment) -> bool:
     ctes = _needed(query, env.ctes) if env.stages is not None and env.tracing else None
     if ctes is None:
         return False
-    # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and generated ones in a correlated
-    # subquery.
+    # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and in a correlated subquery generated
+    # ones and those that its windows are computed over.
     generated = [node.this for part in (query, *ctes) for node in part.find_all(exp.Lateral)]
-    correlated = (blocks_out(node) for part in (query, *ctes) for node in part.find_all(exp.Column))
-    return not any(isinstance(each, exp.Subquery) for each in generated) and not (generated and any(correlated))
+    columns = (column for part in (query, *ctes) for column in part.find_all(exp.Column))
+    correlated = [block for column in columns if blocks_out(column) and (block := column.find_ancestor(exp.Select))]
+    if any(isinstance(each, exp.Subquery) for each in generated):
+        return False
+    return not any(generated or block.find(exp.Window) for block in correlated)
 
 
 def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: tuple[str, ...] = ()) -> Stage:
@@ -105,6 +108,7 @@ def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: 
         behind = [each.copy() for each in own.expressions] if own is not None else []
         recursive = any(cte.parent is not None and cte.parent.args.get("recursive") for cte in ctes)
         query.set("with_", exp.With(expressions=[*(cte.copy() for cte in ctes), *behind], recursive=recursive or None))
+    make_quick(query)
     text = query.sql(dialect="spark")
     known = next((stage for stage in env.stages.values() if stage.query.meta.get(_STEM) == text), None)
     if known is not None and not _by_chance(query):

@@ -56,7 +56,8 @@ def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Env
     groups, others = env.names.fresh("q"), env.names.fresh("o")
     helpers = {env.names.fresh("h"): key for key in _with_set(keys, query)}
     ordering = dict(order_helpers(query, outside, env))
-    for alias, value in (*helpers.items(), *ordering.items()):
+    behind = {alias: _behind(key, query, env) for alias, key in helpers.items()}
+    for alias, value in (*behind.items(), *ordering.items()):
         query.append("expressions", named(value.copy(), alias))
     query.meta[_DONE] = asked.meta[_DONE] = True
     star = exp.Star(except_=[exp.column(each) for each in (*helpers, *ordering)])
@@ -69,6 +70,17 @@ def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Env
     result.join(right, on=on, join_type="LEFT", copy=False)
     outermost.put(result, outside)
     return result
+
+
+def _behind(key: exp.Expr, query: exp.Select, env: Environment) -> exp.Expr:
+    """Return what a key's name is an alias of: beside windows and HAVING Spark finds no alias in the select list."""
+    if not isinstance(key, exp.Column) or key.table:
+        return key
+    called = key.name.lower()
+    if any(each.columns is None or called in each.columns for each in Reading(query, env).sources):
+        return key
+    items = [each for each in query.expressions if isinstance(each, exp.Alias) and each.alias.lower() == called]
+    return items[0].this if len(items) == 1 else key
 
 
 def _by_key(asked: exp.Select, helpers: dict[str, exp.Expr], env: Environment) -> exp.Select:

@@ -44,7 +44,7 @@ Decisions where the rule table leaves room:
     have there. A FILTER on a window aggregate does not shrink the frame.
  7. A subquery in ON adds to the pair it was evaluated for; an unmatched row of an outer join gets the rows of the
     subquery evaluated on the row as it comes out, padded with NULLs (the same for uncorrelated subqueries, the only
-    ones that are generated there).
+    ones that are generated there). So does a row for which a later join pads the pair.
  8. A row that ORDER BY … LIMIT drops is not in the lineage of the rows that stay, under either semantics.
  9. A column that nobody reads still counts: a scalar subquery in a derived table's select list is in the lineage of
     its rows.
@@ -152,6 +152,11 @@ def tables_read(query: Node, ctes: set[str], database: Database) -> set[str]:
     """The base tables that a query or relation may read: all there are if it reads a CTE from further out."""
     names = {node.name for node in [query, *descendants(query)] if isinstance(node, Table)}
     return set(database) if names & ctes else names & set(database)
+
+
+def asks(condition: Expr) -> bool:
+    """Whether there are subqueries in a condition."""
+    return any(isinstance(node, Scalar | Exists | InQuery) for node in (condition, *descendants(condition)))
 
 
 def descendants(node: Node) -> Iterator[Node]:
@@ -465,6 +470,8 @@ class Interpreter:
             if join.on is not None:
                 here = env.inside(scope, values)
                 lineage |= self.subquery_lineage(join.on, here, selected=False, presence=True)
+            if a is None or b is None:
+                lineage |= self._asked_of_padding(join.left if a is None else join.right, env)
             return Row(values, lineage)
 
         if join.kind in ("SEMI", "ANTI"):
@@ -478,6 +485,20 @@ class Interpreter:
         if join.kind in ("RIGHT", "FULL"):
             rows += [pair(None, row) for j, row in enumerate(right.rows) if j not in {j for _, j in matched}]
         return merged(join.kind, common, left.columns, right.columns, rows)
+
+    def _asked_of_padding(self, rel: Rel, env: Env) -> Lineage:
+        """What the subqueries in ON, within a side of an outer join that found no row, count for the padding."""
+        if not isinstance(rel, Join):
+            return NOTHING
+        inside = self._asked_of_padding(rel.left, env)
+        if rel.kind in ("SEMI", "ANTI"):
+            return inside
+        inside |= self._asked_of_padding(rel.right, env)
+        if rel.on is None or not asks(rel.on):
+            return inside
+        columns = self.relation(rel, env).columns
+        padding = env.inside(columns, (None,) * len(columns))
+        return inside | self.subquery_lineage(rel.on, padding, selected=False, presence=True)
 
     def _columns_only(self, rel: Rel, left: Scope, env: Env) -> Relation:
         return Relation(self.relation(rel, env.inside(left, (None,) * len(left))).columns, ())

@@ -274,3 +274,13 @@ def test_a_having_that_spark_may_evaluate_behind_windows_is_left_open() -> None:
         replace(block, having=Op("<", Lit(1), Agg("count")), items=(Item(Over(Agg("count"), (), ()), "n"),)),
     ):
         interpret(Statement(Query(known)), DATABASE, "data")
+
+
+def test_a_subquery_in_the_on_of_a_padded_side_counts_for_the_padding() -> None:
+    asked = InQuery((Col("rid", "r"),), Query(select(Agg("max", (TID,)), source=Table("t"))))
+    inner = Join("INNER", Table("r"), Table("r", "z"), asked)
+    padded = Join("RIGHT", inner, Table("t"), Lit(False, "bool"))
+    everyone = ["t5", "t6", "t7"]
+    assert lineage(select(TID, source=padded), "control") == {(5,): everyone, (6,): everyone, (7,): everyone}
+    semi = replace(padded, left=replace(inner, kind="SEMI"))
+    assert lineage(select(TID, source=semi), "control") == {(5,): ["t5"], (6,): ["t6"], (7,): ["t7"]}

@@ -53,8 +53,8 @@ def test_equal_frames_are_one() -> None:
 
 def test_groups_have_frames_too() -> None:
     sql = printed("SELECT k, sum(sum(v)) OVER (ORDER BY k) AS s FROM t GROUP BY k")
-    assert "dlunion(t.__dl_t) AS __dl_t, dl_frame(" in sql
-    assert "sum(xxhash64(dlunion(t.__dl_t)) & 4294967295) OVER (ORDER BY k)" in sql
+    assert "dl_quick(dlunion(t.__dl_t)) AS __dl_t, dl_frame(" in sql
+    assert "sum(xxhash64(dl_quick(dlunion(t.__dl_t))) & 4294967295) OVER (ORDER BY k)" in sql
 
 
 @pytest.mark.parametrize(

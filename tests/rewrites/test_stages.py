@@ -133,9 +133,17 @@ def test_a_stage_that_nobody_needs_is_left_out() -> None:
         f"SELECT u.uid, x.m FROM u, LATERAL (SELECT a.m FROM {GROUPS} AS a, t WHERE a.k = u.k) AS x",
         f"SELECT uid, (SELECT max(a.m) FROM {GROUPS} AS a, t WHERE a.k = u.k) AS x FROM u",
         "SELECT 1 FROM u, (SELECT u.k, max(v) AS n FROM u, LATERAL (SELECT v FROM t WHERE t.k = u.k) GROUP BY u.k)",
+        "SELECT 1 FROM u, (SELECT k, count(*) AS n FROM t WHERE v NOT IN (SELECT sum(w) OVER () FROM u WHERE u.k = t.k)"
+        " GROUP BY k) AS g",
         f"SELECT g.k || 'x' FROM u JOIN {GROUPS} AS g USING (k)",
     ],
-    ids=("inside LATERAL", "inside a correlated subquery", "over LATERAL", "one side of USING, in a name of Spark's"),
+    ids=(
+        "inside LATERAL",
+        "inside a correlated subquery",
+        "over LATERAL",
+        "over a correlated subquery with a window",
+        "one side of USING, in a name of Spark's",
+    ),
 )
 def test_where_spark_would_refuse_its_own_plan(sql: str) -> None:
     """It refuses chance in LATERAL and in correlated subqueries, and loses columns of LATERAL and USING."""

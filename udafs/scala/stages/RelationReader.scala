@@ -12,6 +12,8 @@ private final class RelationReader(val bytes: Array[Byte]) {
   private val own = Head + 8 * rows // ids, or ends
   private val values = own + 4 * rows
   private val framed = if (ofIds) own + 8 * rows else values + (if (rows == 0) 0 else end(rows - 1))
+  // Stored values are quick ones. Many rows look the same one up; two threads that do at once write the same bytes.
+  private lazy val encoded = new Array[Array[Byte]](rows)
   if (framed < 0 || framed + Framed.toLong * rows * frames != bytes.length) damaged()
 
   private def checkedRows: Int = {
@@ -55,8 +57,12 @@ private final class RelationReader(val bytes: Array[Byte]) {
     val row = find(number)
     if (ofIds) { if (id(row) == NoId) Encoding.empty(setting) else LineageValues.single(id(row), setting) }
     else {
-      val stored = value(row)
-      if (stored.length == 0) Encoding.empty(setting) else stored
+      if (encoded(row) == null) {
+        val state = new UnionState
+        addOwn(row, state)
+        encoded(row) = state.result(setting)
+      }
+      encoded(row)
     }
   }
 
