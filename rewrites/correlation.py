@@ -23,11 +23,11 @@ def stands_alone(query: exp.Query, env: Environment) -> bool:
 
 
 def _is_known_inside(node: exp.Column, query: exp.Query, env: Environment) -> bool:
-    select: exp.Expr | None = node.find_ancestor(exp.Select)
-    while select is not None:
-        if isinstance(select, exp.Select) and _may_be_of(node, select, env):
+    around: exp.Expr | None = node
+    while around is not None and around is not query:
+        around = around.parent
+        if isinstance(around, exp.Select) and _may_be_of(node, around, env):
             return True
-        select = select.find_ancestor(exp.Select) if select is not query else None
     return False
 
 

@@ -34,7 +34,7 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()
     Args:
         select: edited in place: FROM, ON and WHERE.
         env: where it stands.
-        keys: the columns by which its rows are grouped.
+        keys: what all rows of a group have in common.
         always: whether each row of the result is made of some row of this SELECT. Then a subquery that stands alone
             counts as a whole in each of them.
 

@@ -37,8 +37,9 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     if not Reading(query, env).is_grouped:
         return None
     keys = list(dict.fromkeys(_keys(query)))
+    same = () if has_grouping_sets(query.args.get("group")) else keys  # which all rows of a group have
     asked = query.copy()
-    if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, keys, always=_has_rows(query)):
+    if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, same, always=_has_rows(query)):
         return None
     traced = env.rewrite(_joined(query.copy(), asked, keys, env), env)
     return None if traced.correlated else traced  # a correlated subquery that decides counts as a whole

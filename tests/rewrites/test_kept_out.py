@@ -98,6 +98,13 @@ def test_a_condition_on_the_key_has_one_answer_for_a_group() -> None:
     assert loosened(sql, "v") is not None
 
 
+@pytest.mark.parametrize(
+    "asks", ["w NOT IN (SELECT v FROM t WHERE t.k = u.k)", "w > (SELECT max(v) FROM t WHERE t.k = u.k)"]
+)
+def test_a_subquery_in_parentheses_that_mentions_the_row_does_not_stand_alone(asks: str) -> None:
+    assert loosened(f"SELECT 1 FROM u WHERE {asks}", "w", elsewhere="SELECT * FROM u") is not None
+
+
 def test_a_name_that_would_mean_something_else_is_refused() -> None:
     text = read(f"SELECT w FROM u WHERE {NONE}")
     assert isinstance(text, exp.Query)
