@@ -1,8 +1,9 @@
-"""Rows of inner queries by number: dl_number, dl_frame, dl_relation, dl_compose."""
+"""Rows of inner queries by number: dl_number, dl_frame, dl_relation, dl_compose; values that are read once."""
 
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Iterator
 
@@ -156,3 +157,52 @@ class TestBadInput:
     def test_wrong_arguments(self, session: SparkSession, call: str) -> None:
         with pytest.raises(AnalysisException):
             session.sql(f"SELECT {call} FROM range(3)")
+
+
+EVEN = "FROM range(0, 20000, 2)"  # as a BDD a few bytes
+
+
+class TestQuickValues:
+    @pytest.mark.parametrize(
+        "made",
+        [
+            "dlunion(id)",
+            "dl_union(dlunion(id), 4)",
+            "dlunion(id) FILTER (WHERE id >= 0)",
+            "CASE WHEN count(*) > 0 THEN dl_union(dlunion(id)) END",
+        ],
+    )
+    def test_the_same_ids_and_no_bdd(self, sql: SparkSession, made: str) -> None:
+        (row,) = (
+            sql.sql(f"SELECT {made} AS plain, dl_quick({made}) AS quick {EVEN}")
+            .selectExpr(
+                "dl_encoding(plain) AS plain", "dl_encoding(quick) AS quick", "dl_ids(plain) = dl_ids(quick) AS same"
+            )
+            .collect()
+        )
+        assert row.plain == "bdd"
+        assert row.quick != "bdd"
+        assert row.same
+
+    def test_over_a_window(self, sql: SparkSession) -> None:
+        rows = sql.sql(
+            "SELECT dl_encoding(d) AS encoding, dl_size(d) AS n"
+            f" FROM (SELECT dl_quick(dlunion(id) OVER ()) AS d {EVEN})"
+        ).collect()
+        assert {(row.encoding == "bdd", row.n) for row in rows} == {(False, 10_000)}
+
+    def test_what_is_looked_up_is_written_as_the_session_wants_it(self, sql: SparkSession) -> None:
+        stage = f"SELECT id % 4 AS k, dl_quick(dlunion(id)) AS d {EVEN} GROUP BY 1"
+        numbered = f"WITH s AS (SELECT *, dl_number(d) AS n FROM ({stage}))"
+        found = f"{numbered} SELECT k, dl_compose(n, (SELECT dl_relation(n, d) FROM s)) AS d FROM s"
+        by_value = f"SELECT id % 4 AS k, dlunion(id) AS d {EVEN} GROUP BY 1"
+        assert sorted(sql.sql(found).collect()) == sorted(sql.sql(by_value).collect())
+
+    def test_a_value_that_is_only_asked_is_a_quick_one(self, sql: SparkSession) -> None:
+        def settings(query: str) -> set[str]:
+            plan = sql.sql(query)._jdf.queryExecution().optimizedPlan().toJSON()
+            return set(re.findall(r'"setting":(\d)', plan))
+
+        assert settings(f"SELECT dl_size(dlunion(id)) AS n, dl_contains(dl_union(dlunion(id)), 3) AS c {EVEN}") == {"3"}
+        assert settings(f"SELECT dl_size(d) AS n, d FROM (SELECT dlunion(id) AS d {EVEN})") == {"0"}
+        assert settings(f"SELECT dl_encoding(dlunion(id)) AS e {EVEN}") == {"0"}
