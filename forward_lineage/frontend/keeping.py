@@ -2,6 +2,7 @@
 
 CREATE TABLE t AS Q    →  CREATE TABLE t TBLPROPERTIES ('forward_lineage.meaning' = '…') AS Q'
 INSERT INTO t Q        →  INSERT INTO t SELECT …, dl_into(<lineage>, 't', <check>) AS DL …
+INSERT INTO t VALUES … →  INSERT INTO t (…, DL) VALUES (…, <the empty lineage>) …
 
 So a text that was rewritten today and is run by somebody else tomorrow makes a table that says what its ids mean, and
 puts no rows into one that means something else by them.
@@ -21,6 +22,8 @@ from rewrites.driver import RewrittenQuery
 from rewrites.environment import Semantics
 from rewrites.lineage_functions import dl_into
 from rewrites.tables import StoredTable, Tables
+from rewrites.terms import LINEAGE_COLUMN, call, derived_table, named
+from udafs.lineage_set import LineageSet
 
 
 def meaning_of(result: RewrittenQuery, semantics: Semantics) -> Meaning:
@@ -79,6 +82,48 @@ def write_meaning(tree: exp.Expr, query: exp.Query, meaning: Meaning, tables: Ta
             lineage = query.selects[-1]
             check = check_of(_said_by_target(parts, meaning, tables, into))
             lineage.set("this", dl_into(lineage.this, _called(target), check))
+
+
+def write_empty_lineage(tree: exp.Expr, filled: Sequence[str], fields: Sequence[str]) -> None:
+    """Have rows of an INSERT that are made of no base row say so, unless they bring a `DL` of their own.
+
+    Args:
+        tree: a statement whose query is traced to no table; edited.
+        filled: the columns of the target that the user's rows fill.
+        fields: those of the target's `DL`; () if it has none.
+    """
+    if not isinstance(tree, exp.Insert) or not fields:
+        return
+    by_name, schema = bool(tree.args.get("by_name")), tree.this if isinstance(tree.this, exp.Schema) else None
+    names = [each.name for each in schema.expressions] if schema is not None else list(filled)
+    rows = tree.expression
+    widths = {len(_items(each)) for each in rows.expressions} if isinstance(rows, exp.Values) else {_width(rows)}
+    if LINEAGE_COLUMN.lower() in map(str.lower, names) or widths not in ({len(names)}, {None}):
+        return  # it is filled by hand
+    if isinstance(rows, exp.Values):
+        every = [exp.Tuple(expressions=[*_items(each), _empty(fields)]) for each in rows.expressions]
+        rows.set("expressions", every)
+    else:
+        star = exp.Select(expressions=[exp.Star(), named(_empty(fields), LINEAGE_COLUMN)])
+        tree.set("expression", star.from_(derived_table(rows, "q"), copy=False))
+    if not by_name:
+        columns = [*(exp.to_identifier(each, quoted=True) for each in names), exp.to_identifier(LINEAGE_COLUMN)]
+        tree.set("this", exp.Schema(this=tree.this if schema is None else schema.this, expressions=columns))
+
+
+def _items(row: exp.Expr) -> list[exp.Expr]:
+    """Return the values of a row of VALUES."""
+    return list(row.expressions) if isinstance(row, exp.Tuple) else [row]
+
+
+def _width(query: exp.Query) -> int | None:
+    """Return how many columns a query has; None where a star stands for some."""
+    return None if any(item.is_star for item in query.selects) else len(query.selects)
+
+
+def _empty(fields: Sequence[str]) -> exp.Expr:
+    value = exp.HexString(this=LineageSet([]).to_bytes().hex().upper())
+    return call("named_struct", *(each for field in fields for each in (exp.Literal.string(field), value.copy())))
 
 
 def _said_by_target(parts: tuple[str, ...], meaning: Meaning, tables: Tables, into: str | None) -> str:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.dialect import print_sql
-from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_meaning
+from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_empty_lineage, write_meaning
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
 from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
@@ -42,9 +42,10 @@ class StatementPart:
 
 @dataclass(frozen=True)
 class _Target:
-    """Of an INSERT: the columns that the user's rows fill, and what the table says of its lineage."""
+    """Of an INSERT: the columns that the user's rows fill; the fields of `DL`, and what the table says of them."""
 
     columns: Sequence[str]
+    fields: Sequence[str]
     meaning: str | None
 
 
@@ -75,6 +76,11 @@ class RewrittenStatement:
     parts: tuple[StatementPart, ...] = ()
     meaning: Meaning | None = None
     through: tuple[StoredTable, ...] = ()
+
+    @property
+    def adds_lineage(self) -> bool:
+        """Whether its rows have a `DL` that those of the user's text do not have."""
+        return bool(self.tables) or self.sql != self.reprinted
 
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
@@ -116,6 +122,7 @@ def rewrite_statement(
     traced: Collection[str] | None = None,
     *,
     filled: Sequence[str] = (),
+    fields: Sequence[str] = (),
     into: str | None = None,
     text_only: bool = False,
     known: KnownValues | None = None,
@@ -132,6 +139,8 @@ def rewrite_statement(
         traced: the only tables to trace; None: every table.
         filled: of an INSERT by position, the columns of its target that the user's rows fill, where they are known: the
             rewritten one names them, and `DL`, wherever in the table that stands.
+        fields: of an INSERT, those of its target's `DL`, where they are known: rows that are made of no base row get
+            the empty lineage.
         into: of an INSERT, what its target says of the lineage in it, "" if it says nothing; None: what `tables` know.
         text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
             moves parts of the text, and goes by value where that would move a parameter.
@@ -147,7 +156,7 @@ def rewrite_statement(
     wanted = _semantics(semantics)
 
     def rewritten(refers: bool) -> RewrittenStatement:
-        target = _Target(filled, into)
+        target = _Target(filled, fields, into)
         return _rewritten(
             statement, tables, wanted, traced, target, known=known, by_reference=refers, in_parts=in_parts
         )
@@ -172,7 +181,9 @@ def _rewritten(
     name_positional(tree)
     reprinted, _ = restore_positional(print_sql(tree))
     if _inserts_plain_values(statement):
-        return RewrittenStatement(reprinted, statement.text, reprinted, (), {})
+        write_empty_lineage(tree, target.columns, target.fields)
+        sql, places = restore_positional(print_sql(tree))
+        return RewrittenStatement(sql, statement.text, reprinted, (), {}, places)
     query = query_of(tree)
     result = rewrite(
         query,
@@ -190,7 +201,10 @@ def _rewritten(
     if meaning is not None:
         meaning = as_inserted(tree, result.tree, meaning, target.columns)
         write_meaning(tree, result.tree, meaning, tables, target.meaning)
-    sql, places = restore_positional(print_sql(_put_back(tree, result, target.columns)))
+    written = _put_back(tree, result, target.columns)
+    if not result.tables:
+        write_empty_lineage(written, target.columns, target.fields)
+    sql, places = restore_positional(print_sql(written))
     granules = {table: dictionary_of(each) for table, each in result.granules.items()}
     return RewrittenStatement(
         sql,

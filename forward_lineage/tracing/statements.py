@@ -201,6 +201,7 @@ class Statements:
                 semantics,
                 only,
                 filled=target.columns if target is not None else (),
+                fields=target.lineage if target is not None else (),
                 into=None if target is None else target.meaning or "",
                 text_only=anywhere,
                 known=self._known,
@@ -230,7 +231,7 @@ class Statements:
     def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
         if texts not in self._faithful:
-            traced, through = bool(rewritten.tables), bool(rewritten.through)
+            traced, through = rewritten.adds_lineage, bool(rewritten.through)
             check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced, through=through), *texts)
             if traced and self._planner.python_aggregates:
                 raise NotTracedError(

@@ -137,10 +137,40 @@ def test_a_table_that_does_not_say_what_its_lineage_means(lineage: ForwardLineag
         lineage.spark.sql("DROP TABLE by_hand")
 
 
-def test_rows_that_are_written_out(lineage: ForwardLineage) -> None:
+MADE_OF_NOTHING = [
+    "INSERT INTO {} VALUES (3, 4), (5, 6)",
+    "INSERT INTO {} (b, a) VALUES (4, 3), (6, 5)",
+    "INSERT INTO {} SELECT * FROM VALUES (3, 4), (5, 6) AS x(a, b) WHERE a > 0",
+    "INSERT INTO {} SELECT id, id + 1 FROM range(3, 6, 2)",
+    "INSERT INTO {} (b, a) SELECT id + 1, id FROM range(3, 6, 2)",
+    "INSERT INTO {} BY NAME SELECT id + 1 AS b, id AS a FROM range(3, 6, 2)",
+    "INSERT OVERWRITE {} WITH c AS (SELECT 3 AS a) SELECT a, 4 FROM c UNION SELECT 5, 6",
+]
+
+
+@pytest.mark.parametrize("table", ["carries", "carries_parts"])
+@pytest.mark.parametrize("sql", MADE_OF_NOTHING)
+def test_rows_that_are_made_of_no_base_row(lineage: ForwardLineage, table: str, sql: str) -> None:
+    """They say so: queries go on tracing through the table."""
+    lineage.sql(sql.format(table))
+    assert rows(lineage, table) == [(3, 4), (5, 6)]
+    assert sets(lineage, table) == {3: [], 5: []}
+    lineage.sql(f"INSERT INTO {table} SELECT k, g FROM base")
+    found = lineage.sql(f"SELECT sum(a) AS a FROM {table}")
+    assert found.selectExpr("a", "dl_ids(DL.base) AS ids").collect() == [(11, [1, 2])]
+
+
+def test_into_one_partition(lineage: ForwardLineage) -> None:
+    lineage.sql("INSERT INTO carries_parts PARTITION (b = 4) VALUES (3)")
+    assert (rows(lineage, "carries_parts"), sets(lineage, "carries_parts")) == ([(3, 4)], {3: []})
+
+
+def test_rows_whose_lineage_is_written_by_hand(lineage: ForwardLineage) -> None:
     lineage.sql("INSERT INTO carries VALUES (1, 2, NULL)")
-    lineage.sql("INSERT INTO carries (a, b) VALUES (3, 4)")
-    assert rows(lineage, "carries") == [(1, 2), (3, 4)]
+    lineage.sql("INSERT INTO carries (a, b, DL) SELECT 3, 4, named_struct('base', dl_of(2))")
+    lineage.sql("INSERT INTO carries SELECT 5, 6, named_struct('base', dl_of(1))")
+    assert rows(lineage, "carries") == [(1, 2), (3, 4), (5, 6)]
+    assert sets(lineage, "carries WHERE a > 1") == {3: [2], 5: [1]}
 
 
 @pytest.mark.parametrize("form", ["'{}' USING csv", "USING parquet OPTIONS ('path' '{}')"])
