@@ -206,3 +206,6 @@ class TestQuickValues:
         assert settings(f"SELECT dl_size(dlunion(id)) AS n, dl_contains(dl_union(dlunion(id)), 3) AS c {EVEN}") == {"3"}
         assert settings(f"SELECT dl_size(d) AS n, d FROM (SELECT dlunion(id) AS d {EVEN})") == {"0"}
         assert settings(f"SELECT dl_encoding(dlunion(id)) AS e {EVEN}") == {"0"}
+        # One that is wanted for itself, too, is made once, and a question beside it is asked of that one.
+        assert settings(f"SELECT dlunion(id) AS d, dl_size(dlunion(id)) AS n {EVEN}") == {"0"}
+        assert settings(f"SELECT dlunion(id) AS d, dl_size(dlunion(id + 1)) AS n {EVEN}") == {"0", "3"}
