@@ -19,7 +19,7 @@ from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.own_ids import known_values, own_id
 from tests.oracle.printing import Printer, to_sql
 from tests.oracle.promise import broken, is_promised
-from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables
+from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
 
 Mode = Literal["values", "data", "control"]
@@ -47,6 +47,11 @@ TOO_LONG = Verdict("too long")
 # HAVING may have found the old ones. Plain queries fail of it, too, by how deep their readings stand in subqueries. A
 # view that keeps a text has new columns wherever it is read.
 COLUMNS_LOST = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
+
+# Where Spark 4.3 can tell the value of a column that EXCEPT ALL or INTERSECT ALL hands on, it writes the value where only
+# a column may stand, and dies of that. It is seen only if the set operation is planned often enough: two subqueries deep.
+LITERAL_FOR_COLUMN = "java.lang.ClassCastException"
+WRITES_LITERALS = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
 
 
 @dataclass(frozen=True)
@@ -177,9 +182,7 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
 
 
 def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
-    if answer.condition == COLUMNS_LOST:
-        create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], as_text=True)
-        answer = all_answers(spark, [task.text])[0]
+    answer = _past_errors_of_spark(spark, task, answer)
     if answer.error is not None:
         if _plain(spark, task).error is not None:
             return Verdict("invalid", f"{answer.condition}")
@@ -197,6 +200,17 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
     sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"
     return Verdict("disagree", f"{task.text}\n{sides}")
+
+
+def _past_errors_of_spark(spark: SparkSession, task: _Task, answer: Answer) -> Answer:
+    """The same text asked again, where an error of Spark's own can be kept out of the way."""
+    if answer.condition == COLUMNS_LOST:
+        create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], as_text=True)
+        return all_answers(spark, [task.text])[0]
+    if answer.condition == LITERAL_FOR_COLUMN:
+        with without_rule(spark, WRITES_LITERALS):
+            return all_answers(spark, [task.text])[0]
+    return answer
 
 
 def _plain(spark: SparkSession, task: _Task) -> Answer:

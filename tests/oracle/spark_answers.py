@@ -23,6 +23,8 @@ from udafs.lineage_set import LineageSet
 
 FAILURES = (PySparkException, Py4JJavaError)
 
+EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
+
 # Tiny data: planning is all the cost, and code generation most of that.
 FAST_FOR_TINY_DATA = {
     "spark.sql.shuffle.partitions": "1",
@@ -33,7 +35,7 @@ FAST_FOR_TINY_DATA = {
     # What the pages of Spark's own UI would show of each plan.
     "spark.sql.ui.explainMode": "simple",
     # Spark 4.3 loses the inner of two sorts when both are cut by the same LIMIT: other rows come out.
-    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
+    EXCLUDED_RULES: "org.apache.spark.sql.catalyst.optimizer.EliminateSorts",
 }
 
 Q = TypeVar("Q")
@@ -58,6 +60,17 @@ def fast_for_tiny_data(spark: SparkSession) -> Iterator[SparkSession]:
     session = spark.newSession()
     configure(session, FAST_FOR_TINY_DATA)
     yield session
+
+
+@contextmanager
+def without_rule(spark: SparkSession, rule: str) -> Iterator[None]:
+    """The session with one more rule of Spark's optimizer left out."""
+    before = spark.conf.get(EXCLUDED_RULES, "")
+    spark.conf.set(EXCLUDED_RULES, f"{before},{rule}" if before else rule)
+    try:
+        yield
+    finally:
+        spark.conf.set(EXCLUDED_RULES, before)
 
 
 def create_tables(

@@ -29,9 +29,9 @@ from tests.oracle.algebra import (
     Statement,
     Table,
 )
-from tests.oracle.comparison import COLUMNS_LOST, Mode, judge, report
+from tests.oracle.comparison import COLUMNS_LOST, LITERAL_FOR_COLUMN, WRITES_LITERALS, Mode, judge, report
 from tests.oracle.printing import to_sql
-from tests.oracle.spark_answers import all_answers, create_tables
+from tests.oracle.spark_answers import all_answers, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
 
 DATABASE: Database = {
@@ -137,3 +137,14 @@ def test_columns_that_spark_loses_between_two_readings_of_a_view(tiny: SparkSess
     assert all_answers(tiny, [to_sql(query)])[0].condition == COLUMNS_LOST
     create_tables(tiny, query, {name: name for name in DATABASE}, DATABASE, as_text=True)
     assert all_answers(tiny, [to_sql(query)])[0].error is None
+
+
+def test_a_literal_that_spark_writes_where_a_column_must_stand(tiny: SparkSession) -> None:
+    """Plain Spark fails here, too; without the rule that writes the literal it does not."""
+    create_tables(tiny, Select((), Join("CROSS", Table("r"), Table("u"))), {name: name for name in DATABASE}, DATABASE)
+    never = "SELECT sum(y.b) FROM u AS y RIGHT JOIN u AS x ON y.uid = x.uid WHERE x.uid = r.b AND NOT y.b IN (y.b)"
+    inner = f"SELECT rid FROM r WHERE NULL <=> ({never} GROUP BY y.b EXCEPT ALL SELECT 2)"
+    query = f"SELECT (SELECT count(*) FROM u AS v LEFT JOIN ({inner}) AS y ON v.f WHERE u.c = v.c) AS n FROM u"
+    assert all_answers(tiny, [query])[0].condition == LITERAL_FOR_COLUMN
+    with without_rule(tiny, WRITES_LITERALS):
+        assert all_answers(tiny, [query])[0].error is None
