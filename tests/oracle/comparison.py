@@ -48,8 +48,8 @@ TOO_LONG = Verdict("too long")
 # view that keeps a text has new columns wherever it is read.
 COLUMNS_LOST = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
 
-# Where Spark 4.3 can tell the value of a column that EXCEPT ALL or INTERSECT ALL hands on, it writes the value where only
-# a column may stand, and dies of that. It is seen only if the set operation is planned often enough: two subqueries deep.
+# Where Spark 4.3 can tell the value of a column that EXCEPT ALL or INTERSECT ALL hands on, it writes the value where
+# only a column may stand, and dies of that: if the set operation is planned often enough, as two subqueries deep.
 LITERAL_FOR_COLUMN = "java.lang.ClassCastException"
 WRITES_LITERALS = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
 
