@@ -34,8 +34,9 @@ def named_apart(query: exp.Query, names: Names) -> None:
     """
     for select in list(query.find_all(exp.Select)):
         if merging(select):
+            given: set[str] = set()  # two sources may not have one name for it: NATURAL would merge that, too
             for place in places(select):
-                _name_apart(place, select, names)
+                _name_apart(place, select, names, given)
 
 
 def names_what_was_merged(query: exp.Query) -> bool:
@@ -48,7 +49,7 @@ def names_what_was_merged(query: exp.Query) -> bool:
     )
 
 
-def _name_apart(place: Place, select: exp.Select, names: Names) -> None:
+def _name_apart(place: Place, select: exp.Select, names: Names, given: set[str]) -> None:
     nodes = list(_aside(place, select))
     if not nodes or not _can_be_wrapped(place, select) or any(_names_a_result(node, select) for node in nodes):
         return
@@ -56,6 +57,8 @@ def _name_apart(place: Place, select: exp.Select, names: Names) -> None:
     columns: dict[str, exp.Expr] = {}
     for node in nodes:
         apart = _APART + node.name.lower()
+        if apart in given:
+            apart = f"{apart}_of_{alias.lower()}"
         if apart in names.taken:
             return
         columns.setdefault(apart, node.this)
@@ -63,6 +66,7 @@ def _name_apart(place: Place, select: exp.Select, names: Names) -> None:
         renamed.meta.update(node.meta)
         in_list = node.parent is select and node.arg_key == "expressions"
         node.replace(named(renamed, node.name) if in_list else renamed)
+    given.update(columns)
     _except_from_stars(alias, columns, select)
     items = [exp.Star(), *(named(exp.Column(this=known.copy()), apart) for apart, known in columns.items())]
     wrapped = exp.Select(expressions=items).from_(place.node.copy(), copy=False)

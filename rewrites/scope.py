@@ -148,6 +148,12 @@ class Scope:
             scope = scope.outer
         return _is_not_a_column(node) or (self.names_itself and node.this.quoted and not node.table)
 
+    def sees_further_out(self, node: exp.Column) -> bool:
+        """Say whether a block around this one has, or may have, such a column."""
+        if self.outer is None:
+            return False
+        return self.outer._sees(node, self.outer.seen_from(self.on)) or self.outer.sees_further_out(node)
+
     def resolve_star(self, node: exp.Column) -> None:
         """Find what `t.*` is the star of; in LATERAL it may be a source of a block around this one.
 

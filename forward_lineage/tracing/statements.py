@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from forward_lineage.frontend import (
@@ -29,7 +31,8 @@ from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.known_values import KnownInSession
-from forward_lineage.tracing.names import SessionNames
+from forward_lineage.tracing.names import NamesOfStatement, SessionNames
+from forward_lineage.tracing.remembered import Memory, Noted, Remembered
 from rewrites.tables import BaseTable
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
@@ -52,6 +55,7 @@ class TracedStatement:
         rewritten: what runs.
         args: values of its parameters.
         as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
+        remembered: what is known of it since it was rewritten, here or before; None: nothing is kept of it.
 
     """
 
@@ -61,6 +65,18 @@ class TracedStatement:
     rewritten: RewrittenStatement
     args: Arguments = None
     as_it_is: bool = False
+    remembered: Remembered | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference."""
+
+    semantics: str
+    anywhere: bool
+    suspects: BaseTable | None
+    in_parts: str | None
+    by_reference: bool
 
 
 class Statements:
@@ -81,6 +97,7 @@ class Statements:
         self._planner = Planner(tables.spark)
         self._known = KnownInSession(tables)
         self._faithful: set[tuple[str, str]] = set()  # pairs of texts that mean the same to Spark
+        self._memory = Memory()
 
     def trace(
         self,
@@ -114,6 +131,22 @@ class Statements:
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, semantics, args, unless_query)
         refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), sql)
+        asked = _Asked(semantics, anywhere, suspects, in_parts, self._refers())
+        known = self._memory.get((sql, asked), lambda: self._meaning_of_names(anywhere, suspects))
+        if known is None:
+            statement = self._read(sql, args, unless_query, targets)
+            known = self._rewritten(statement, asked, args, targets[0] if targets else None)
+            if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
+                self._memory.add((sql, asked), known)
+        rewritten = known.rewritten
+        refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
+        self._tables.check_unchanged(rewritten.tables)
+        self._check_fidelity(rewritten, args)
+        return TracedStatement(sql, semantics, known.statement, rewritten, args, remembered=known)
+
+    def _read(
+        self, sql: str, args: Arguments, unless_query: LineageError | None, targets: Sequence[Target] | None
+    ) -> Statement:
         try:
             statement = parse(sql)
         except LineageError as ours:
@@ -121,15 +154,10 @@ class Statements:
             raise (ours if targets is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
-        target = targets[0] if targets else None
-        rewritten = self._rewritten(statement, semantics, args, anywhere, suspects, target=target, in_parts=in_parts)
-        if target is not None:
-            check_fields(rewritten.tables, target.lineage)
-        refuse_permanent_view(self._spark, statement.tree, rewritten.tables)
-        traced = TracedStatement(sql, semantics, statement, rewritten, args)
-        self._tables.check_unchanged(traced.rewritten.tables)
-        self._check_fidelity(traced.rewritten, args)
-        return traced
+        return statement
+
+    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None) -> NamesOfStatement:
+        return self._names.anywhere() if anywhere else self._names.here(suspects)
 
     def _targets(self, sql: str) -> list[Target] | None:
         """The targets of an INSERT, None for any other statement."""
@@ -163,11 +191,8 @@ class Statements:
                 return self._spark.sql(traced.sql, args=traced.args) if traced.args else self._spark.sql(traced.sql)
         if traced.statement.is_command:
             return self._carry_out(traced)
-        rewritten, args = traced.rewritten, traced.args
-        wanted = self._planner.schema(rewritten.user_sql, args, through=bool(rewritten.through))
-        with rewritten_errors():
-            values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
-            frame = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+        rewritten = traced.rewritten
+        frame, wanted = self._analysed(traced)
         manifests = [self._tables.registered(table) for table in rewritten.tables]
         granules = described_granules(rewritten.granules)
         ids = rewritten.meaning.tables if rewritten.meaning is not None and rewritten.through else ()
@@ -175,43 +200,57 @@ class Statements:
         meaning = described(traced.sql, traced.semantics, manifests, self._home, granules, made_with=made_with)
         return with_meaning(frame, wanted, meaning)
 
+    def _analysed(self, traced: TracedStatement) -> tuple[DataFrame, StructType]:
+        """The rewritten query, and the columns that the user's text has."""
+        known = traced.remembered if not traced.args else None
+        if known is not None and known.columns is not None:
+            before, wanted = known.columns
+            with suppress(LineageError):  # said below, of the user's own text
+                frame = self._frame(traced)
+                if frame.schema == before:
+                    return frame, wanted
+        rewritten = traced.rewritten
+        wanted = self._planner.schema(rewritten.user_sql, traced.args, through=bool(rewritten.through))
+        frame = self._frame(traced)
+        if known is not None:
+            known.columns = frame.schema, wanted
+        return frame, wanted
+
+    def _frame(self, traced: TracedStatement) -> DataFrame:
+        rewritten, args = traced.rewritten, traced.args
+        with rewritten_errors():
+            values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
+            return self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:
             raise NotTracedError("parameters in a command are not traced", instead="Write the values into the SQL.")
         with spark_errors():
             return self._spark.sql(traced.rewritten.sql)
 
-    def _rewritten(
-        self,
-        statement: Statement,
-        semantics: str,
-        args: Arguments,
-        anywhere: bool,
-        suspects: BaseTable | None,
-        *,
-        target: Target | None,
-        in_parts: str | None,
-    ) -> RewrittenStatement:
-        names = self._names.anywhere() if anywhere or statement.is_command else self._names.here(suspects)
-        only: Sequence[str] | None = None if suspects is None else [suspects.name]
+    def _rewritten(self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None) -> Remembered:
+        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects))
         try:
-            return rewrite_statement(
+            rewritten = rewrite_statement(
                 statement,
                 names,
-                semantics,
-                only,
+                asked.semantics,
+                None if asked.suspects is None else [asked.suspects.name],
                 filled=target.columns if target is not None else (),
                 fields=target.lineage if target is not None else (),
                 into=None if target is None else target.meaning or "",
-                text_only=anywhere,
+                text_only=asked.anywhere,
                 known=self._known,
-                by_reference=self._refers(),
-                in_parts=in_parts,
+                by_reference=asked.by_reference,
+                in_parts=asked.in_parts,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
                 self._prefer_sparks_complaint(statement.text, args)
             raise ours from None
+        if target is not None:
+            check_fields(rewritten.tables, target.lineage)
+        return Remembered(statement, rewritten, names.answers)
 
     def _refers(self) -> bool:
         """Whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""

@@ -5,7 +5,8 @@ limit     →  limit: a variable of the session, where no column has the name; t
 Requires: FROM is rewritten (all sources known).
 Ensures:  the scope knows whether the block is correlated; each reference knows how many blocks out it was resolved.
 Nulls:    –
-Raises:   WrongSqlError for a name that nothing has; NotTracedError for a name that is reserved for lineage.
+Raises:   WrongSqlError for a name that nothing has; NotTracedError for a name that is reserved for lineage, and for one
+          in HAVING that Spark finds in a block around this one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewrites.aliases import output_name
-from rewrites.block import Block
+from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.refusals import refuse
 from rewrites.spark_functions import TIME_WINDOWS
 from rewrites.terms import HIDDEN_PREFIX
@@ -34,6 +35,7 @@ def apply(block: Block) -> None:
             block.scope.resolve_star(node)
         elif isinstance(node, exp.Anonymous) and node.name.lower() in TIME_WINDOWS:
             block.scope.aliases.add(node.name.lower())
+    _refuse_keys_of_others(block)
     for node in list(_columns(block)):
         _refuse_reserved(node, node.name)
         if block.scope.resolve(node):
@@ -41,6 +43,23 @@ def apply(block: Block) -> None:
         if not block.env.tables.is_variable([part.name for part in node.parts]):
             block.scope.refuse_unknown(node)
         node.replace(exp.var(node.sql(dialect="spark")))
+
+
+def _refuse_keys_of_others(block: Block) -> None:
+    """In HAVING of GROUPING SETS Spark finds no key that is not selected, but one of its name further out."""
+    having = block.select.args.get("having")
+    if having is None or not has_grouping_sets(block.select.args.get("group")) or block.select.is_star:
+        return
+    selected = {output_name(projection).lower() for projection in block.select.expressions}
+    for node in having.walk(prune=_looks_below_groups):
+        if isinstance(node, exp.Column) and node.name.lower() not in selected and block.scope.sees_further_out(node):
+            what = f"{node.sql()} in HAVING of GROUPING SETS is not selected, and Spark takes it from the query around"
+            refuse(node, what, "Select the key, too; or rename the other column.")
+
+
+def _looks_below_groups(node: exp.Expr) -> bool:
+    """Say whether what stands in an expression is found where the groups are made."""
+    return isinstance(node, exp.Query) or is_aggregate(node)
 
 
 def _columns(block: Block) -> Iterator[exp.Column]:

@@ -47,12 +47,12 @@ def _semi_joins(block: Block) -> Iterator[tuple[exp.Join, list[FromItem], list[F
 
 
 def _add_matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem], block: Block) -> None:
-    saying, asked = _looked_through(join, block)
+    saying, of_left, asked = _looked_through(join, block)
     if all(item.nullable for item in right) and not _never_of_padding(join, saying, left, block):
         what = "a SEMI JOIN below RIGHT or FULL JOIN, whose ON may hold for a row padded with NULLs, is not traced"
         refuse(join, f"{what} under control semantics", "Put what is joined so far into a subquery in FROM.")
     if not all(item.nullable for item in right):  # then what ON says of the left side alone holds for every row here
-        saying = [each for each in saying if not _is_about(left, each, join, block)]
+        saying = [each for each in saying if not any(each is other for other in of_left)]
     matching = merge(*(replace(item, traced=True).lineage() for item in right), asked)
     if matching:
         matches = exp.Select().from_(join.this.copy()).where(_condition(join, saying, left, right, block))
@@ -63,12 +63,6 @@ def _never_of_padding(join: exp.Join, saying: list[exp.Expr], left: list[FromIte
     """Say whether nothing matches a left row that is all NULLs: an outer join has put it in place of none."""
     about_left = (each for each in saying if any(_is_of(left, node, join, block) for node in _own_columns(each)))
     return bool(join.args.get("using")) or any(map(is_strict, about_left))
-
-
-def _is_about(left: list[FromItem], conjunct: exp.Expr, join: exp.Join, block: Block) -> bool:
-    """Say whether a condition mentions nothing but the left side."""
-    own = _own_columns(conjunct)
-    return conjunct.find(exp.Query) is None and all(_is_of(left, node, join, block) for node in own)
 
 
 def _is_of(items: list[FromItem], node: exp.Column, join: exp.Join, block: Block) -> bool:
@@ -88,13 +82,15 @@ def _all_of(matches: exp.Select, matching: Lineage, block: Block) -> exp.Select:
     return matches
 
 
-def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], Lineage]:
-    """Return the conjuncts of ON that say which right rows match, and what subqueries in them read of each of those.
+def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], list[exp.Expr], Lineage]:
+    """Return what ON says of which right rows match, and what subqueries in it read of each of those.
 
-    A conjunct whose subqueries mention the left row says nothing of that: it holds for every row that is left. (Spark
-    knows no subquery in a subquery that mentions a row two blocks out.)
+    In conjuncts: all of them, then those that mention nothing of the right side. Left out is one whose subqueries
+    mention the left row: it holds for every row that is left. (Spark knows no subquery in a subquery that mentions a
+    row two blocks out.)
     """
     saying: list[exp.Expr] = []
+    of_left: list[exp.Expr] = []
     asked: Lineage = {}
     on = join.args.get("on")
     for conjunct in conjuncts(on):
@@ -108,9 +104,12 @@ def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], Linea
         if about_left and True in sides:
             what = "a subquery in ON of a semi join, in one condition with the other side, is not traced"
             refuse(conjunct, f"{what} under control semantics", "Write the semi join as WHERE EXISTS (SELECT …).")
-        if not about_left:
-            saying.append(conjunct)
-    return saying, asked
+        if about_left:
+            continue
+        saying.append(conjunct)
+        if True not in sides:
+            of_left.append(conjunct)
+    return saying, of_left, asked
 
 
 def _is_right(item: FromItem, join: exp.Join) -> bool:

@@ -491,12 +491,13 @@ class Interpreter:
         if not isinstance(rel, Join):
             return NOTHING
         inside = self._asked_of_padding(rel.left, env)
-        if rel.kind in ("SEMI", "ANTI"):
-            return inside
-        inside |= self._asked_of_padding(rel.right, env)
-        if rel.on is None or not asks(rel.on):
+        if rel.kind not in ("SEMI", "ANTI"):
+            inside |= self._asked_of_padding(rel.right, env)
+        if rel.kind == "ANTI" or rel.on is None or not asks(rel.on):
             return inside
         columns = self.relation(rel, env).columns
+        if rel.kind == "SEMI":
+            columns = (*columns, *self.relation(rel.right, env).columns)
         padding = env.inside(columns, (None,) * len(columns))
         return inside | self.subquery_lineage(rel.on, padding, selected=False, presence=True)
 

@@ -282,5 +282,6 @@ def test_a_subquery_in_the_on_of_a_padded_side_counts_for_the_padding() -> None:
     padded = Join("RIGHT", inner, Table("t"), Lit(False, "bool"))
     everyone = ["t5", "t6", "t7"]
     assert lineage(select(TID, source=padded), "control") == {(5,): everyone, (6,): everyone, (7,): everyone}
-    semi = replace(padded, left=replace(inner, kind="SEMI"))
-    assert lineage(select(TID, source=semi), "control") == {(5,): ["t5"], (6,): ["t6"], (7,): ["t7"]}
+    semi, anti = (replace(padded, left=replace(inner, kind=kind)) for kind in ("SEMI", "ANTI"))
+    assert lineage(select(TID, source=semi), "control") == lineage(select(TID, source=padded), "control")
+    assert lineage(select(TID, source=anti), "control") == {(5,): ["t5"], (6,): ["t6"], (7,): ["t7"]}

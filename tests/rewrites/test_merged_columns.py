@@ -22,6 +22,10 @@ APART = {
         "SELECT count(*) AS n, count(DISTINCT * EXCEPT (b.__side_k, b.__side_v)) AS d FROM a NATURAL JOIN"
         " (SELECT *, k AS __side_k, v AS __side_v FROM b) AS b WHERE b.__side_k > 1 AND b.__side_v > 2"
     ),
+    "SELECT 1 AS o FROM a NATURAL RIGHT JOIN b WHERE a.k > b.k": (
+        "SELECT 1 AS o FROM (SELECT *, k AS __side_k FROM a) AS a NATURAL RIGHT JOIN"
+        " (SELECT *, k AS __side_k_of_b FROM b) AS b WHERE a.__side_k > b.__side_k_of_b"
+    ),
     "SELECT 1 AS o FROM a FULL JOIN b USING (k) WHERE EXISTS (SELECT 1 AS o FROM c WHERE c.k = a.k)": (
         "SELECT 1 AS o FROM (SELECT *, k AS __side_k FROM a) AS a FULL JOIN b USING (k)"
         " WHERE EXISTS(SELECT 1 AS o FROM c WHERE c.k = a.__side_k)"
