@@ -15,6 +15,7 @@ from forward_lineage.frontend import parse, rewrite_statement
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
 from tests.oracle.generation import Case
+from tests.oracle.having_keys import with_keys_selected
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.own_ids import known_values, own_id
 from tests.oracle.printing import Printer, to_sql
@@ -52,6 +53,9 @@ COLUMNS_LOST = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
 # only a column may stand, and dies of that: if the set operation is planned often enough, as two subqueries deep.
 LITERAL_FOR_COLUMN = "java.lang.ClassCastException"
 WRITES_LITERALS = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
+
+# See `having_keys`: the condition that Spark names then.
+KEY_LOST = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,8 @@ def _past_errors_of_spark(spark: SparkSession, task: _Task, answer: Answer) -> A
     if answer.condition == COLUMNS_LOST:
         create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], as_text=True)
         return all_answers(spark, [task.text])[0]
+    if answer.condition == KEY_LOST and (asked := with_keys_selected(task.text)) != task.text:
+        return all_answers(spark, [asked])[0]
     if answer.condition == LITERAL_FOR_COLUMN:
         with without_rule(spark, WRITES_LITERALS):
             return all_answers(spark, [task.text])[0]

@@ -29,7 +29,8 @@ from tests.oracle.algebra import (
     Statement,
     Table,
 )
-from tests.oracle.comparison import COLUMNS_LOST, LITERAL_FOR_COLUMN, WRITES_LITERALS, Mode, judge, report
+from tests.oracle.comparison import COLUMNS_LOST, KEY_LOST, LITERAL_FOR_COLUMN, WRITES_LITERALS, Mode, judge, report
+from tests.oracle.having_keys import with_keys_selected
 from tests.oracle.printing import to_sql
 from tests.oracle.spark_answers import all_answers, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
@@ -148,3 +149,16 @@ def test_a_literal_that_spark_writes_where_a_column_must_stand(tiny: SparkSessio
     assert all_answers(tiny, [query])[0].condition == LITERAL_FOR_COLUMN
     with without_rule(tiny, WRITES_LITERALS):
         assert all_answers(tiny, [query])[0].error is None
+
+
+def test_a_key_in_having_that_spark_loses(tiny: SparkSession) -> None:
+    """Plain Spark fails here, too; where the key is selected it does not."""
+    create_tables(tiny, Select((), Join("CROSS", Table("r"), Table("u"))), {name: name for name in DATABASE}, DATABASE)
+    asks = "SELECT k FROM u AS x(k, a, b, c) WHERE 'x' IN (SELECT s FROM r AS v WHERE v.a = x.k)"
+    query = f"{asks} UNION ALL SELECT abs(min(rid)) AS k FROM r GROUP BY rid HAVING rid > 1"
+    assert all_answers(tiny, [query])[0].condition == KEY_LOST
+    assert with_keys_selected(query) == (
+        f"{asks} UNION ALL SELECT * EXCEPT (__key1) FROM (SELECT abs(min(rid)) AS k, rid AS __key1 FROM r GROUP BY rid"
+        " HAVING __key1 > 1) AS __keys2"
+    )
+    assert all_answers(tiny, [with_keys_selected(query)])[0].error is None
