@@ -45,6 +45,7 @@ from rewrites.rules import (
     subqueries,
     windows,
 )
+from rewrites.shared_files import named_once
 from rewrites.stages import PLACE, asked, tables_of
 from rewrites.tables import BaseTable, StoredTable, Tables
 
@@ -197,7 +198,7 @@ class _Statement:
         result = lineage_column.folded(traced, used, made)
         check_result(result, traced)
         return RewrittenQuery(
-            result,
+            named_once(result, used),
             tuple(tables_of(traced.hidden, made)),
             {each.table.name: each for each in granules.values()},
             explained(result, traced.hidden, made),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pyspark.sql.types import StructType
 
@@ -20,8 +21,8 @@ MOST = 256
 """Statements that are remembered, at most: those that were asked for last."""
 
 
-Answer = tuple[str, tuple[str, ...], object]
-"""The name of a method of `Tables`, what it was asked about, and what it said."""
+Answer = tuple[Literal["find", "is_variable"], tuple[str, ...], object]
+"""A method of `Tables`, what it was asked about, and what it said."""
 
 
 @dataclass
