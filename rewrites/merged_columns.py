@@ -53,6 +53,8 @@ def _name_apart(place: Place, select: exp.Select, names: Names, given: set[str])
     nodes = list(_aside(place, select))
     if not nodes or not _can_be_wrapped(place, select) or any(_names_a_result(node, select) for node in nodes):
         return
+    if {node.name.lower() for node in nodes} & set(_named_in_the_shade(place, select)):
+        return
     alias = place.node.alias_or_name
     columns: dict[str, exp.Expr] = {}
     for node in nodes:
@@ -84,6 +86,14 @@ def _aside(place: Place, select: exp.Select) -> Iterator[exp.Column]:
             continue
         if not node.name.startswith(_APART) and any(merges(join, node.name) for join in joined):
             yield node
+
+
+def _named_in_the_shade(place: Place, select: exp.Select) -> Iterator[str]:
+    """Yield columns named where a query inside has a source of that name, too: it may lack them, and ours is meant."""
+    alias = place.node.alias_or_name.lower()
+    for node in select.find_all(exp.Column):
+        if node.table.lower() == alias and not isinstance(node.this, exp.Star) and not _is_of(select, node, alias):
+            yield node.name.lower()
 
 
 def _is_what_stays(place: Place, select: exp.Select) -> bool:

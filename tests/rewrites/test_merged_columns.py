@@ -41,6 +41,7 @@ LEFT = [
     "SELECT b.k + 1 FROM a JOIN b USING (k)",  # Spark names the column after the expression
     "SELECT 1 AS o FROM a JOIN b AS b(k, v) USING (k) WHERE b.k > 1",
     "SELECT 1 AS o FROM a JOIN d.b USING (k) WHERE b.k > 1 AND d.b.v > 1",
+    "SELECT b.k AS x FROM a JOIN b USING (k) GROUP BY b.k HAVING EXISTS (SELECT 1 AS o FROM c AS b WHERE b.k > 1)",
     "SELECT b.k AS x, __side_k FROM a JOIN b USING (k)",
     "SELECT 1 AS o FROM c AS b WHERE EXISTS (SELECT 1 AS o FROM a NATURAL JOIN b WHERE b.k > 1)",  # k may be c's
 ]
