@@ -28,13 +28,13 @@ from rewrites.terms import name
 _MADE_OF_WHAT_IS_LEFT = ("qualify", "windows", *outermost.CUTTING)
 
 
-def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = (), *, always: bool) -> bool:
+def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] | None = (), *, always: bool) -> bool:
     """Let in the rows that conditions of a SELECT, and of those it reads in FROM, may keep out; say if there are any.
 
     Args:
         select: edited in place: FROM, ON and WHERE.
         env: where it stands.
-        keys: what all rows of a group have in common.
+        keys: what all rows of a group have in common; None: a group may have rows that are not of this SELECT.
         always: whether each row of the result is made of some row of this SELECT. Then a subquery that stands alone
             counts as a whole in each of them.
 
@@ -44,9 +44,10 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()
     reading = Reading(select, bound(select, env))
     where = [each for each in reading.asking if _may_hold(each, reading, keys, always=always)]
     where += [each for each in reading.padding if _read_again(reading.sources, reading)]
-    on = [each for each in reading.open_on if _may_hold(each, reading, (), always=False)]
+    of_pairs = None if keys is None else ()
+    on = [each for each in reading.open_on if _may_hold(each, reading, of_pairs, always=False)]
     anti = [join for join in joins(select) if join.kind == "ANTI" and _keeps_out(join, reading)]
-    inside = [_let_in_source(source, reading, always=always) for source in reading.sources]
+    inside = [_let_in_source(source, reading, of_pairs, always=always) for source in reading.sources]
     for join in joins(select):
         loosen_on(join, on if join.kind != "ANTI" else ())
     loosen(select, "where", where, exp.Where)
@@ -58,15 +59,17 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] = ()
     return bool(where or on or anti or any(inside))
 
 
-def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr], *, always: bool) -> bool:
+def _may_hold(condition: exp.Expr, reading: Reading, keys: Collection[exp.Expr] | None, *, always: bool) -> bool:
     """Say whether a condition may come to hold for a row that it keeps out and that is still there."""
     queries = list(subqueries_in(condition))
     if queries and all(stands_alone(query, reading.env) for query in queries):
         if always and not any(asks_for_presence(query, condition) for query in queries):
             return False  # the subquery counts as a whole: its answer stays
-        if all(node in keys for node in own_nodes(condition) if isinstance(node, exp.Column)):
+        own = (node for node in own_nodes(condition) if isinstance(node, exp.Column))
+        if keys is not None and all(node in keys for node in own):
             return False
-    return _read_again([each for each in reading.sources if reading.mentions(condition, each)], reading)
+    looked_at = [each for each in reading.sources if reading.mentions(condition, each)]
+    return _read_again(looked_at or (reading.sources if keys is None else []), reading)
 
 
 def _read_again(sources: list[Source], reading: Reading) -> bool:
@@ -113,7 +116,7 @@ def _count_right_side(join: exp.Join) -> None:
     join.set("on", exp.true())
 
 
-def _let_in_source(source: Source, reading: Reading, *, always: bool) -> bool:
+def _let_in_source(source: Source, reading: Reading, keys: Collection[exp.Expr] | None, *, always: bool) -> bool:
     """Let rows into what a source in FROM stands for, and write that in its place."""
     node = source.node
     definition = definition_of(node, reading.env)
@@ -121,7 +124,7 @@ def _let_in_source(source: Source, reading: Reading, *, always: bool) -> bool:
     if definition is None or not source.shape.open or node.args.get("pivots") or isinstance(node, exp.Lateral):
         return False
     query = definition.query.copy()
-    if not _let_in_query(query, definition.env, always=always and not source.place.padded):
+    if not _let_in_query(query, definition.env, keys, always=always and not source.place.padded):
         return False
     if not isinstance(node, exp.Subquery):
         refuse_hidden_names(definition, node, reading.env)
@@ -132,16 +135,16 @@ def _let_in_source(source: Source, reading: Reading, *, always: bool) -> bool:
     return True
 
 
-def _let_in_query(query: exp.Expr, env: Environment, *, always: bool) -> bool:
+def _let_in_query(query: exp.Expr, env: Environment, keys: Collection[exp.Expr] | None, *, always: bool) -> bool:
     if not isinstance(query, exp.Query) or any(query.args.get(clause) for clause in _MADE_OF_WHAT_IS_LEFT):
         return False
     if isinstance(query, exp.Select):
         of_groups = Reading(query, bound(query, env)).is_grouped or query.find(exp.Window) is not None
-        return not of_groups and let_in(query, env, always=always)
+        return not of_groups and let_in(query, env, keys, always=always)
     if isinstance(query, exp.Subquery):
-        return _let_in_query(query.this, bound(query, env), always=always)
+        return _let_in_query(query.this, bound(query, env), keys, always=always)
     if isinstance(query, exp.Union):
         around = bound(query, env)
-        sides = [_let_in_query(side, around, always=False) for side in (query.this, query.expression)]
+        sides = [_let_in_query(side, around, None, always=False) for side in (query.this, query.expression)]
         return any(sides)
     return False
