@@ -6,7 +6,7 @@
            SELECT avg(x) FROM (SELECT * EXCEPT (__dl_t) FROM __file1) AS t)
 
 Spark lists a path and reads a footer wherever its name stands: most of the time that it takes to plan TPC-H Q2 under
-control lineage, which reads eight tables in 25 places. A CTE is resolved once and then put in everywhere, so the plan
+control lineage, which reads five files in 25 places. A CTE is resolved once and then put in everywhere, so the plan
 has the same scans.
 """
 

@@ -129,7 +129,7 @@ def _ours(lineage: ForwardLineage, sql: str) -> Variant:
 def clock(comparison: Comparison, variant: str) -> float:
     """Median seconds from text to rows."""
     timing = next(each for each in comparison.timings if each.variant == variant)
-    return median(prepare + run for prepare, run in zip(timing.prepare, timing.run, strict=True))
+    return median(timing.clock)
 
 
 def figures(size: Size, comparison: Comparison) -> dict[str, object]:

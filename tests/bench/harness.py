@@ -86,6 +86,11 @@ class Timing:
         """Median seconds of a run; None when nothing was measured."""
         return statistics.median(self.run) if self.run else None
 
+    @property
+    def clock(self) -> list[float]:
+        """Seconds from text to rows, of each run."""
+        return [prepare + run for prepare, run in zip(self.prepare, self.run, strict=True)]
+
 
 @dataclass(frozen=True)
 class Comparison:

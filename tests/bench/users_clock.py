@@ -88,13 +88,12 @@ def variants(sessions: Sessions, text: str, semantics: Sequence[str]) -> list[Va
 def clocked(comparison: Comparison) -> list[Clocked]:
     """The ways of one comparison against its first."""
     base, *others = comparison.timings
-    plain = [prepare + run for prepare, run in zip(base.prepare, base.run, strict=True)]
     found = []
     for timing in others:
         if timing.refused is not None:
             continue
-        ratios = [(p + r) / q for p, r, q in zip(timing.prepare, timing.run, plain, strict=True)]
-        place = comparison.query, timing.variant, median(plain)
+        ratios = [ours / plain for ours, plain in zip(timing.clock, base.clock, strict=True)]
+        place = comparison.query, timing.variant, median(base.clock)
         found.append(Clocked(*place, median(ratios), *interval(ratios), median(timing.prepare)))
     return found
 
