@@ -30,7 +30,6 @@ from typing import Any
 from udafs.errors import SetupError
 
 FORMAT = 2  # of what is written, unless its fields say a later one
-LATEST = 3  # that is read; a reader refuses a later one
 _UNSEALED = 1
 _SEAL = re.compile(rb',\n "checksum": ([0-9]{1,10})\n}\n\Z')
 _LONGEST_SEAL = 32
@@ -44,12 +43,13 @@ def seal(fields: Mapping[str, Any]) -> bytes:
     return body + b',\n "checksum": %d\n}\n' % zlib.crc32(body)
 
 
-def unseal(data: bytes, where: str) -> dict[str, Any]:
+def unseal(data: bytes, where: str, latest: int = FORMAT) -> dict[str, Any]:
     """Return the fields of an object, its format among them; of format 1 also a checksum that nobody looked at.
 
     Args:
         data: what `seal` wrote, or an earlier release.
         where: its file, for messages.
+        latest: the last format that there is of its kind of object; a later one is refused.
 
     Raises:
         ValueError: it is damaged or cut short, or names something twice; so may be a KeyError or TypeError.
@@ -66,9 +66,9 @@ def unseal(data: bytes, where: str) -> dict[str, Any]:
     # Looked at before the format is believed: the format may be what is damaged.
     if found and zlib.crc32(memoryview(data)[: found.start()]) != int(found[1]):
         raise ValueError("checksum")
-    if version > LATEST:
+    if version > latest:
         raise SetupError(
-            f"{where} has manifest format {version}, this release reads up to {LATEST}",
+            f"{where} has manifest format {version}, this release reads up to {latest}",
             instead="Use the release that wrote it, or a later one.",
         )
     if not found:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from forward_lineage.storage.interface import MissingError, Storage
-from forward_lineage.storage.sealed import seal, unseal
+from forward_lineage.storage.sealed import FORMAT, seal, unseal
 from udafs.errors import BadArgumentError, DamagedError, LineageError
 
 M = TypeVar("M")
@@ -32,6 +32,7 @@ class Kind(Generic[M]):
             ValueError, or a BadArgumentError about a name, when the fields cannot be such a manifest.
         dropped: tells a drop marker from others.
         damaged: gives the error that says of a file that it is damaged, and what to do.
+        latest: the last format that there is of it.
 
     """
 
@@ -39,6 +40,7 @@ class Kind(Generic[M]):
     read: Callable[[dict[str, Any], str, int], M]
     dropped: Callable[[M], bool]
     damaged: Callable[[str], DamagedError]
+    latest: int = FORMAT
 
     def of_bytes(self, data: bytes, name: str, number: int, where: str) -> M:
         """Make a manifest of the bytes of its file.
@@ -55,7 +57,7 @@ class Kind(Generic[M]):
 
         """
         try:
-            return self.read(unseal(data, where), name, number)
+            return self.read(unseal(data, where, self.latest), name, number)
         except (ValueError, TypeError, KeyError, AttributeError, BadArgumentError):
             raise self.damaged(where) from None
 

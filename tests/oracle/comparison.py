@@ -57,10 +57,12 @@ COLUMNS_LOST = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
 
 # Rules of Spark 4.3's optimizer that break a plan, by what Spark says then, plain queries included: the same text runs
 # without the rule. The first writes the value of a column, where EXCEPT ALL or INTERSECT ALL hands it on, in a place
-# where only a column may stand; the second puts no rows in place of a part that is still to be joined.
+# where only a column may stand; the second puts no rows in place of a part that is still to be joined; the third puts
+# a value in place of an aggregate whose FILTER is never true, also where that is the function of a window.
 RULES_AT_FAULT = (
     ("expressions.Literal cannot be cast|^java.lang.ClassCastException$", f"{OPTIMIZER}FoldablePropagation"),
     ("Unable to rewrite domain join", f"{OPTIMIZER}PropagateEmptyRelation,{OPTIMIZER}ConvertToLocalRelation"),
+    ("Unsupported window function: null", f"{OPTIMIZER}EliminateAggregateFilter"),
     (r"\[PLAN_VALIDATION_FAILED_RULE_IN_BATCH\] Rule (?P<rule>\S+)", None),
 )
 
@@ -233,7 +235,7 @@ def _past_errors_of_spark(spark: SparkSession, task: _Task, answer: Answer) -> A
 def rule_at_fault(answer: Answer) -> str | None:
     """The rule of Spark's optimizer, or several joined by commas, that an error comes from."""
     for said, rule in RULES_AT_FAULT:
-        found = re.search(said, answer.error or "")
+        found = re.search(said, answer.error or "", re.MULTILINE)
         if found is not None:
             return rule or found["rule"]
     return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -140,5 +140,12 @@ def _ids(lineage: Row) -> tuple[tuple[str, int], ...]:
 
 def failure(error: PySparkException | Py4JJavaError) -> Answer:
     if isinstance(error, Py4JJavaError):  # an exception inside Spark's optimizer
-        return Answer((), (), str(error.java_exception), error.java_exception.getClass().getName())
+        return Answer((), (), "\n".join(_causes(error.java_exception)), error.java_exception.getClass().getName())
     return Answer((), (), str(error).split("JVM stacktrace")[0], error.getCondition())
+
+
+def _causes(thrown: Any) -> Iterator[str]:
+    """What was thrown, and what that came from: the first may only say that another thread failed."""
+    while thrown is not None:
+        yield str(thrown.toString()).partition("\n")[0]
+        thrown = thrown.getCause()

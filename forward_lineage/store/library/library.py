@@ -25,6 +25,7 @@ from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import BusyMark, Clearing
 from forward_lineage.store.library.saved_result import (
     SAVE_AGAIN,
+    STAGED,
     SavedResult,
     SegmentEntry,
     StageLineage,
@@ -51,7 +52,7 @@ class Library:
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
-            Kind(write=_fields, read=self.read, dropped=lambda saved: saved is None, damaged=_damaged),
+            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=STAGED),
         )
         self._clearing = Clearing(self._place, self._versions)
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
