@@ -24,11 +24,15 @@ class Planner:
 
     Attributes:
         python_aggregates: names of the Python functions that aggregate groups in the statement that was planned last.
+        sql_functions: names of the functions written in SQL that it calls.
+        reading_functions: names of those of them that read tables.
 
     """
 
     def __init__(self, spark: SparkSession) -> None:
         self.python_aggregates = ""
+        self.sql_functions = ""
+        self.reading_functions = ""
         self._spark = spark
         self._session: Any = spark._jsparkSession
         self._plan_text: Any = kernel_object(spark, _CLASS)
@@ -56,7 +60,8 @@ class Planner:
             ask = self._plan_text.ofTraced if traced and not args else self._plan_text.of
             if through:
                 ask = self._plan_text.ofTracedThrough if traced and not args else self._plan_text.ofThrough
-            plan, schema, self.python_aggregates = ask(self._session, what)
+            plan, schema, *names = ask(self._session, what)
+        self.python_aggregates, self.sql_functions, self.reading_functions = names
         self._schemas[sql] = schema
         return str(plan)
 

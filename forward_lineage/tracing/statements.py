@@ -30,6 +30,7 @@ from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
+from forward_lineage.tracing.functions import refuse_functions
 from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
@@ -141,7 +142,7 @@ class Statements:
         rewritten = known.rewritten
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
-        self._check_fidelity(rewritten, args)
+        self._check_fidelity(known.statement, rewritten, args)
         return TracedStatement(sql, semantics, known.statement, rewritten, args, remembered=known)
 
     def _read(
@@ -177,7 +178,7 @@ class Statements:
         check_expression(self._spark, condition, "Correct the condition: it is one over the columns of the table.")
         # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
         probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
-        self._check_fidelity(rewrite_statement(probe, self._tables.catalog), None)
+        self._check_fidelity(probe, rewrite_statement(probe, self._tables.catalog), None)
 
     def run(self, traced: TracedStatement) -> DataFrame:
         """Return what a query gives, `DL` its last column; carry a command out.
@@ -267,17 +268,14 @@ class Statements:
             if sparks.condition not in _SAID_BETTER:
                 raise
 
-    def _check_fidelity(self, rewritten: RewrittenStatement, args: Arguments) -> None:
+    def _check_fidelity(self, statement: Statement, rewritten: RewrittenStatement, args: Arguments) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
-        if texts not in self._faithful:
-            traced, through = rewritten.adds_lineage, bool(rewritten.through)
-            check_fidelity(lambda sql: self._planner.plan(sql, args, traced=traced, through=through), *texts)
-            if traced and self._planner.python_aggregates:
-                raise NotTracedError(
-                    f"groups aggregated by a pandas or Arrow function ({self._planner.python_aggregates}): beside it "
-                    "Spark computes no other aggregate, such as lineage",
-                    instead="Use SQL aggregates; or compute it with spark.sql(…), without lineage.",
-                )
+        if texts in self._faithful:
+            return
+        planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
+        check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
+        refuse_functions(statement.tree, planner, traced=traced)
+        if not planner.sql_functions:  # one of their name may read a table another time
             self._faithful.add(texts)
 
 

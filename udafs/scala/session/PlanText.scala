@@ -18,7 +18,10 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  */
 final class PlanText {
 
-  /** The plan as text, the columns as JSON, and the Python functions that aggregate groups, by name. */
+  /**
+   * The plan as text, the columns as JSON, and by name, "" where there are none: the Python functions that aggregate groups,
+   * the functions written in SQL, and those of them that read tables.
+   */
   def of(session: SparkSession, sql: String): Array[String] =
     described(session, analyze(session, parse(session, sql)))
 
@@ -61,7 +64,9 @@ final class PlanText {
     val python = queries.flatMap(_.collectWithSubqueries {
       case groups: Aggregate => groups.aggregateExpressions.flatMap(_.collect { case each: PythonUDAF => each.name })
     }).flatten
-    Array(of(session, execution), execution.analyzed.schema.json, python.distinct.mkString(", "))
+    val written = queries.flatMap(SqlFunctions.called)
+    val names = Seq(python, written.map(_.name), written.filter(_.readsTables).map(_.name))
+    (Seq(of(session, execution), execution.analyzed.schema.json) ++ names.map(_.distinct.mkString(", "))).toArray
   }
 
   private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {

@@ -1,0 +1,65 @@
+"""Functions written in SQL: those that read tables are refused, wherever they are called; the others are traced over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from udafs.errors import NotTracedError
+
+
+@pytest.fixture
+def functions(spark: SparkSession, lineage: ForwardLineage) -> Iterator[ForwardLineage]:
+    """A registered table t(v) of 0 … 3, and functions that read it, read rows of their own, or read nothing."""
+    spark.sql("CREATE TEMPORARY VIEW t AS SELECT id AS v FROM range(4)")
+    made = {
+        "below": "(w BIGINT) RETURNS BIGINT RETURN (SELECT count(*) FROM t WHERE v < w)",
+        "below_twice": "(w BIGINT) RETURNS BIGINT RETURN below(w) * 2",
+        "rows_below": "(w BIGINT) RETURNS TABLE (v BIGINT) RETURN SELECT v FROM t WHERE v < w",
+        "plus": "(w BIGINT) RETURNS BIGINT RETURN w + 1",
+        "of_its_own": "(w BIGINT) RETURNS BIGINT RETURN (SELECT max(x) FROM VALUES (7), (9) AS own(x)) + w",
+        "numbers": "(w BIGINT) RETURNS TABLE (n BIGINT) RETURN SELECT id FROM range(2)",
+    }
+    for name, signature_and_body in made.items():
+        spark.sql(f"CREATE TEMPORARY FUNCTION {name} {signature_and_body}")
+    lineage.register("t", key="v")
+    yield lineage
+    for name in made:
+        spark.sql(f"DROP TEMPORARY FUNCTION {name}")
+
+
+@pytest.mark.parametrize(
+    ("sql", "called", "place"),
+    [
+        ("SELECT v, below(v) AS n FROM t", "below", "(line 1, column 11)"),
+        ("SELECT max(below(v)) AS n FROM t GROUP BY v % 2", "below", "(line 1, column 12)"),
+        ("SELECT v FROM t\nWHERE BELOW(v) > 1", "below", "(line 2, column 7)"),
+        ("SELECT v FROM t WHERE v IN (SELECT below_twice(v) FROM t)", "below_twice", "(line 1, column 36)"),
+        ("SELECT * FROM rows_below(2)", "rows_below", "(line 1, column 15)"),
+        ("SELECT t.v FROM t, LATERAL rows_below(t.v) r", "rows_below", "(line 1, column 28)"),
+        ("CREATE TEMPORARY VIEW never AS SELECT below(v) AS n FROM t", "below", "(line 1, column 39)"),
+    ],
+)
+def test_a_function_that_reads_a_table(functions: ForwardLineage, sql: str, called: str, place: str) -> None:
+    with pytest.raises(NotTracedError, match=f"^a function written in SQL that reads tables .*{called}.*") as refused:
+        functions.sql(sql)
+    assert place in str(refused.value)
+
+
+def test_functions_that_read_no_table(functions: ForwardLineage) -> None:
+    found = functions.sql("SELECT v, plus(v) AS p, of_its_own(v) AS o, n FROM t, LATERAL numbers(v) WHERE plus(v) = 3")
+    assert [(row.v, row.p, row.o, row.n) for row in found.collect()] == [(2, 3, 11, 0), (2, 3, 11, 1)]
+    ids = found.selectExpr("dl_ids(DL.t) AS ids").collect()
+    assert [row.ids for row in ids] == [[2], [2]]
+
+
+def test_a_function_that_reads_a_table_only_now(functions: ForwardLineage) -> None:
+    sql = "SELECT plus(v) AS p FROM t"
+    assert functions.sql(sql).count() == 4
+    body = "RETURN (SELECT max(v) FROM t) + w"
+    functions.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION plus(w BIGINT) RETURNS BIGINT {body}")
+    with pytest.raises(NotTracedError, match=r"reads tables \(.*plus\)"):
+        functions.sql(sql)
