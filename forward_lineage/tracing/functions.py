@@ -10,7 +10,7 @@ from udafs.errors import NotTracedError
 
 
 def refuse_functions(tree: exp.Expr, planner: Planner, *, traced: bool) -> None:
-    """Refuse functions that read tables by themselves; beside lineage, those by which Spark computes no other aggregate.
+    """Refuse functions that read tables by themselves, and beside lineage those that leave no room for an aggregate.
 
     Args:
         tree: the statement.

@@ -46,5 +46,11 @@ def refuse_tables_inside(function: exp.Expr) -> None:
     Raises:
         NotTracedError: there is one.
     """
-    if any(isinstance(part, exp.Query | exp.Table) for part in function.walk() if part is not function):
+    if any(_is_table(part) for part in function.walk() if part is not function):
         refuse(function, f"a table as argument of {function.name.lower()} is not traced", "Join the table instead.")
+
+
+def _is_table(argument: exp.Expr) -> bool:
+    """Sqlglot takes `TABLE(t)`, an argument, for a function of a column t."""
+    called_table = isinstance(argument, exp.Anonymous) and argument.name.upper() == "TABLE"
+    return called_table or isinstance(argument, exp.Query | exp.Table)

@@ -1,4 +1,4 @@
-"""Functions written in SQL: those that read tables are refused, wherever they are called; the others are traced over."""
+"""Functions written in SQL: those that read tables are refused wherever they are called, the others are traced over."""
 
 from __future__ import annotations
 
