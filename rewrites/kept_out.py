@@ -21,8 +21,10 @@ from rewrites.environment import Environment
 from rewrites.fleeting import Reading, Source, bound, definition_of
 from rewrites.looked_at import refuse_hidden_names, refuse_stored
 from rewrites.loosened import loosen, loosen_on
+from rewrites.merged_columns import names_what_was_merged
 from rewrites.readings import base_tables
-from rewrites.sources import joins
+from rewrites.refusals import refuse
+from rewrites.sources import joins, merges, merging
 from rewrites.terms import name
 
 _MADE_OF_WHAT_IS_LEFT = ("qualify", "windows", *outermost.CUTTING)
@@ -53,6 +55,7 @@ def let_in(select: exp.Select, env: Environment, keys: Collection[exp.Expr] | No
     loosen(select, "where", where, exp.Where)
     for join in anti:
         if _means_the_same_in_where(join, select):
+            _refuse_merged(join, select)
             _ask(join, select)
         else:
             _count_right_side(join)
@@ -97,6 +100,20 @@ def _means_the_same_in_where(join: exp.Join, select: exp.Select) -> bool:
         return False
     is_last = select.args.get("joins", [None])[-1] is join
     return is_last or all(column.table for column in on.find_all(exp.Column))
+
+
+def _refuse_merged(join: exp.Join, select: exp.Select) -> None:
+    """In a WHERE that names one side's column, too, Spark no longer knows the column that both sides were merged into."""
+    if not names_what_was_merged(select):
+        return
+    for each in join.args["on"].find_all(exp.Column):
+        if not each.table and any(merges(merging_join, each.name) for merging_join in merging(select)):
+            refuse(
+                each,
+                f"{each.name} in ON of an anti join may be a column that USING or NATURAL JOIN merges, and one side's "
+                f"{each.name} is named, too, in a subquery that counts",
+                f"Say in ON of which relation {each.name} is.",
+            )
 
 
 def _ask(join: exp.Join, select: exp.Select) -> None:
