@@ -20,6 +20,7 @@ from forward_lineage.row_ids.stored_ids import ids_that_are_gone
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
+from forward_lineage.spark.views import refuse_other_meaning
 from forward_lineage.stored_tables import PROPERTY, Kept
 from rewrites.lineage_functions import DLUNION
 from rewrites.tables import BaseTable, Source, StoredTable, View
@@ -123,6 +124,7 @@ class NamesOfStatement:
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
+        refuse_other_meaning(self.spark, found, called, temporary=catalog.isTempView(identifier))
         columns = tuple(frame.columns)
         return View(called, columns, found.viewText().get())
 

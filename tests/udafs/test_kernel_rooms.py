@@ -41,6 +41,7 @@ PUBLIC = {
     "session/PlanFacts.scala": {"PlanFacts"},
     "session/PlanText.scala": {"PlanText"},
     "session/StoredView.scala": {"StoredView"},
+    "session/ViewMeaning.scala": {"ViewMeaning"},
 }
 MOST_LINES = 350
 

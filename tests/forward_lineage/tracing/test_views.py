@@ -1,0 +1,79 @@
+"""Views whose text means something else where they are read: settings and temporary views have changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from udafs.errors import NotTracedError
+
+
+@pytest.fixture
+def table(spark: SparkSession, lineage: ForwardLineage) -> Iterator[ForwardLineage]:
+    """A registered table kept(v, s) of (1, 'a') and (2, 'b'), and one that is not; settings and views are put back."""
+    spark.sql("CREATE TABLE kept USING parquet AS SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t(v, s)")
+    spark.sql("CREATE TABLE loose USING parquet AS SELECT 7 AS v")
+    lineage.register("kept", key="v")
+    yield lineage
+    for setting in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.shuffle.partitions"):
+        spark.sql(f"RESET {setting}")
+    spark.catalog.dropTempView("loose")
+    spark.catalog.dropTempView("made")
+    for drop in ("VIEW IF EXISTS made", "TABLE kept", "TABLE loose"):
+        spark.sql(f"DROP {drop}")
+
+
+@pytest.mark.parametrize("kind", ["TEMPORARY VIEW", "VIEW"])
+@pytest.mark.parametrize(
+    ("setting", "then", "now"),
+    [
+        ("spark.sql.session.timeZone", "Asia/Tokyo", "America/Los_Angeles"),
+        ("spark.sql.ansi.enabled", "false", "true"),
+    ],
+)
+def test_settings_that_change_what_its_text_means(
+    table: ForwardLineage, kind: str, setting: str, then: str, now: str
+) -> None:
+    spark = table.spark
+    spark.sql(f"SET {setting} = {then}")
+    spark.sql(f"CREATE {kind} made AS SELECT v, string(timestamp_seconds(v)) AS at, int(s) AS n FROM kept WHERE v > 1")
+    sql = "SELECT at FROM made"
+    assert table.sql(sql).drop("DL").collect() == spark.sql(sql).collect()
+    spark.sql(f"SET {setting} = {now}")
+    expected = rf"^view made was made under another setting of {setting} \({then}; here {now}\)"
+    with pytest.raises(NotTracedError, match=expected):
+        table.sql(sql)
+
+
+def test_a_setting_that_was_not_set_when_it_was_made(table: ForwardLineage) -> None:
+    table.spark.sql("CREATE VIEW made AS SELECT v / 0 AS n FROM kept")
+    table.spark.sql("SET spark.sql.ansi.enabled = false")
+    with pytest.raises(NotTracedError, match=r"spark\.sql\.ansi\.enabled \(true; here false\)"):
+        table.sql("SELECT n FROM made")
+
+
+def test_settings_of_execution_change_nothing(table: ForwardLineage) -> None:
+    table.spark.sql("CREATE VIEW made AS SELECT v FROM kept")
+    table.spark.sql("SET spark.sql.shuffle.partitions = 3")
+    assert table.sql("SELECT v FROM made WHERE v = 2").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["TEMPORARY VIEW", "VIEW"])
+def test_a_temporary_view_of_a_name_in_its_text(table: ForwardLineage, kind: str) -> None:
+    spark = table.spark
+    spark.sql(f"CREATE {kind} made AS WITH w AS (SELECT v FROM loose) SELECT w.v FROM w, kept")
+    spark.sql("CREATE TEMPORARY VIEW loose AS SELECT v FROM kept")
+    assert [row.v for row in spark.sql("SELECT v FROM made").collect()] == [7, 7]  # the table's, still
+    with pytest.raises(NotTracedError, match=r"^view made reads `loose`, which is the name of a temporary view here"):
+        table.sql("SELECT v FROM made")
+
+
+def test_a_temporary_view_that_its_text_means(table: ForwardLineage) -> None:
+    spark = table.spark
+    spark.sql("CREATE TEMPORARY VIEW loose AS SELECT v FROM kept")
+    spark.sql("CREATE TEMPORARY VIEW made AS SELECT v FROM loose WHERE v > 1")
+    found = table.sql("SELECT v FROM made").selectExpr("v", "dl_ids(DL.kept) AS ids").collect()
+    assert [(row.v, row.ids) for row in found] == [(2, [2])]
