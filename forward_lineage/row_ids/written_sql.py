@@ -39,9 +39,10 @@ def with_ids(
     new = string_literal(f"table {name} has rows that are not in its dictionary. Call lineage.refresh('{name}').")
     listed = ", ".join(f"t.{quoted(column)}" for column in columns)
     same = " AND ".join(f"t.{quoted(column)} = d.{quoted(column)}" for column in key)
-    entries = f"SELECT {', '.join(map(quoted, key))}, {ROW_ID} AS id FROM {data_source('parquet', folder)}"
+    number = "__dl_id" if "id" in map(str.lower, key) else "id"  # a name that no column of the key has
+    entries = f"SELECT {', '.join(map(quoted, key))}, {ROW_ID} AS {number} FROM {data_source('parquet', folder)}"
     return (
-        f"(SELECT {listed}, coalesce(d.id, CAST(raise_error({new}) AS BIGINT)) AS {row_id} "
+        f"(SELECT {listed}, coalesce(d.{number}, CAST(raise_error({new}) AS BIGINT)) AS {row_id} "
         f"FROM {table} AS t LEFT JOIN ({entries}) AS d ON {same})"
     )
 

@@ -158,6 +158,12 @@ class TestDictionary:
         assert manifest.provider == "dictionary"
         assert sorted(ids(people, "people", "pay").values()) == [0, 1, 2]
 
+    @pytest.mark.parametrize("name", ["id", "ID", "d", "t"])
+    def test_names_that_stand_in_what_reads_a_dictionary(self, lineage: ForwardLineage, name: str) -> None:
+        lineage.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW t AS SELECT concat('k', id) AS {name} FROM range(3)")
+        lineage.register("t", key=[name])
+        assert ids(lineage, "t", name) == {"k0": 0, "k1": 1, "k2": 2}
+
     def test_ids_follow_the_order_of_the_key(self, people: ForwardLineage) -> None:
         people.register("people", key=["name", "born"])
         found = {int(str(pay)[0]): row_id for pay, row_id in ids(people, "people", "pay").items()}
