@@ -103,7 +103,7 @@ def _means_the_same_in_where(join: exp.Join, select: exp.Select) -> bool:
 
 
 def _refuse_merged(join: exp.Join, select: exp.Select) -> None:
-    """In a WHERE that names one side's column, too, Spark no longer knows the column that both sides were merged into."""
+    """In a WHERE that names one side's column, too, Spark no longer knows the column that both were merged into."""
     if not names_what_was_merged(select):
         return
     for each in join.args["on"].find_all(exp.Column):

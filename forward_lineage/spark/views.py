@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import in_backticks
 from udafs.attach import kernel_object
 from udafs.errors import NotTracedError
@@ -13,30 +15,46 @@ from udafs.errors import NotTracedError
 _CLASS = "org.apache.spark.sql.forwardlineage.ViewMeaning"  # see udafs/scala/session/ViewMeaning.scala
 
 
-def refuse_other_meaning(spark: SparkSession, view: Any, called: str, *, temporary: bool) -> None:
+def refuse_other_meaning(spark: SparkSession, view: Any, frame: DataFrame, called: str, *, temporary: bool) -> None:
     """Refuse a view whose text cannot be rewritten as it stands: Spark reads it as it was read when the view was made.
 
     Args:
         spark: a session with the kernel attached.
         view: what Spark's catalog says of the view.
+        frame: the view, read by its name.
         called: what the user calls it.
         temporary: whether it is a temporary view.
 
     Raises:
-        NotTracedError: the view was made under settings that may change what its text means; or the text has a name
-            that is a temporary view's now, and was not then.
+        NotTracedError: the view was made under settings that may change what its text means; the text has a name that
+            is a temporary view's or function's now, and was not then; or its columns are others now.
 
     """
-    meaning = kernel_object(spark, _CLASS)
-    for setting, there, here in meaning.otherSettings(spark._jsparkSession, view, temporary):
+    meaning, session = kernel_object(spark, _CLASS), spark._jsparkSession
+    for setting, there, here in meaning.otherSettings(session, view, temporary):
         raise NotTracedError(
-            f"view {called} was made under another setting of {setting} ({there}; here {here}), by which Spark reads its "
-            "text still",
+            f"view {called} was made under another setting of {setting} ({there}; here {here}), by which Spark still "
+            "reads its text",
             instead=f"SET {setting} as it was, or make the view again.",
         )
-    for name in meaning.hiddenNames(spark._jsparkSession, view):
+    hidden = [(name, "view") for name in meaning.hiddenTables(session, view)]
+    hidden += [(name, "function") for name in meaning.hiddenFunctions(session, view)]
+    for name, kind in hidden:
         raise NotTracedError(
-            f"view {called} reads {in_backticks(name)}, which is the name of a temporary view here, and was not when the "
-            "view was made",
-            instead="Drop the temporary view, or make it under another name.",
+            f"view {called} uses {in_backticks(name)}, which is the name of a temporary {kind} here, and was not when "
+            "the view was made",
+            instead=f"Drop the temporary {kind}, or make it under another name.",
+        )
+    _refuse_other_columns(spark, view.viewText().get(), list(meaning.columns(view)), frame, called)
+
+
+def _refuse_other_columns(spark: SparkSession, text: str, names: Sequence[str], frame: DataFrame, called: str) -> None:
+    """Spark finds the columns of a view's text by their names of then, and casts them to the types of then."""
+    with spark_errors():
+        found = spark.sql(text).schema.fields
+    same_names = not names or [each.name.lower() for each in found] == [name.lower() for name in names]
+    if not same_names or [each.dataType for each in found] != [each.dataType for each in frame.schema.fields]:
+        raise NotTracedError(
+            f"view {called} was made when its query had other columns, or columns in another order or of other types",
+            instead="Make the view again.",
         )

@@ -124,7 +124,7 @@ class NamesOfStatement:
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
-        refuse_other_meaning(self.spark, found, called, temporary=catalog.isTempView(identifier))
+        refuse_other_meaning(self.spark, found, frame, called, temporary=catalog.isTempView(identifier))
         columns = tuple(frame.columns)
         return View(called, columns, found.viewText().get())
 

@@ -1,4 +1,4 @@
-"""Views whose text means something else where they are read: settings and temporary views have changed since."""
+"""Views whose text means something else where they are read: settings, names or columns have changed since."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_temporary_view_of_a_name_in_its_text(table: ForwardLineage, kind: str
     spark.sql(f"CREATE {kind} made AS WITH w AS (SELECT v FROM loose) SELECT w.v FROM w, kept")
     spark.sql("CREATE TEMPORARY VIEW loose AS SELECT v FROM kept")
     assert [row.v for row in spark.sql("SELECT v FROM made").collect()] == [7, 7]  # the table's, still
-    with pytest.raises(NotTracedError, match=r"^view made reads `loose`, which is the name of a temporary view here"):
+    with pytest.raises(NotTracedError, match=r"^view made uses `loose`, which is the name of a temporary view here"):
         table.sql("SELECT v FROM made")
 
 
@@ -77,3 +77,32 @@ def test_a_temporary_view_that_its_text_means(table: ForwardLineage) -> None:
     spark.sql("CREATE TEMPORARY VIEW made AS SELECT v FROM loose WHERE v > 1")
     found = table.sql("SELECT v FROM made").selectExpr("v", "dl_ids(DL.kept) AS ids").collect()
     assert [(row.v, row.ids) for row in found] == [(2, [2])]
+
+
+@pytest.mark.parametrize("kind", ["TEMPORARY VIEW", "VIEW"])
+def test_a_temporary_function_of_a_name_in_its_text(table: ForwardLineage, kind: str) -> None:
+    spark = table.spark
+    spark.sql("CREATE FUNCTION plus(x INT) RETURNS INT RETURN x + 1")
+    spark.sql(f"CREATE {kind} made AS SELECT plus(v) AS v FROM kept")
+    assert sorted(row.v for row in table.sql("SELECT v FROM made").collect()) == [2, 3]
+    spark.sql("CREATE TEMPORARY FUNCTION plus(x INT) RETURNS INT RETURN x + 100")
+    try:
+        with pytest.raises(NotTracedError, match=r"^view made uses `plus`, which is the name of a temporary function"):
+            table.sql("SELECT v FROM made")
+    finally:
+        spark.sql("DROP TEMPORARY FUNCTION plus")
+        spark.sql("DROP FUNCTION plus")
+
+
+@pytest.mark.parametrize("kind", ["TEMPORARY VIEW", "VIEW"])
+@pytest.mark.parametrize(
+    "columns", ["'a' AS s, 3 AS v", "3 AS v, 'a' AS s, 7 AS more", "3S AS v, 'a' AS s"], ids=["order", "more", "types"]
+)
+def test_columns_that_have_changed_below_a_view(table: ForwardLineage, kind: str, columns: str) -> None:
+    spark = table.spark
+    spark.sql(f"CREATE {kind} made AS SELECT * FROM kept")
+    spark.sql("DROP TABLE kept")
+    spark.sql(f"CREATE TABLE kept USING parquet AS SELECT {columns}")
+    table.register("kept", key="v")
+    with pytest.raises(NotTracedError, match=r"^view made was made when its query had other columns"):
+        table.sql("SELECT v FROM made")

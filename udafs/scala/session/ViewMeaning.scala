@@ -2,7 +2,8 @@ package org.apache.spark.sql.forwardlineage
 
 import scala.util.Try
 
-import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedFunction, UnresolvedRelation, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedWith, View}
 import org.apache.spark.sql.classic.SparkSession
@@ -10,7 +11,7 @@ import org.apache.spark.sql.execution.command.ViewHelper
 
 /**
  * What the text of a view means to Spark and would not mean where the view's name stands: it is read under the settings,
- * and beside the temporary views, that were there when the view was made.
+ * and beside the temporary views and functions, that were there when the view was made.
  *
  * A class, not an object: Python makes one through the class loader of the added jar.
  */
@@ -26,25 +27,47 @@ final class ViewMeaning {
   }
 
   /** Names in its text that are those of temporary views here, and meant something else when the view was made. */
-  def hiddenNames(session: SparkSession, view: CatalogTable): Array[String] = {
+  def hiddenTables(session: SparkSession, view: CatalogTable): Array[String] = {
     val known = view.viewReferredTempViewNames.map(_.last.toLowerCase).toSet
-    ViewMeaning.namesIn(session.sessionState.sqlParser.parseQuery(view.viewText.get)).filter { name =>
+    ViewMeaning.tablesIn(parsed(session, view)).filter { name =>
       !known(name.toLowerCase) && session.sessionState.catalog.getRawTempView(name).isDefined
     }.distinct.toArray
   }
+
+  /** The same of temporary functions. */
+  def hiddenFunctions(session: SparkSession, view: CatalogTable): Array[String] = {
+    val known = view.viewReferredTempFunctionNames.map(_.toLowerCase).toSet
+    ViewMeaning.functionsIn(parsed(session, view)).filter { name =>
+      !known(name.toLowerCase) && session.sessionState.catalog.isTemporaryFunction(FunctionIdentifier(name))
+    }.distinct.toArray
+  }
+
+  /** The columns that its text had when the view was made, by which Spark finds them; none: it takes them as they come. */
+  def columns(view: CatalogTable): Array[String] = view.viewQueryColumnNames.toArray
+
+  private def parsed(session: SparkSession, view: CatalogTable): LogicalPlan =
+    session.sessionState.sqlParser.parseQuery(view.viewText.get)
 }
 
 private object ViewMeaning {
 
   /** The names of one part that a query reads, without those of its CTEs. */
-  private def namesIn(query: LogicalPlan): Seq[String] = {
-    val found = query.collectWithSubqueries {
-      case UnresolvedRelation(Seq(name), _, _) => Seq(name)
-      case ctes: UnresolvedWith => ctes.innerChildren.flatMap { case each: LogicalPlan => namesIn(each) }
-    }.flatten
-    val ctes = query.collectWithSubqueries { case each: UnresolvedWith => each.cteRelations.map(_._1.toLowerCase) }.flatten
-    found.filterNot(name => ctes.contains(name.toLowerCase))
+  private def tablesIn(query: LogicalPlan): Seq[String] = {
+    val nodes = nodesOf(query)
+    val ctes = nodes.collect { case each: UnresolvedWith => each.cteRelations.map(_._1.toLowerCase) }.flatten
+    nodes.collect { case UnresolvedRelation(Seq(name), _, _) if !ctes.contains(name.toLowerCase) => name }
   }
+
+  /** The names of one part of the functions that a query calls. */
+  private def functionsIn(query: LogicalPlan): Seq[String] = nodesOf(query).flatMap {
+    case called: UnresolvedTableValuedFunction => Seq(called.name)
+    case node => node.expressions.flatMap(_.collect { case called: UnresolvedFunction => called.nameParts })
+  }.collect { case Seq(name) => name }
+
+  private def nodesOf(query: LogicalPlan): Seq[LogicalPlan] = query.collectWithSubqueries {
+    case ctes: UnresolvedWith => ctes +: ctes.innerChildren.flatMap { case each: LogicalPlan => nodesOf(each) }
+    case node => Seq(node)
+  }.flatten
 
   /** Beginnings of names of settings that say how a plan is carried out: whatever they are, it yields the same. */
   private val OfExecution = Seq("adaptive.", "autoBroadcast", "broadcast", "cache", "cbo.", "codegen.", "exchange.", "execution.",
