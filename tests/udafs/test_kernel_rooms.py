@@ -23,7 +23,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "functions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
     "granules": ("errors", "functions"),  # values that are their own ids, and back
-    "scan": ("errors", "functions"),  # ids by position: the manifest, dl_row_id, and plans that make it cheap
+    "scan": (
+        "encodings",
+        "errors",
+        "functions",
+    ),  # ids by position: the manifest, dl_row_id, plans that make it cheap, what need not be read
     "session": (
         "aggregation",
         "encodings",

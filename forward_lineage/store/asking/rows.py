@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import reduce
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -21,8 +20,8 @@ from udafs.lineage_set import LineageSet
 ROW_ID = "row_id"
 _HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
-#: Up to this many ids stand in the query itself; more are joined with.
-_WRITTEN_OUT = 1000
+#: Up to this many ids are listed, too: files whose column is the id can be asked for listed values.
+_LISTED = 1000
 
 
 class IdentifiedRows:
@@ -84,11 +83,11 @@ class IdentifiedRows:
 
     def pick(self, ids: LineageSet) -> DataFrame:
         """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""
-        if len(ids) <= _WRITTEN_OUT:
-            frame = self.frame.where(F.col(_HIDDEN).isin(list(ids)))
-        else:
-            wanted = pa.table({_HIDDEN: ids.ids()})
-            frame = self.frame.join(self.frame.sparkSession.createDataFrame(wanted), _HIDDEN, "left_semi")
+        row_id = F.col(_HIDDEN)
+        # Of ids by position this also says which files, row groups and pages to read: udafs/scala/scan/ChosenRows.scala.
+        frame = self.frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), row_id))
+        if len(ids) <= _LISTED:
+            frame = frame.where(row_id.isin(list(ids)))
         return self._named(frame.orderBy(_HIDDEN))
 
     def with_ids(self) -> DataFrame:

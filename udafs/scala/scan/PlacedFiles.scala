@@ -19,6 +19,11 @@ final case class PlacedFile(size: Long, modifiedMillis: Long, offset: Long)
  */
 final class PlacedFiles(private val table: String, private val packed: Array[Byte]) extends Serializable {
   @transient private lazy val files: java.util.HashMap[String, PlacedFile] = PlacedFiles.unpack(packed)
+  @transient private lazy val offsets: java.util.TreeSet[java.lang.Long] = {
+    val found = new java.util.TreeSet[java.lang.Long]
+    files.values.forEach(file => found.add(file.offset))
+    found
+  }
 
   override def equals(other: Any): Boolean = other match {
     case that: PlacedFiles => table == that.table && java.util.Arrays.equals(packed, that.packed)
@@ -33,6 +38,12 @@ final class PlacedFiles(private val table: String, private val packed: Array[Byt
     if (file == null) broken(path, "is not among the registered files of")
     if (file.size != size || file.modifiedMillis != modifiedMicros / 1000) broken(path, "has changed since the registration of")
     file.offset
+  }
+
+  /** The ids that rows of a file may have, [first, end); None of a file that is not registered. */
+  def ids(path: String): Option[(Long, Long)] = Option(files.get(path)).map { file =>
+    val next = offsets.higher(file.offset)
+    (file.offset, if (next == null) Long.MaxValue else next)
   }
 
   private def broken(path: UTF8String, what: String): Nothing =

@@ -15,12 +15,14 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 /**
- * Spark's Parquet, but for how the positions of rows get into a batch.
+ * Spark's Parquet, but for how the positions of rows get into a batch, and for what is not read of rows that are not chosen.
  *
- * Spark takes each from an iterator over boxed numbers, which for a few narrow columns is a seventh of the scan. Rows of a row group
- * are consecutive unless pages were skipped, so here they are counted. The values are the same.
+ * Spark takes each position from an iterator over boxed numbers, which for a few narrow columns is a seventh of the scan. Rows of a
+ * row group are consecutive unless pages were skipped, so here they are counted. The values are the same.
+ *
+ * @param chosen all of which a row must meet
  */
-final class PositionedParquet extends ParquetFileFormat {
+final class PositionedParquet(private val chosen: Seq[ChosenRows] = Nil) extends ParquetFileFormat {
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -36,11 +38,18 @@ final class PositionedParquet extends ParquetFileFormat {
     else { file =>
       val rows = read(file)
       QuickRowIndex.install(rows, column)
+      if (chosen.nonEmpty) ChosenRowGroups.install(rows, ChosenRows.name(file.toPath), chosen)
       rows
     }
   }
 
-  override def hashCode: Int = classOf[ParquetFileFormat].hashCode // equals takes any Parquet format for the same
+  // Without chosen rows it is equal to any Parquet format.
+  override def equals(other: Any): Boolean = other match {
+    case that: PositionedParquet => chosen == that.chosen
+    case _ => chosen.isEmpty && super.equals(other)
+  }
+
+  override def hashCode: Int = classOf[ParquetFileFormat].hashCode
 }
 
 /** Counts the rows of a row group, or follows the list of those that are read where pages were skipped. */

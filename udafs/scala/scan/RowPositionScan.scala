@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, CreateNamedStruct, Expression, ExprId, GetStructField, KnownNotNull, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.FileSourceStrategy
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -17,44 +17,53 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
  *       Project(named_struct(file_path, ...))                   Project(file_path, ...)
  *
  * Read as columns, they cost nothing until they are looked at, and `RowPosition` looks at most of them once a file only. The
- * position itself is counted by `PositionedParquet`.
+ * position itself is counted by `PositionedParquet`. Where the filter asks for chosen ids, only what may hold them is read:
+ * `ChosenRows`.
  */
 object RowPositionScan extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case Project(list, _) if list.exists(_.exists(_.isInstanceOf[RowPosition])) =>
-      FileSourceStrategy(plan).map(withoutStruct).map(withQuickIndex)
-    case _ => Nil // Spark's own strategies
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] =
+    if (usesPosition(plan)) FileSourceStrategy(plan).map(withoutStruct).map(plan => withQuickIndex(plan, chosen(plan)))
+    else Nil // Spark's own strategies
+
+  private def usesPosition(plan: LogicalPlan): Boolean = plan match {
+    case Project(list, child) => list.exists(_.exists(_.isInstanceOf[RowPosition])) || usesPosition(child)
+    case Filter(condition, child) => condition.exists(_.isInstanceOf[RowPosition]) || usesPosition(child)
+    case _ => false
   }
 
   /** The same plan if it is not of the shape above, or uses the struct as a whole. */
   private def withoutStruct(plan: SparkPlan): SparkPlan = plan match {
-    case ProjectExec(list, filter @ FilterExec(condition, scan: ProjectExec)) =>
-      columns(list, Seq(condition), scan, fields => filter.copy(child = fields)).getOrElse(plan)
-    case ProjectExec(list, scan: ProjectExec) => columns(list, Nil, scan, identity).getOrElse(plan)
+    case ProjectExec(list, FilterExec(condition, scan: ProjectExec)) => columns(list, Some(condition), scan).getOrElse(plan)
+    case ProjectExec(list, scan: ProjectExec) => columns(list, None, scan).getOrElse(plan)
     case _ => plan
   }
 
-  private def columns(
-      list: Seq[NamedExpression],
-      conditions: Seq[Expression],
-      scan: ProjectExec,
-      filtered: ProjectExec => SparkPlan): Option[ProjectExec] =
+  private def columns(list: Seq[NamedExpression], condition: Option[Expression], scan: ProjectExec): Option[ProjectExec] =
     struct(scan).flatMap { case (id, fields) =>
-      val direct = list.map(_.transform {
+      def direct[E <: Expression](expression: E): E = expression.transform {
         case GetStructField(a: Attribute, place, _) if a.exprId == id => fields(place)
-      }.asInstanceOf[NamedExpression])
-      val others = scan.projectList.filterNot(_.exprId == id)
-      Option.when(!(direct ++ conditions).exists(_.references.exists(_.exprId == id))) {
-        ProjectExec(direct, filtered(ProjectExec(others ++ fields, scan.child)))
+      }.asInstanceOf[E]
+      val (directly, filter) = (list.map(direct), condition.map(direct(_)))
+      Option.when(!(directly ++ filter).exists(_.references.exists(_.exprId == id))) {
+        val read = ProjectExec(scan.projectList.filterNot(_.exprId == id) ++ fields, scan.child)
+        ProjectExec(directly, filter.fold[SparkPlan](read)(FilterExec(_, read)))
       }
     }
 
+  private def chosen(plan: SparkPlan): Seq[ChosenRows] = plan match {
+    case FilterExec(condition, child) => ChosenRows.in(condition) ++ chosen(child)
+    case ProjectExec(_, child) => chosen(child)
+    case _ => Nil
+  }
+
   /** Node by node: for `transform` and `withNewChildren` the other format is equal, so nothing has changed. */
-  private def withQuickIndex(plan: SparkPlan): SparkPlan = plan match {
+  private def withQuickIndex(plan: SparkPlan, chosen: Seq[ChosenRows]): SparkPlan = plan match {
     case scan: FileSourceScanExec if scan.relation.fileFormat.getClass == classOf[ParquetFileFormat] =>
-      scan.copy(relation = scan.relation.copy(fileFormat = new PositionedParquet)(scan.relation.sparkSession))
-    case project: ProjectExec => project.copy(child = withQuickIndex(project.child))
-    case filter: FilterExec => filter.copy(child = withQuickIndex(filter.child))
+      val files = if (chosen.isEmpty) scan.relation.location else new ChosenFiles(scan.relation.location, chosen)
+      val session = scan.relation.sparkSession
+      scan.copy(relation = scan.relation.copy(location = files, fileFormat = new PositionedParquet(chosen))(session))
+    case project: ProjectExec => project.copy(child = withQuickIndex(project.child, chosen))
+    case filter: FilterExec => filter.copy(child = withQuickIndex(filter.child, chosen))
     case other => other
   }
 

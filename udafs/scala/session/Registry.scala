@@ -100,7 +100,7 @@ object Registry {
     SqlFunction(
       "dl_contains",
       Some(2),
-      arguments => DlContains(widened(arguments.head, BinaryType), widened(arguments(1), LongType)),
+      arguments => DlAmong.contains(widened(arguments.head, BinaryType), widened(arguments(1), LongType)),
       classOf[DlContains],
       "misc_funcs",
       "_FUNC_(dl, id) - Returns whether the row id is in the lineage value `dl`.",
