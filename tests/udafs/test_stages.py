@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException, SparkRuntimeException
 from pyspark.sql import SparkSession
 
 from tests.spark_settings import INTERPRETED, configured
+from udafs.lineage_set import LineageSet
 
 SETTINGS = ({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED)
 
@@ -209,3 +210,36 @@ class TestQuickValues:
         # One that is wanted for itself, too, is made once, and a question beside it is asked of that one.
         assert settings(f"SELECT dlunion(id) AS d, dl_size(dlunion(id)) AS n {EVEN}") == {"0"}
         assert settings(f"SELECT dlunion(id) AS d, dl_size(dlunion(id + 1)) AS n {EVEN}") == {"0", "3"}
+        # So is one that a grouping makes for a question above it, unless somebody sees it.
+        grouped = f"(SELECT id % 4 AS k, dlunion(id) AS d, dlunion(id + 1) AS e {EVEN} GROUP BY 1)"
+        assert settings(f"SELECT k + 1, dl_size(d) + dl_size(e) AS n FROM {grouped}") == {"3"}
+        assert settings(f"SELECT k + 1, d, dl_size(d) + dl_size(e) AS n FROM {grouped}") == {"0", "3"}
+
+
+class TestAskedValues:
+    """Lineage that is only asked is made where it is asked: not for rows that the question passes over."""
+
+    STAGE = f"WITH s AS (SELECT *, dl_number(d) AS n FROM (SELECT id % 4 AS k, dl_quick(dlunion(id)) AS d {EVEN} GROUP BY 1))"
+    COMPOSED = f"{STAGE} SELECT k, named_struct('t', dl_compose(n, (SELECT dl_relation(n, d) FROM s))) AS DL FROM s"
+    GROUPED = f"SELECT id % 4 AS k, named_struct('t', dlunion(id), 'u', dlunion(id + 1)) AS DL {EVEN} GROUP BY 1"
+    FEW = "CASE WHEN monotonically_increasing_id() % 8 < 100 THEN dl_size(DL.t) END AS n"
+
+    @pytest.mark.parametrize("made", [COMPOSED, GROUPED], ids=("looked up", "grouped"))
+    @pytest.mark.parametrize(
+        ("asked", "moved"),
+        [
+            (["dl_size(DL.t) AS n"], True),
+            ([FEW], True),
+            (["dl_size(DL.t) AS n", "DL"], False),
+            (["dl_size(DL.t) AS n", "dl_contains(DL.t, 2) AS two"], False),
+            (["transform(array(1), x -> x + dl_size(DL.t) - 1)[0] AS n"], None),
+        ],
+        ids=("a question", "of some rows", "beside the value", "twice", "in a lambda"),
+    )
+    def test_it_is_the_same(self, sql: SparkSession, made: str, asked: list[str], moved: bool | None) -> None:
+        lineage = sql.sql(made)
+        sizes = {row.k: len(LineageSet.from_bytes(row.DL.t)) for row in lineage.collect()}
+        frame = lineage.selectExpr("k", *asked)
+        assert {row.k: row.n for row in frame.collect()} == sizes
+        if moved is not None:  # else Spark itself moves one of the two
+            assert ("named_struct" not in frame._jdf.queryExecution().optimizedPlan().toString()) == moved

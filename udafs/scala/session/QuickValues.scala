@@ -1,7 +1,8 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
@@ -23,15 +24,39 @@ private object QuickValues {
 
 /**
  * The answers to questions about a lineage value do not depend on its encoding: one that is made for a question is a quick one.
- * One that the same node wants for itself, too, stays as it is, so that both go on being one value, made once.
+ * So is one that a grouping makes for a question right above it. One that is also wanted for itself stays as it is, so that
+ * both go on being one value, made once.
  */
 object QuickQuestions extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case node =>
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case project @ Project(above, grouping: Aggregate) => inNode(project.copy(child = quickFor(above, grouping)))
+    case node => inNode(node)
+  }
+
+  private def inNode(node: LogicalPlan): LogicalPlan = {
     val wanted = node.expressions.flatMap(madeOutsideQuestions)
     node.transformExpressions {
       case question if asks(question) && !question.exists(made => wanted.exists(_.semanticEquals(made))) =>
         question.mapChildren(QuickValues(_))
     }
+  }
+
+  private def quickFor(above: Seq[NamedExpression], grouping: Aggregate): Aggregate = {
+    val wanted = AttributeSet(above.flatMap(readOutsideQuestions))
+    val (asked, others) = grouping.aggregateExpressions.partition(made => makesOne(made) && !wanted.contains(made.toAttribute))
+    val shared = others.flatMap(madeOutsideQuestions)
+    val quick = asked.filterNot(_.exists(made => shared.exists(_.semanticEquals(made))))
+    if (quick.isEmpty) grouping
+    else grouping.copy(aggregateExpressions = grouping.aggregateExpressions.map {
+      case made if quick.contains(made) => QuickValues(made).asInstanceOf[NamedExpression]
+      case other => other
+    })
+  }
+
+  private def makesOne(made: NamedExpression): Boolean = made match {
+    case Alias(AggregateExpression(union, _, _, _, _), _) => QuickValues.makes(union)
+    case Alias(value, _) => QuickValues.makes(value)
+    case _ => false
   }
 
   private def asks(expression: Expression): Boolean = expression match {
@@ -43,4 +68,12 @@ object QuickQuestions extends Rule[LogicalPlan] {
     if (asks(expression)) Nil
     else if (QuickValues.makes(expression)) expression +: expression.children.flatMap(madeOutsideQuestions)
     else expression.children.flatMap(madeOutsideQuestions)
+
+  /** Columns whose bytes somebody sees: not those of rows that are looked up, either. */
+  private def readOutsideQuestions(expression: Expression): Seq[Attribute] = expression match {
+    case column: Attribute => Seq(column)
+    case composed: DlCompose => readOutsideQuestions(composed.right)
+    case question if asks(question) => Nil
+    case other => other.children.flatMap(readOutsideQuestions)
+  }
 }
