@@ -1,0 +1,184 @@
+"""Aggregates made beforehand: small cubes over a few views each.   [Smoke, §4.2, group-by push-down; §6.5.1]
+
+A cube over some views has a cell for each combination of their bars, that of no bar included. It answers a brush in
+some of them for another of them, whatever bars are chosen, by adding up cells. All views in one cube would have too
+many cells (523 million for the paper's four, which have 124 million rows); pairs have few, and pairs are what one
+brush needs. Views are put together into a cube as long as its cells stay few: that takes fewer passes over the rows,
+and answers some brushes in two views at once, too.
+
+Where already two views have too many cells, the cube has those bars of the brushed one that have most rows (`bars_of`);
+the others are answered from their rows, which are few.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from forward_lineage.views.measures import Counted, Measure, Numbers, Part, nothing, weights
+from forward_lineage.views.membership import BATCH, Array, Chosen, Dense
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is made beforehand.
+
+    Attributes:
+        cells: that a cube may have.
+        heavy: rows that a bar must have to be in a cube that does not have all bars.
+
+    """
+
+    cells: int = 1 << 22
+    heavy: int = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Cube:
+    """Sums for every combination of bars of some views.
+
+    Attributes:
+        views: their numbers; each is an axis.
+        counted: for each part the cells, one axis a view.
+        bars_of: of a view whose bars are not all in it, the number of each bar on its axis, that of those left out
+            being the last one; shape (bars + 1,).
+
+    """
+
+    views: tuple[int, ...]
+    counted: Counted
+    bars_of: Mapping[int, Array]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How long each axis is."""
+        return tuple(next(iter(self.counted.values())).shape)
+
+    def answers(self, brushed: Iterable[int], target: int, parts: Iterable[Part]) -> bool:
+        """Tell whether it has what some brushes leave of the parts of another view."""
+        return {*brushed, target} <= set(self.views) and target not in self.bars_of and self.counted.keys() >= {*parts}
+
+    def cost(self, chosen: Mapping[int, Chosen], target: int) -> int:
+        """Return how many cells are added up for a brush."""
+        lengths = (
+            np.count_nonzero(chosen[v]) if v in chosen else n for v, n in zip(self.views, self.shape, strict=True)
+        )
+        return prod(int(length) for length in lengths)
+
+    def sums(self, chosen: Mapping[int, Chosen], target: int, parts: Iterable[Part]) -> Counted:
+        """Add up the cells of the chosen bars, which are all in it.
+
+        Returns:
+            for each part one number a bar of the target.
+
+        """
+        chosen = {view: self._on_axis(view, bars) for view, bars in chosen.items()}
+        return {part: self._sum(self.counted[part], chosen, target) for part in parts}
+
+    def pairs(self) -> list[Cube]:
+        """Return the cubes over two of its views each, which are smaller, so that one brush has less to add up."""
+        found = []
+        for two in itertools.combinations(range(len(self.views)), 2) if len(self.views) > 2 else ():
+            others = tuple(axis for axis in range(len(self.views)) if axis not in two)
+            counted = {part: cells.sum(axis=others, dtype=cells.dtype) for part, cells in self.counted.items()}
+            found.append(Cube(tuple(self.views[axis] for axis in two), counted, {}))
+        return found
+
+    def _on_axis(self, view: int, chosen: Chosen) -> Chosen:
+        if view not in self.bars_of:
+            return chosen
+        found = np.zeros(self.shape[self.views.index(view)], np.bool_)
+        found[self.bars_of[view][chosen]] = True
+        return found
+
+    def _sum(self, cells: Numbers, chosen: Mapping[int, Chosen], target: int) -> Numbers:
+        kind = np.float64 if cells.dtype.kind == "f" else np.int64
+        for axis, view in enumerate(self.views):  # what is left out first is not added up afterwards
+            if view in chosen:
+                cells = cells[(slice(None),) * axis + (_picked(chosen[view]),)]
+        others = tuple(axis for axis, view in enumerate(self.views) if view != target)
+        found: Numbers = np.asarray(cells.sum(axis=others, dtype=kind))
+        return found
+
+
+def planned(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, ...]]:
+    """Return which views to put together, so that each two of them are in one cube, if it can have all their bars."""
+    size = [view.bars + 1 for view in memberships]
+    views = sorted(range(len(size)), key=lambda view: size[view])
+    pairs = [pair for pair in itertools.combinations(views, 2) if prod(size[v] for v in pair) <= limits.cells]
+    found: list[tuple[int, ...]] = []
+    for pair in sorted(pairs, key=lambda pair: -prod(size[v] for v in pair)):
+        if any(set(pair) <= set(cube) for cube in found):
+            continue
+        cube: tuple[int, ...] = pair
+        for view in views:
+            if view not in cube and prod(size[v] for v in (*cube, view)) <= limits.cells:
+                cube = (*cube, view)
+        found.append(tuple(sorted(cube)))
+    return found
+
+
+def partly(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, int, Array]]:
+    """Return pairs (brushed, target) that have too many cells, with the places of the bars that have most rows."""
+    found: list[tuple[int, int, Array]] = []
+    for view, target in itertools.permutations(range(len(memberships)), 2):
+        mine, other = memberships[view], memberships[target]
+        if (mine.bars + 1) * (other.bars + 1) <= limits.cells:
+            continue
+        heavy = np.flatnonzero(mine.sizes > limits.heavy)
+        most = max(0, limits.cells // (other.bars + 1) - 1)
+        heavy = np.sort(heavy[np.argsort(-mine.sizes[heavy], kind="stable")][:most])
+        if heavy.size:
+            places = np.full(mine.bars + 1, heavy.size, np.intp)
+            places[heavy] = np.arange(heavy.size)
+            found.append((view, target, places))
+    return found
+
+
+def made(
+    memberships: Sequence[Dense],
+    views: tuple[int, ...],
+    parts: Iterable[Part],
+    measures: tuple[Measure, ...],
+    bars_of: Mapping[int, Array] | None = None,
+) -> Cube:
+    """Make a cube, in one pass over the rows.
+
+    Args:
+        memberships: of all views.
+        views: those it is over.
+        parts: what is added up.
+        measures: the columns of values.
+        bars_of: see `Cube`.
+
+    """
+    bars_of = bars_of or {}
+    shape = [int(bars_of[v].max()) + 1 if v in bars_of else memberships[v].bars + 1 for v in views]
+    counted = {part: _zeros(part, measures, prod(shape)) for part in parts}
+    rows = memberships[views[0]].rows
+    for first in range(0, rows, BATCH):
+        batch = slice(first, first + BATCH)
+        at = np.zeros(min(BATCH, rows - first), np.intp)
+        for view, length in zip(views, shape, strict=True):
+            at *= length
+            at += bars_of[view][memberships[view].codes[batch]] if view in bars_of else memberships[view].codes[batch]
+        for part, cells in counted.items():
+            np.add.at(cells, at, np.asarray(weights(part, measures, batch), cells.dtype))
+    return Cube(views, {part: cells.reshape(shape) for part, cells in counted.items()}, bars_of)
+
+
+def _zeros(part: Part, measures: tuple[Measure, ...], size: int) -> Numbers:
+    """Of counts, which are never above the number of rows, half as many bytes do."""
+    return nothing(part, measures, size) if part.kind == "sum" else np.zeros(size, np.uint32)
+
+
+def _picked(chosen: Chosen) -> slice | Array:
+    """Neighbouring bars as a slice, of which nothing is copied."""
+    numbers = np.flatnonzero(chosen)
+    if numbers.size and int(numbers[-1] - numbers[0]) + 1 == numbers.size:
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
