@@ -60,7 +60,9 @@ class Cube:
 
     def answers(self, brushed: Iterable[int], target: int, parts: Iterable[Part]) -> bool:
         """Tell whether it has what some brushes leave of the parts of another view."""
-        return {*brushed, target} <= set(self.views) and target not in self.bars_of and self.counted.keys() >= {*parts}
+        views = {*brushed}
+        whole = target not in views and target not in self.bars_of
+        return whole and {*views, target} <= set(self.views) and self.counted.keys() >= {*parts}
 
     def cost(self, chosen: Mapping[int, Chosen], target: int) -> int:
         """Return how many cells are added up for a brush."""
