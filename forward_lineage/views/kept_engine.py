@@ -69,10 +69,11 @@ def cubes_of(
     numbers = [number for number, each in enumerate(memberships) if isinstance(each, Dense)]
     dense = [each for each in memberships if isinstance(each, Dense)]
     found = []
-    for views in cubes.planned(dense, limits):
+    few = cubes.planned(dense, limits)
+    for views in (*few, *cubes.further(dense, few, limits)):
         wanted = dict.fromkeys(part for view in views for part in parts[numbers[view]])
         cube = cubes.made(dense, views, wanted, measures)
-        found += [cube, *cube.pairs()]
+        found += [cube, *(cube.pairs() if views in few else ())]
     for view, target, places in cubes.partly(dense, limits):
         found.append(cubes.made(dense, (view, target), parts[numbers[target]], measures, {view: places}))
     return [

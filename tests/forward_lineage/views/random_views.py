@@ -120,7 +120,9 @@ def models(draw: st.DrawFn) -> Model:
 
 
 #: From everything in one cube to none at all; in between, cubes of the heaviest bars only.
-LIMITS = st.builds(Limits, cells=st.sampled_from([0, 8, 20, 60, 1 << 20]), heavy=st.integers(0, 8))
+LIMITS = st.builds(
+    Limits, cells=st.sampled_from([0, 8, 20, 60, 1 << 20]), share=st.sampled_from([0, 3, 50]), heavy=st.integers(0, 8)
+)
 
 
 @st.composite
