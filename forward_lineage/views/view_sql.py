@@ -17,7 +17,6 @@ from udafs.errors import NotTracedError
 FUNCTIONS = {"count", "sum", "avg", "mean"}
 _SAVE_IT = "Save the query, and give the name of the saved result in place of it."
 _HANDLED = {"kind", "expressions", "from_", "where", "group", "order"}
-_SEVERAL = {"rollup", "cube"}
 _CALLED = {"having": "HAVING", "limit": "LIMIT", "distinct": "DISTINCT", "joins": "a join", "laterals": "LATERAL"}
 
 
@@ -112,7 +111,7 @@ def _check_group(tree: exp.Select) -> None:
     if group is None:
         refuse(tree, "a view without GROUP BY", _SAVE_IT)
     odd = [name for name, part in group.args.items() if part and name not in ("expressions", "all")]
-    odd += [each.name for each in group.expressions if isinstance(each, exp.Func) and each.name.lower() in _SEVERAL]
+    odd += [each.key for each in group.expressions if isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
     if odd:
         refuse(group, f"GROUP BY with {odd[0].strip('_').upper()} in a view", _SAVE_IT)
 
