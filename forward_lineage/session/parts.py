@@ -57,4 +57,5 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     statements = Statements(tables, SessionNames(tables, result_tables.bring_up_to_date), home)
     saver = Saver(statements, tables, library, home)
     questions = Questions(tables, library)
-    return Parts(tables, statements, library, result_tables, saver, questions, Opening(tables, library, home))
+    opening = Opening(tables, library, home, result_tables.bring_up_to_date)
+    return Parts(tables, statements, library, result_tables, saver, questions, opening)

@@ -30,8 +30,8 @@ class Limits:
 
     Attributes:
         cells: that a cube may have.
-        share: cells that further cubes over three views may have altogether, for each base row; they answer brushes in
-            two views at once.
+        share: cells, of all parts, that further cubes over three views may have altogether for each base row; they
+            answer brushes in two views at once.
         heavy: rows that a bar must have to be in a cube that does not have all bars.
 
     """
@@ -129,14 +129,24 @@ def planned(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, ...
     return found
 
 
-def further(memberships: Sequence[Dense], known: Sequence[tuple[int, ...]], limits: Limits) -> list[tuple[int, ...]]:
-    """Return which three views to put together besides, small cubes first, as long as they are worth their cells."""
+def further(
+    memberships: Sequence[Dense], parts: Sequence[Sequence[Part]], known: Sequence[tuple[int, ...]], limits: Limits
+) -> list[tuple[int, ...]]:
+    """Return which three views to put together besides, small cubes first, as long as they are worth their cells.
+
+    Args:
+        memberships: of all views.
+        parts: what is added up for each; every part takes cells of its own.
+        known: the cubes that there are.
+        limits: how many cells there may be.
+
+    """
     left = limits.share * memberships[0].rows if memberships else 0
     size = [view.bars + 1 for view in memberships]
     found: list[tuple[int, ...]] = []
     threes = itertools.combinations(range(len(size)), 3)
     for views in sorted(threes, key=lambda views: prod(size[v] for v in views)):
-        cells = prod(size[v] for v in views)
+        cells = prod(size[v] for v in views) * len({part for v in views for part in parts[v]})
         if cells <= left and not any(set(views) <= set(cube) for cube in known):
             found.append(views)
             left -= cells

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -131,6 +131,7 @@ class Engine:
     measures: tuple[Measure, ...]
     cubes: tuple[Cube, ...]
     totals: Known
+    _answering: dict[tuple[frozenset[int], int], list[Cube]] = field(default_factory=dict, init=False, repr=False)
 
     # ------------------------------------------------------------ plans
 
@@ -224,13 +225,19 @@ class Engine:
     def _by_cubes(self, term: Term, target: int) -> Iterator[list[Step]]:
         if any(wanted.without is not None for wanted in term.brush.values()):
             return
-        for cube in self.cubes:
-            if not cube.answers(term.brush, target, self.parts[target]):
-                continue
+        for cube in self._that_answer(term.brush.keys(), target):
             if not cube.bars_of:
                 yield [Step(term, target, cube, _STEP + CELL * cube.cost(term.chosen, target))]
             elif len(term.brush) == 1 and term.brush.keys() == cube.bars_of.keys():
                 yield self._in_part(term, target, cube)
+
+    def _that_answer(self, brushed: Iterable[int], target: int) -> list[Cube]:
+        """The cubes that have what is asked for; looked up, because every brush asks for the same ones many times."""
+        asked = frozenset(brushed), target
+        if asked not in self._answering:
+            parts = self.parts[target]
+            self._answering[asked] = [cube for cube in self.cubes if cube.answers(asked[0], target, parts)]
+        return self._answering[asked]
 
     def _in_part(self, term: Term, target: int, cube: Cube) -> list[Step]:
         """From a cube of some of the bars, and the rows of the others."""

@@ -70,7 +70,7 @@ def cubes_of(
     dense = [each for each in memberships if isinstance(each, Dense)]
     found = []
     few = cubes.planned(dense, limits)
-    for views in (*few, *cubes.further(dense, few, limits)):
+    for views in (*few, *cubes.further(dense, [parts[number] for number in numbers], few, limits)):
         wanted = dict.fromkeys(part for view in views for part in parts[numbers[view]])
         cube = cubes.made(dense, views, wanted, measures)
         found += [cube, *(cube.pairs() if views in few else ())]

@@ -45,17 +45,21 @@ class Opening:
         tables: what is registered.
         library: what is saved.
         home: the folder of both.
+        bring_up_to_date: lets names of saved results mean their newest versions, whoever saved these.
 
     """
 
-    def __init__(self, tables: RegisteredTables, library: Library, home: Path) -> None:
+    def __init__(
+        self, tables: RegisteredTables, library: Library, home: Path, bring_up_to_date: Callable[[], None]
+    ) -> None:
         self._tables, self._library, self._home = tables, library, home
-        self._spark = tables.spark
+        self._spark, self._bring_up_to_date = tables.spark, bring_up_to_date
 
     def views(self, views: Mapping[str, str], table: str | None = None, limits: Limits | None = None) -> LinkedViews:
         """See `ForwardLineage.views`."""
         limits = limits or Limits()
         asked = _checked(views)
+        self._bring_up_to_date()
         results = {
             name: self._library.get(match[1]) for name, sql in asked.items() if (match := _RESULT.fullmatch(sql))
         }
