@@ -72,6 +72,8 @@ class Contents:
 class Writer:
     """A folder that is being made.
 
+    Its calls raise a SetupError when the folder cannot be written, or the disk is full.
+
     Args:
         folder: where; it is there and empty.
 
@@ -88,7 +90,11 @@ class Writer:
         """Return an array of zeros that is a file."""
         if not size:
             return self.put(name, np.zeros(0, kind))
-        found = np.memmap(self._folder / name, kind, "w+", shape=(size,))
+        path = self._folder / name
+        with writable(self._folder), path.open("wb") as file:
+            # A disk that is full says so now; to a file with holes it would say so by ending the process.
+            os.posix_fallocate(file.fileno(), 0, size * np.dtype(kind).itemsize)
+        found = np.memmap(path, kind, "r+", shape=(size,))
         self._arrays[name] = found
         return found
 
@@ -104,10 +110,8 @@ class Writer:
 
     def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Write an array."""
-        if array.size:
-            array.tofile(self._folder / name)
-        else:
-            (self._folder / name).touch()
+        with writable(self._folder):
+            (self._folder / name).write_bytes(np.ascontiguousarray(array).data)
         self._arrays[name] = array
         return array
 
@@ -126,7 +130,8 @@ class Writer:
                 array.flush()
             files.append(ArrayFile(name, array.dtype.str, array.shape, _checksum(array)))
         data = seal({"arrays": [asdict(file) for file in files], "described": described})
-        (self._folder / _MANIFEST).write_bytes(data)
+        with writable(self._folder):
+            (self._folder / _MANIFEST).write_bytes(data)
 
 
 class Reader:
@@ -239,11 +244,12 @@ class Shelf:
             shutil.rmtree(old, ignore_errors=True)
         with writable(self._folder):
             unfinished.mkdir()
-            try:
-                yield Writer(unfinished)
+        try:
+            yield Writer(unfinished)
+            with writable(self._folder):
                 self._publish(unfinished, versions)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
 
     def _publish(self, unfinished: Path, versions: str) -> None:
         for old in self._folder.iterdir():

@@ -19,6 +19,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.views.capture import Batch
 from forward_lineage.views.membership import Array
 from forward_lineage.views.questions import ID, Question
+from udafs.errors import DamagedError
 
 _BATCH = 1 << 18
 #: Types that Arrow reads from a file as Spark does, in the Arrow type that says so.
@@ -67,15 +68,27 @@ def as_they_stand(manifest: Manifest, views: Sequence[Question]) -> Columns | No
 
 
 def of_files(manifest: Manifest, columns: Columns) -> Iterator[Batch]:
-    """Read the files of a table, in the order of its ids."""
+    """Read the files of a table, in the order of its ids.
+
+    Raises:
+        DamagedError: one cannot be read.
+
+    """
     first = 0
     for file in sorted(manifest.files, key=lambda file: file.offset):
-        texts = sorted({name for name, kind in columns.values() if pa.types.is_string(kind)})
-        with pq.ParquetFile(file.path, read_dictionary=texts) as parquet:
-            for batch in parquet.iter_batches(_BATCH, columns=sorted({name for name, _ in columns.values()})):
-                read = {name: _comparable(batch.column(column)) for name, (column, _) in columns.items()}
-                yield slice(first, first + batch.num_rows), read
-                first += batch.num_rows
+        for batch in _batches(file.path, columns):
+            read = {name: _comparable(batch.column(column)) for name, (column, _) in columns.items()}
+            yield slice(first, first + batch.num_rows), read
+            first += batch.num_rows
+
+
+def _batches(path: str, columns: Columns) -> Iterator[pa.RecordBatch]:
+    texts = sorted({name for name, kind in columns.values() if pa.types.is_string(kind)})
+    try:
+        with pq.ParquetFile(path, read_dictionary=texts) as parquet:
+            yield from parquet.iter_batches(_BATCH, columns=sorted({name for name, _ in columns.values()}))
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
 
 
 def written(spark: SparkSession, sql: str, folder: Path) -> list[Path]:

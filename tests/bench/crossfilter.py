@@ -54,10 +54,10 @@ Counts = dict[int, np.ndarray]
 
 
 class Time(NamedTuple):
-    """Seconds of the user's clock, and of the processor in this thread."""
+    """Seconds of the user's clock, and of the processor in all threads."""
 
-    clock: float
-    processor: float
+    clock: float = 0.0
+    processor: float = 0.0
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Way:
     """
 
     name: str
-    made: float = 0.0
+    made: Time = field(default_factory=Time)
     size: int = 0
     times: list[Time] = field(default_factory=list)
     all_bars: bool = False
@@ -90,9 +90,9 @@ def measured(work: Callable[[], object], rounds: int = 1) -> Time:
     """The medians of some rounds."""
     found = []
     for _ in range(rounds):
-        start, started = time.perf_counter(), time.thread_time()
+        start, started = time.perf_counter(), time.process_time()
         work()
-        found.append((time.perf_counter() - start, time.thread_time() - started))
+        found.append((time.perf_counter() - start, time.process_time() - started))
     clock, processor = zip(*found, strict=True)
     return Time(statistics.median(clock), statistics.median(processor))
 
@@ -312,17 +312,17 @@ class Experiment:
     def ours(self, rounds: int) -> None:
         """Every bar, in our ways."""
         bars, engine, codes = every_bar(self.linked), self.linked.engine, self.codes
-        few = timed(lambda: cubes_of(engine.memberships, engine.parts, (), Limits(share=0)))
-        all_ = timed(lambda: cubes_of(engine.memberships, engine.parts, (), Limits()))
+        few = measured(lambda: cubes_of(engine.memberships, engine.parts, (), Limits(share=0)))
+        all_ = measured(lambda: cubes_of(engine.memberships, engine.parts, (), Limits()))
         small = sum(cube.counted[ROWS].nbytes for cube in engine.cubes if prod(cube.shape) <= Limits.cells)
         whole = sum(cube.counted[ROWS].nbytes for cube in engine.cubes)
         self.console.print(
-            f"Cubes that one brush needs: {few:.2f} s, {small / 2**20:.0f} MB; "
-            f"with those for two brushes {all_:.2f} s, {whole / 2**20:.0f} MB."
+            f"Cubes that one brush needs: {_both(few)} s, {small / 2**20:.0f} MB; "
+            f"with those for two brushes {_both(all_)} s, {whole / 2**20:.0f} MB."
         )
         rows_only = engine_of(engine.memberships, engine.parts)
         pairs = list(zip(codes.columns, codes.bars, strict=True))
-        index = timed(lambda: [Dense.of(np.asarray(column), count) for column, count in pairs])
+        index = measured(lambda: [Dense.of(np.asarray(column), count) for column, count in pairs])
         indexed = sum(array.nbytes for each in engine.memberships for array in each.arrays().values())
         brushed(self.linked, bars[:100], 1)
         in_cubes, from_rows = brushed(self.linked, bars, rounds), by_rows(rows_only, bars, rounds)
@@ -334,7 +334,7 @@ class Experiment:
     def rivals(self) -> None:
         """A sample of bars, in other ways."""
         codes = self.codes
-        self._rival(Way("lazy scan (numpy)", 0.0, codes.size, paper="LAZY: the slowest"), lazy_scan(codes))
+        self._rival(Way("lazy scan (numpy)", Time(), codes.size, paper="LAZY: the slowest"), lazy_scan(codes))
         full, made = built(lambda: FullCube(codes))
         self._rival(Way("full data cube", made, full.size, paper="2 of 3 systems: not in 30 min"), full.answer)
         del full
@@ -343,18 +343,23 @@ class Experiment:
         del polars
         duck, made = built(lambda: Duck(codes))
         self._rival(Way("DuckDB, the query again", made, codes.size), duck.answer)
-        active = [timed(partial(duck.cube, view)) for view in range(len(codes.bars))]
-        each = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in zip(self.linked.names, active, strict=True))
+        active = [measured(partial(duck.cube, view)) for view in range(len(codes.bars))]
+        each = ", ".join(f"{name} {_both(time_)} s" for name, time_ in zip(self.linked.names, active, strict=True))
         self.console.print(f"Mosaic's way, cubes for the active view by DuckDB: {each}.")
         self._rival(
-            Way("Mosaic's way (DuckDB)", sum(active), duck.cells() * 8, paper="its page: 9 ms at 10⁹ rows"), duck.update
+            Way(
+                "Mosaic's way (DuckDB)",
+                Time(*map(sum, zip(*active, strict=True))),
+                duck.cells() * 8,
+                paper="its page: 9 ms at 10⁹ rows",
+            ),
+            duck.update,
         )
 
     def _rival(self, way: Way, answer: Callable[[Bar], Counts]) -> None:
         for bar in self.sample:
-            start, started = time.perf_counter(), time.thread_time()
-            found = answer(bar)
-            way.times.append(Time(time.perf_counter() - start, time.thread_time() - started))
+            found, taken = built(partial(answer, bar))
+            way.times.append(taken)
             expected = answered(self.linked, bar)
             assert all(np.array_equal(found[view], expected[view]) for view in expected), f"{way.name} differs"
         self.ways.append(way)
@@ -363,15 +368,16 @@ class Experiment:
         """Several brushes at once, half of the bars of each; then a window over thirty days is dragged by days."""
         halves = {name: range(0, self.linked.bars(name).num_rows, 2) for name in self.linked.names}
         hand = self.linked.hand()
-        steps = [(name, timed(partial(hand.brush, name, bars))) for name, bars in list(halves.items())[:3]]
-        shown = ", then ".join(f"{name} {seconds * 1e3:.0f} ms" for name, seconds in steps)
+        steps = [(name, measured(partial(hand.brush, name, bars))) for name, bars in list(halves.items())[:3]]
+        shown = ", then ".join(f"{name} {_milliseconds(each)} ms" for name, each in steps)
         hand = self.linked.hand()
         hand.brush("carriers", [0, 1])
         hand.brush("delays", [0, 1])
-        first, *moved = [timed(partial(hand.brush, "days", range(at, at + 30))) for at in range(1000, 1200)]
+        first, *moved = [measured(partial(hand.brush, "days", range(at, at + 30))) for at in range(1000, 1200)]
+        middle, most = (Time(*map(f, zip(*moved, strict=True))) for f in (statistics.median, max))
         self.console.print(
-            f"Half of the bars of {shown}. Thirty days beside two carriers and two delays {first * 1e3:.0f} ms, "
-            f"dragged by a day: median {statistics.median(moved) * 1e3:.1f} ms, most {max(moved) * 1e3:.1f} ms."
+            f"Half of the bars of {shown}. Thirty days beside two carriers and two delays {_milliseconds(first)} ms, "
+            f"dragged by a day: median {_milliseconds(middle)} ms, most {_milliseconds(most)} ms."
         )
 
     def report(self) -> None:
@@ -381,14 +387,14 @@ class Experiment:
             table.add_column(title, justify="left" if title in ("way", "paper") else "right")
         for way in self.ways:
             clock = [each.clock for each in way.times]
-            most = f"{max(clock) * 1e3:.1f} ({max(each.processor for each in way.times) * 1e3:.1f})"
+            middle, most = (Time(*map(f, zip(*way.times, strict=True))) for f in (statistics.median, max))
             table.add_row(
                 way.name,
-                f"{way.made:.2f}",
+                _both(way.made),
                 f"{way.size / self.rows:.2f}",
                 f"{len(clock):,}",
-                f"{statistics.median(clock) * 1e3:.2f}",
-                most,
+                _milliseconds(middle),
+                _milliseconds(most),
                 str(sum(each > 0.15 for each in clock)),
                 f"{sum(clock):.2f}" if way.all_bars else "–",
                 way.paper,
@@ -407,11 +413,19 @@ class Experiment:
         )
 
 
-def built(make: Callable[[], T]) -> tuple[T, float]:
-    """Something, and the seconds it took to make."""
-    start = time.perf_counter()
+def built(make: Callable[[], T]) -> tuple[T, Time]:
+    """Something, and what it took to make it."""
+    start, started = time.perf_counter(), time.process_time()
     made = make()
-    return made, time.perf_counter() - start
+    return made, Time(time.perf_counter() - start, time.process_time() - started)
+
+
+def _milliseconds(seconds: Time) -> str:
+    return f"{seconds.clock * 1e3:.1f} ({seconds.processor * 1e3:.1f})"
+
+
+def _both(seconds: Time) -> str:
+    return f"{seconds.clock:.2f} ({seconds.processor:.2f})"
 
 
 @click.command(help=(__doc__ or "").split("\n", 1)[0])
