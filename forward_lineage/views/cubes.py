@@ -23,6 +23,9 @@ import numpy as np
 from forward_lineage.views.measures import Counted, Measure, Numbers, Part, nothing, weights
 from forward_lineage.views.membership import BATCH, Array, Chosen, Dense
 
+#: Cells that are looked at in one go: what is copied of them stays in the processor's cache.
+_BLOCK = 1 << 18
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -102,14 +105,36 @@ class Cube:
         return found
 
     def _sum(self, cells: Numbers, chosen: Mapping[int, Chosen], target: int) -> Numbers:
-        brushed = [(np.count_nonzero(chosen[view]) / len(chosen[view]), view) for view in self.views if view in chosen]
+        """Add up the chosen cells, in blocks of the first axis unless they are few.
+
+        A copy of all would be new memory, which the system has to hand out and clear: of the 35 MB that two brushes
+        leave at worst, that took up to ten times as long as adding them up.
+        """
+        least = min((int(np.count_nonzero(bars)) / bars.size for bars in chosen.values()), default=0.0)
+        if least * cells.size <= _BLOCK:
+            return self._block(cells, chosen, target).astype(_kept(cells))
+        first, *_ = self.views
+        numbers = np.flatnonzero(chosen[first]) if first in chosen else np.arange(cells.shape[0])
+        others = {view: bars for view, bars in chosen.items() if view != first}
+        found = np.zeros(cells.shape[self.views.index(target)], _kept(cells))
+        step = max(1, _BLOCK * cells.shape[0] // cells.size)
+        for begin in range(0, len(numbers), step):
+            block = _taken(cells, 0, numbers[begin : begin + step])
+            if target == first:
+                found[begin : begin + step] = self._block(block, others, target)
+            else:
+                found += self._block(block, others, target)
+        return found
+
+    def _block(self, cells: Numbers, chosen: Mapping[int, Chosen], target: int) -> Numbers:
+        brushed = [(np.count_nonzero(chosen[view]) / len(chosen[view]), view) for view in chosen]
         for _, view in sorted(brushed):  # what leaves least comes first: the others then have less to look at
-            cells = _taken(cells, self.views.index(view), chosen[view])
+            cells = _taken(cells, self.views.index(view), np.flatnonzero(chosen[view]))
         # One axis after the other, over cells that lie side by side: twenty times faster than all axes at once.
         for _ in range(self.views.index(target)):
             cells = cells.reshape(cells.shape[0], -1).sum(axis=0, dtype=_wide(cells)).reshape(cells.shape[1:])
         found: Numbers = cells.reshape(cells.shape[0], -1).sum(axis=1, dtype=_wide(cells))
-        return found.astype(np.int64) if found.dtype.kind == "u" else found
+        return found
 
 
 def planned(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, ...]]:
@@ -220,9 +245,13 @@ def _wide(cells: Numbers) -> np.dtype[Any]:
     return np.dtype(np.uint32) if cells.dtype.kind == "u" else cells.dtype
 
 
-def _taken(cells: Numbers, axis: int, chosen: Chosen) -> Numbers:
-    """The cells of the chosen bars; of neighbouring ones nothing is copied."""
-    numbers = np.flatnonzero(chosen)
+def _kept(cells: Numbers) -> np.dtype[Any]:
+    """The type of an answer."""
+    return np.dtype(np.int64) if cells.dtype.kind == "u" else cells.dtype
+
+
+def _taken(cells: Numbers, axis: int, numbers: Array) -> Numbers:
+    """The cells of some bars; of neighbouring ones nothing is copied."""
     if numbers.size and int(numbers[-1] - numbers[0]) + 1 == numbers.size:
         return cells[(slice(None),) * axis + (slice(int(numbers[0]), int(numbers[-1]) + 1),)]
     return np.take(cells, numbers, axis)
