@@ -18,10 +18,15 @@ from forward_lineage.views.membership import Array
 from udafs.errors import NotTracedError
 
 _LOOKED_UP = 1 << 22  # a table of so many numbers is rather made than searched
+#: Where the numbers of several keys are added up, one that is not among the bars leaves any sum below zero.
+_UNKNOWN = -(1 << 56)
+_MOST_CELLS = 1 << 55
 
 
 class Keys:
     """The bars of a view by their keys.
+
+    The place of a combination of keys is a sum, of one number for each of them; a bar is found by its place.
 
     Args:
         keys: for each key the values of all bars; no two bars have the same ones.
@@ -29,19 +34,20 @@ class Keys:
     """
 
     def __init__(self, keys: Sequence[pa.Array]) -> None:
-        self._columns = [_Column(pc.unique(values)) for values in keys]
-        self._bars = len(keys[0])
-        self._strides = np.cumprod([1, *(column.size for column in self._columns)])[:-1]
-        # As Python's integers: the product of many keys may leave 64 bits.
-        self._cells = int(np.prod([column.size for column in self._columns], dtype=object))
-        if self._cells >= 2**62:
-            raise NotTracedError("a view with too many keys", instead="Group by fewer.")
+        self._columns: list[_Column] = []
+        cells, self._bars = 1, len(keys[0])
+        for values in keys:
+            different = pc.unique(values)
+            self._columns.append(_Column(different, cells))
+            cells *= max(len(different), 1)
+            if cells > _MOST_CELLS:
+                raise NotTracedError("a view with too many keys", instead="Group by fewer.")
         places = self._places(keys)
         self._order = np.argsort(places, kind="stable")
         self._sorted = places[self._order]
         self._table: Array | None = None
-        if self._cells <= _LOOKED_UP:
-            self._table = np.full(self._cells, -1, np.int64)
+        if cells <= _LOOKED_UP:
+            self._table = np.full(cells + 1, -1, np.int32)  # the last one is found at -1
             self._table[places] = np.arange(self._bars)
 
     @property
@@ -51,57 +57,63 @@ class Keys:
 
     def bars(self, keys: Sequence[pa.Array]) -> Array:
         """Return the number of the bar of each row, −1 where there is none."""
-        places = self._places(keys)
-        if not self._bars:
-            return np.full(places.size, -1)
+        places = np.maximum(self._places(keys), -1)
+        if len(keys) == 1:  # bars are numbered in the order of their only key
+            return places
         if self._table is not None:
-            found = self._table[np.maximum(places, 0)]
-        else:
-            at = np.minimum(np.searchsorted(self._sorted, places), self._bars - 1)
-            found = np.where(self._sorted[at] == places, self._order[at], -1)
-        found[places < 0] = -1
-        return found
+            return self._table[places]
+        if not self._bars:
+            return places
+        at = np.minimum(np.searchsorted(self._sorted, places), self._bars - 1)
+        return np.where(self._sorted[at] == places, self._order[at], -1)
 
     def _places(self, keys: Sequence[pa.Array]) -> Array:
-        place = np.zeros(len(keys[0]), np.int64)
-        unknown = np.zeros(len(keys[0]), np.bool_)
-        for column, stride, values in zip(self._columns, self._strides.tolist(), keys, strict=True):
-            number = column.numbered(values)
-            unknown |= number < 0
-            place += stride * number
-        place[unknown] = -1
-        return place
+        first, *others = (column.numbers(values) for column, values in zip(self._columns, keys, strict=True))
+        for each in others:
+            first += each
+        return first
 
 
 class _Column:
-    """The different values of one key, numbered."""
+    """The different values of one key, numbered.
 
-    def __init__(self, values: pa.Array) -> None:
+    Args:
+        values: them.
+        stride: by how much the numbers of two neighbours differ.
+
+    """
+
+    def __init__(self, values: pa.Array, stride: int) -> None:
         self._values = values
-        self.size = max(len(values), 1)
+        self._numbers = np.append(stride * np.arange(len(values)), _UNKNOWN)  # what is not there is found at -1
         self._table: Array | None = None
         known = values.drop_null()
         if pa.types.is_integer(values.type) and len(known):
             ends = pc.min_max(known).as_py()
-            self._first, self._last = ends["min"], ends["max"]
-            if self._last - self._first < _LOOKED_UP:
-                self._table = np.full(self._last - self._first + 1, -1, np.int64)
-                there = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
-                self._table[known.to_numpy().astype(np.int64) - self._first] = np.flatnonzero(there)
+            self._first, self._size = ends["min"], ends["max"] - ends["min"] + 1
+            if self._size <= _LOOKED_UP:
+                self._table = np.full(self._size + 1, _UNKNOWN)  # what is out of reach is found behind all others
+                there = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
+                self._table[known.to_numpy().astype(np.int64) - self._first] = self._numbers[there]
 
-    def numbered(self, values: pa.Array) -> Array:
-        """Return the number of each value, −1 of one that is not among them."""
+    def numbers(self, values: pa.Array) -> Array:
+        """Return the number of each value, far below zero of one that is not among them."""
         if self._table is not None and not values.null_count:
-            looked_up = np.asarray(values.to_numpy(zero_copy_only=False)).astype(np.int64)
-            inside = (looked_up >= self._first) & (looked_up <= self._last)
-            return np.where(inside, self._table[np.where(inside, looked_up - self._first, 0)], -1)
+            away = np.asarray(values.to_numpy(zero_copy_only=False)).astype(np.int64)
+            away -= self._first
+            at = np.minimum(away.view(np.uint64), np.uint64(self._size))  # below the first is far away, too
+            return np.take(self._table, at.view(np.int64))
         if pa.types.is_dictionary(values.type):  # each different value is looked for once
-            found = pc.take(pc.index_in(values.dictionary, self._values), values.indices)
-            null = pc.index_in(pa.nulls(1, self._values.type), self._values)[0]
-            found = pc.if_else(values.indices.is_valid(), found, null)
-        else:
-            found = pc.index_in(values, self._values)
-        return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False)).astype(np.int64)
+            found = self._found(pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)]))
+            null = len(values.dictionary)
+            at = pc.fill_null(values.indices, null) if values.null_count else values.indices
+            return np.take(found, np.asarray(at.to_numpy(zero_copy_only=False)))
+        return self._found(values)
+
+    def _found(self, values: pa.Array) -> Array:
+        at = pc.fill_null(pc.index_in(values, self._values), -1)
+        found: Array = self._numbers[np.asarray(at.to_numpy(zero_copy_only=False))]
+        return found
 
 
 def numbers(values: pa.Array, *, floats: bool) -> npt.NDArray[Any]:

@@ -126,8 +126,6 @@ class Writer:
         """Write what the arrays mean; from now on they count."""
         files = []
         for name, array in self._arrays.items():
-            if isinstance(array, np.memmap):
-                array.flush()
             files.append(ArrayFile(name, array.dtype.str, array.shape, _checksum(array)))
         data = seal({"arrays": [asdict(file) for file in files], "described": described})
         with writable(self._folder):

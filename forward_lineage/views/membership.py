@@ -198,8 +198,8 @@ def narrowest(most: int) -> np.dtype[np.unsignedinteger]:
 def _sort_by_bar(codes: Array, starts: Starts, order: Array) -> None:
     """Put the rows of each bar behind those of the bar before, in passes over what the cache holds.
 
-    A batch is sorted by itself, and its rows then go behind those that their bars have so far: 10 ns a row, a third of
-    what sorting all of it at once takes.
+    A batch is sorted by itself, and its rows then go behind those that their bars have so far: 8 to 13 ns a row. All at
+    once takes 7 to 97, the more the less the rows are in order already.
     """
     many = 4 * BATCH
     free = starts[:-1].copy()  # where the next row of each bar goes

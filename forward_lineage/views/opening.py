@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from forward_lineage.views.engine import Engine, engine_of
 from forward_lineage.views.keeping import Shelf, Writer, digest
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import Measure
-from forward_lineage.views.membership import Dense, Membership
+from forward_lineage.views.membership import Array, Dense, Membership
 from forward_lineage.views.questions import Question, questions, rows_sql
 from forward_lineage.views.view import View
 from forward_lineage.views.view_sql import read_view
@@ -206,11 +207,12 @@ class _Making:
         return capture
 
     def _dense(self, capture: Capture) -> list[Dense]:
-        found = []
-        for view, codes in zip(capture.views, capture.codes, strict=True):
+        def indexed(view: View, codes: Array) -> Dense:
             order = self._writer.allocate(f"{self._names.index(view.name)}.order", capture.rows, np.uint32)
-            found.append(Dense.of(codes, view.bars.num_rows, order))
-        return found
+            return Dense.of(codes, view.bars.num_rows, order)
+
+        with ThreadPoolExecutor(2) as pool:  # numpy sorts without holding Python up
+            return list(pool.map(indexed, capture.views, capture.codes))
 
     def _results(self, linked: saved.Linked, pairs: Sequence[tuple[Ids, Ids]], ids: Ids | None, rows: int) -> Found:
         memberships = saved.memberships_of(linked, pairs, ids, rows)

@@ -21,7 +21,7 @@ from forward_lineage.views.membership import Array
 from forward_lineage.views.questions import ID, Question
 from udafs.errors import DamagedError
 
-_BATCH = 1 << 18
+_BATCH = 1 << 17
 #: Types that Arrow reads from a file as Spark does, in the Arrow type that says so.
 _AS_IT_STANDS: dict[type[T.DataType], pa.DataType] = {
     T.ByteType: pa.int8(),

@@ -150,6 +150,19 @@ def test_ids_may_be_scattered(lineage: ForwardLineage, key: str | list[str]) -> 
     assert sorted(row[0] for row in found) == sorted(n * n * 1000 for n in range(100) if n % 3 == 1 and n % 5 == 2)
 
 
+def test_dates_that_mean_another_day_to_spark_than_to_arrow(lineage: ForwardLineage, tmp_path: Path) -> None:
+    days = pa.array([-200_000, -200_000, 0, -200_001], pa.date32())
+    table = pa.table({"day": days, "two": [0, 1, 1, 1]})
+    # What Spark 2 wrote counts days before 1582 in the Julian calendar.
+    legacy = {"org.apache.spark.version": "3.0.0", "org.apache.spark.legacyDateTime": ""}
+    pq.write_table(table.replace_schema_metadata(legacy), tmp_path / "old.parquet")
+    lineage.register("old", path=tmp_path / "old.parquet")
+    sql = "SELECT day, count(*) AS n FROM old GROUP BY day ORDER BY day"
+    linked = lineage.views({"days": sql, "two": "SELECT two, count(*) FROM old GROUP BY two ORDER BY two"})
+    assert linked.bars("days").column("day").cast(pa.int32()).to_pylist() != [-200_001, -200_000, 0]
+    assert_like_spark(linked.brush("two", [1]).table("days"), lineage.spark, sql, "two = 1")
+
+
 KEYS = [
     "CAST(n % 4 AS TINYINT)",
     "CAST(n % 4 AS DECIMAL(20, 3)) / 7",
