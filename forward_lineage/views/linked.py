@@ -124,9 +124,10 @@ class LinkedViews:
         table = self.bars(view)
         found = np.ones(table.num_rows, np.bool_)
         for column, wanted in values.items():
-            if column not in table.column_names:
+            if table.column_names.count(column) != 1:
+                many = "several columns" if column in table.column_names else "no column"
                 raise BadArgumentError(
-                    f"view {view} has no column {column}", instead=f"It has {', '.join(table.column_names)}."
+                    f"view {view} has {many} {column}", instead=f"It has {', '.join(table.column_names)}."
                 )
             listed = wanted if isinstance(wanted, list | tuple | set | frozenset | range) else [wanted]
             found &= np.fromiter((each in listed for each in table.column(column).to_pylist()), np.bool_, found.size)

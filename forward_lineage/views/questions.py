@@ -9,12 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from sqlglot import exp
 
-from forward_lineage.frontend import print_sql
+from forward_lineage.frontend import print_sql, refuse_other_readings
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.planning import Planner
 from forward_lineage.views.view import Aggregate
-from forward_lineage.views.view_sql import GroupBy
+from forward_lineage.views.view_sql import SAVE_IT, GroupBy
 from rewrites.refusals import refuse
 from rewrites.tables import BaseTable
 
@@ -82,11 +84,17 @@ def questions(spark: SparkSession, views: dict[str, GroupBy]) -> list[Question]:
 
     Raises:
         WrongSqlError: Spark does not understand one.
-        NotTracedError: one depends on chance, the clock or the session, or on types that views do not know.
+        NotTracedError: one depends on chance, the clock or the session, reads other tables in its functions, or has
+            types that views do not know; or it was not understood as Spark understands it.
 
     """
     found = []
+    planner = Planner(spark)
     for name, asked in views.items():
+        refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), asked.text)
+        check_fidelity(planner.plan, asked.text, print_sql(asked.tree))
+        if planner.reading_functions:
+            refuse(asked.tree, f"{planner.reading_functions}, which reads a table, in a view", SAVE_IT)
         with spark_errors(asked.text):
             frame = spark.sql(asked.text)
         check_repeatable(frame, f"view {name}")

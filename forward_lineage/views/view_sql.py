@@ -15,7 +15,7 @@ from rewrites.spark_functions import AGGREGATES
 from udafs.errors import NotTracedError
 
 FUNCTIONS = {"count", "sum", "avg", "mean"}
-_SAVE_IT = "Save the query, and give the name of the saved result in place of it."
+SAVE_IT = "Save the query, and give the name of the saved result in place of it."
 _HANDLED = {"kind", "expressions", "from_", "where", "group", "order"}
 _CALLED = {"having": "HAVING", "limit": "LIMIT", "distinct": "DISTINCT", "joins": "a join", "laterals": "LATERAL"}
 
@@ -78,17 +78,17 @@ def read_view(sql: str) -> GroupBy:
     statement = parse(sql)
     tree = statement.tree
     if statement.lineage_on is not None or not isinstance(tree, exp.Select):
-        raise NotTracedError("a view is one SELECT … GROUP BY", at=position_of(tree), instead=_SAVE_IT)
+        raise NotTracedError("a view is one SELECT … GROUP BY", at=position_of(tree), instead=SAVE_IT)
     for name, part in tree.args.items():
         if part and name not in _HANDLED:
             called = _CALLED.get(name, name.strip("_").upper())
             at = part[0] if isinstance(part, list) else part if isinstance(part, exp.Expr) else tree
-            refuse(at, f"{called} in a view", _SAVE_IT)
+            refuse(at, f"{called} in a view", SAVE_IT)
     source = _table(tree)
     _check_group(tree)
     for query in tree.find_all(exp.Query):
         if query is not tree:
-            refuse(query, "a subquery in a view", _SAVE_IT)
+            refuse(query, "a subquery in a view", SAVE_IT)
     items = tuple(_call(each) for each in tree.expressions)
     table = source.copy()
     table.set("alias", None)
@@ -103,17 +103,17 @@ def _table(tree: exp.Select) -> exp.Table:
         parts = {name for name, part in source.args.items() if part}
         if parts <= {"this", "db", "catalog", "alias"} and not source.alias_column_names:
             return source
-    raise NotTracedError("a view over something else than a table", at=position_of(source or tree), instead=_SAVE_IT)
+    raise NotTracedError("a view over something else than a table", at=position_of(source or tree), instead=SAVE_IT)
 
 
 def _check_group(tree: exp.Select) -> None:
     group = tree.args.get("group")
     if group is None:
-        refuse(tree, "a view without GROUP BY", _SAVE_IT)
+        refuse(tree, "a view without GROUP BY", SAVE_IT)
     odd = [name for name, part in group.args.items() if part and name not in ("expressions", "all")]
     odd += [each.key for each in group.expressions if isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
     if odd:
-        refuse(group, f"GROUP BY with {odd[0].strip('_').upper()} in a view", _SAVE_IT)
+        refuse(group, f"GROUP BY with {odd[0].strip('_').upper()} in a view", SAVE_IT)
 
 
 def _call(item: exp.Expr) -> Call | None:
@@ -126,12 +126,12 @@ def _call(item: exp.Expr) -> Call | None:
         if inner is not None:
             known = inner.name.lower() in FUNCTIONS
             what = "an aggregate inside of another expression" if known else f"the aggregate {inner.name}"
-            refuse(inner, f"{what} in a view", "A view may have count, sum and avg. " + _SAVE_IT)
+            refuse(inner, f"{what} in a view", "A view may have count, sum and avg. " + SAVE_IT)
         return None
     function = "avg" if call.name.lower() == "mean" else call.name.lower()
     arguments = call.expressions
     if len(arguments) != 1 or isinstance(arguments[0], exp.Distinct):
-        refuse(call, f"{call.name}(DISTINCT …) or of several values in a view", _SAVE_IT)
+        refuse(call, f"{call.name}(DISTINCT …) or of several values in a view", SAVE_IT)
     if isinstance(arguments[0], exp.Star | exp.Literal):
         if function != "count":
             refuse(call, f"{call.name} of no column in a view", "Write count(*).")

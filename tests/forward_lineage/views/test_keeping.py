@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.views import kept_engine
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.keeping import Shelf
@@ -95,3 +96,15 @@ def test_what_was_read_cannot_be_written(tmp_path: Path) -> None:
     assert reader is not None
     with pytest.raises(ValueError, match="read-only"):
         reader["0.codes"][0] = 1
+
+
+@pytest.mark.parametrize("kind", ["|O", "V8", "<U2", "nonsense", "<i4"])
+def test_an_array_of_another_kind_is_not_read(tmp_path: Path, kind: str) -> None:
+    shelf = written(FEW.linked(Limits()), tmp_path)
+    manifest = tmp_path / "views" / "asked" / "one" / "views.json"
+    said = unseal(manifest.read_bytes(), "views.json")
+    (ids,) = (each for each in said["arrays"] if each["name"] == "ids")
+    assert ids["kind"] == "<i8"
+    ids["kind"] = kind
+    manifest.write_bytes(seal(said))
+    assert shelf.find("one") is None

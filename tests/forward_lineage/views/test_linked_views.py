@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.spark.settings import configured
 from forward_lineage.views.cubes import Limits
 
 LINEITEM = {
@@ -298,6 +299,7 @@ REFUSED = {
     "SELECT item, sum(amount * 500000000000000000) AS s FROM sales GROUP BY item": "sums of s in view v, of 4 rows "
     "with values up to 3,500,000,000,000,000,000, may not fit into 64 bits",
     "SELECT a FROM nowhere GROUP BY a": "nowhere",
+    "SELECT most(), count(*) FROM sales GROUP BY 1": "which reads a table, in a view",
     "nowhere": "there is no saved result nowhere",
     "": "there is no SQL here",
 }  # fmt: skip
@@ -305,10 +307,21 @@ REFUSED = {
 
 def test_what_is_no_view(lineage: ForwardLineage, tmp_path: Path) -> None:
     sales(lineage, tmp_path / "sales", ROWS)
+    lineage.spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION most() RETURNS INT RETURN SELECT max(amount) FROM sales")
     for sql, message in REFUSED.items():
         with pytest.raises(LineageError, match=re.escape(message)):
             lineage.views({"v": sql})
+    lineage.spark.sql("DROP TEMPORARY FUNCTION most")
     assert not list((lineage.home / "views").rglob("views.json"))
+
+
+def test_settings_under_which_sql_reads_otherwise(lineage: ForwardLineage, tmp_path: Path) -> None:
+    sales(lineage, tmp_path / "sales", ROWS)
+    with (
+        configured(lineage.spark, {"spark.sql.caseSensitive": "true"}),
+        pytest.raises(LineageError, match=r"names that differ in case only"),
+    ):
+        lineage.views(SALES)
 
 
 def test_what_is_not_linked(store: ForwardLineage) -> None:
