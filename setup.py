@@ -24,6 +24,8 @@ DEV = [
     *DRAWING,
     *TPCH,
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
+    "duckdb>=1.4",  # rivals of our linked views, in benches
+    "polars>=1.30",
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",

@@ -15,6 +15,7 @@ from forward_lineage.store.result_tables import ResultTables
 from forward_lineage.store.saving.saver import Saver
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
+from forward_lineage.views.opening import Opening
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Parts:
         result_tables: saved results as tables that queries can read.
         saver: how results are saved.
         questions: what may be asked of saved results.
+        opening: how linked views are opened.
 
     """
 
@@ -37,6 +39,7 @@ class Parts:
     result_tables: ResultTables
     saver: Saver
     questions: Questions
+    opening: Opening
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
@@ -53,4 +56,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     result_tables = ResultTables(library, tables)
     statements = Statements(tables, SessionNames(tables, result_tables.bring_up_to_date), home)
     saver = Saver(statements, tables, library, home)
-    return Parts(tables, statements, library, result_tables, saver, Questions(tables, library))
+    questions = Questions(tables, library)
+    opening = Opening(tables, library, home, result_tables.bring_up_to_date)
+    return Parts(tables, statements, library, result_tables, saver, questions, opening)

@@ -1,0 +1,266 @@
+"""The arrays of views on disk: made once, then mapped into memory by every process that opens the same views.
+
+HOME/views/<what was asked>/<of which versions>/     views.json, sealed, written last; one file an array, raw; the bars
+HOME/views/<what was asked>/.lock                    held by whoever makes them; others wait and find them made
+
+They say nothing that the tables and saved results do not say, so what is of other versions, damaged or half done is
+made anew, not mourned. Checksums are compared whenever a folder is opened; that also brings it into memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from forward_lineage.storage.fields import made
+from forward_lineage.storage.local_folder import make_folder, writable
+from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.own_files import check_no_link, open_file
+from forward_lineage.storage.sealed import seal, unseal
+from udafs.errors import DamagedError
+
+_MANIFEST = "views.json"
+_PIECE = 1 << 24
+_KINDS = "biuf"  # numbers only: an array of objects would be one of addresses
+_AGAIN = "Open the views again: they are made anew."
+
+
+@dataclass(frozen=True)
+class ArrayFile:
+    """An array on disk.
+
+    Attributes:
+        name: of the file.
+        kind: its type, as numpy writes it.
+        shape: its shape.
+        checksum: the CRC-32 of its bytes.
+
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    checksum: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a folder of views holds.
+
+    Attributes:
+        arrays: its arrays.
+        described: what they mean, as JSON-able data.
+
+    """
+
+    arrays: tuple[ArrayFile, ...]
+    described: dict[str, Any]
+
+
+class Writer:
+    """A folder that is being made.
+
+    Its calls raise a SetupError when the folder cannot be written, or the disk is full.
+
+    Args:
+        folder: where; it is there and empty.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._arrays: dict[str, npt.NDArray[Any]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def allocate(self, name: str, size: int, kind: Any) -> npt.NDArray[Any]:
+        """Return an array of zeros that is a file."""
+        if not size:
+            return self.put(name, np.zeros(0, kind))
+        path = self._folder / name
+        with writable(self._folder), path.open("wb") as file:
+            # A disk that is full says so now; to a file with holes it would say so by ending the process.
+            os.posix_fallocate(file.fileno(), 0, size * np.dtype(kind).itemsize)
+        found = np.memmap(path, kind, "r+", shape=(size,))
+        self._arrays[name] = found
+        return found
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Yield a folder for what is gone when the block ends."""
+        folder = self._folder / "scratch"
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def put(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Write an array."""
+        with writable(self._folder):
+            (self._folder / name).write_bytes(np.ascontiguousarray(array).data)
+        self._arrays[name] = array
+        return array
+
+    def put_table(self, name: str, table: pa.Table) -> None:
+        """Write a table."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        self.put(name, np.frombuffer(sink.getvalue(), np.uint8))
+
+    def finish(self, described: dict[str, Any]) -> None:
+        """Write what the arrays mean; from now on they count."""
+        files = []
+        for name, array in self._arrays.items():
+            files.append(ArrayFile(name, array.dtype.str, array.shape, _checksum(array)))
+        data = seal({"arrays": [asdict(file) for file in files], "described": described})
+        with writable(self._folder):
+            (self._folder / _MANIFEST).write_bytes(data)
+
+
+class Reader:
+    """A folder that was made.
+
+    Args:
+        folder: where.
+
+    Raises:
+        DamagedError: a file is missing, damaged, or reached through a link.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            manifest = bytes(self._bytes(_MANIFEST))
+            data = unseal(manifest, str(folder / _MANIFEST))
+            contents = made(Contents, {name: value for name, value in data.items() if name != "format"})
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise DamagedError(f"{folder / _MANIFEST} is damaged or missing: {error}", instead=_AGAIN) from None
+        self.described = contents.described
+        self._arrays = {file.name: self._opened(file) for file in contents.arrays}
+
+    def get(self, name: str) -> npt.NDArray[Any] | None:
+        """Return an array, None when there is none of the name."""
+        return self._arrays.get(name)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return an array; it cannot be written."""
+        return self._arrays[name]
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table."""
+        with pa.ipc.open_file(pa.py_buffer(self._arrays[name].tobytes())) as reader:
+            return reader.read_all()
+
+    def _opened(self, file: ArrayFile) -> npt.NDArray[Any]:
+        try:
+            kind = np.dtype(file.kind)
+            data = self._bytes(file.name)
+        except (OSError, TypeError) as error:
+            raise DamagedError(f"{self._folder / file.name} cannot be read: {error}", instead=_AGAIN) from None
+        whole = kind.kind in _KINDS and data.size == prod(file.shape) * kind.itemsize
+        if not whole or _checksum(data) != file.checksum:
+            raise DamagedError(f"{self._folder / file.name} is damaged or cut short", instead=_AGAIN)
+        return data.view(kind).reshape(file.shape)
+
+    def _bytes(self, name: str) -> npt.NDArray[np.uint8]:
+        check_no_link(self._folder, name)
+        with os.fdopen(open_file(self._folder / name, os.O_RDONLY), "rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return np.zeros(0, np.uint8)
+            return np.memmap(file, np.uint8, "r")
+
+
+def digest(*said: object) -> str:
+    """Return a short name for what was said."""
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+class Shelf:
+    """Where the arrays of some views are kept.
+
+    Args:
+        home: the folder of registrations and results.
+        asked: a short name for what was asked.
+
+    """
+
+    def __init__(self, home: Path, asked: str) -> None:
+        self._views, self._folder = home / "views", home / "views" / asked
+
+    def find(self, versions: str) -> Reader | None:
+        """Return what was made of some versions, if it is there and whole."""
+        check_no_link(self._views, self._folder.name)
+        if not (self._folder / versions / _MANIFEST).exists():
+            return None
+        try:
+            return Reader(self._folder / versions)
+        except DamagedError:
+            return None
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """Let nobody else make these views meanwhile, in this process or another.
+
+        Raises:
+            SetupError: the home cannot be written.
+
+        """
+        check_no_link(self._views, f"{self._folder.name}/.lock")
+        with writable(self._folder):
+            make_folder(self._folder)
+            lock = Lock(self._folder / ".lock")
+        with lock:
+            yield
+
+    @contextmanager
+    def writing(self, versions: str) -> Iterator[Writer]:
+        """Yield what to write arrays with, while `making`; they take the place of those of other versions at the end.
+
+        Processes that have those open keep them: a file lives as long as somebody has it mapped.
+
+        Raises:
+            SetupError: the home cannot be written.
+
+        """
+        unfinished = self._folder / f".{uuid.uuid4().hex[:12]}.partial"
+        for old in self._folder.glob(".*.partial"):  # of whoever was killed: only one makes these views
+            shutil.rmtree(old, ignore_errors=True)
+        with writable(self._folder):
+            unfinished.mkdir()
+        try:
+            yield Writer(unfinished)
+            with writable(self._folder):
+                self._publish(unfinished, versions)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def _publish(self, unfinished: Path, versions: str) -> None:
+        for old in self._folder.iterdir():
+            if old.is_dir() and old != unfinished:
+                shutil.rmtree(old, ignore_errors=True)
+        unfinished.rename(self._folder / versions)
+
+
+def _checksum(array: npt.NDArray[Any]) -> int:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    found = 0
+    for first in range(0, data.size, _PIECE):
+        found = zlib.crc32(data[first : first + _PIECE].data, found)
+    return found

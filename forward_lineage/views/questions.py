@@ -1,0 +1,192 @@
+"""The SQL that a view asks Spark: for its bars, and for what every base row brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+from sqlglot import exp
+
+from forward_lineage.frontend import print_sql, refuse_other_readings
+from forward_lineage.row_ids.sources import check_repeatable
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.fidelity import check_fidelity
+from forward_lineage.spark.names import quoted
+from forward_lineage.spark.planning import Planner
+from forward_lineage.views.view import Aggregate
+from forward_lineage.views.view_sql import SAVE_IT, GroupBy
+from rewrites.refusals import refuse
+from rewrites.tables import BaseTable
+
+ID = "__dl_row_id"
+ROW_COUNT = "__dl_rows"
+_ALIAS = "__dl_rows_of_table"
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_FLOATS = (T.FloatType, T.DoubleType)
+_NESTED = (T.StructType, T.ArrayType, T.MapType, T.VariantType)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A view's query, with what Spark says of it.
+
+    Attributes:
+        name: of the view.
+        asked: the query.
+        frame: its rows; not computed yet.
+        kinds: the Spark types of what its aggregates are of, None of count(*) and keys; one for each column.
+
+    """
+
+    name: str
+    asked: GroupBy
+    frame: DataFrame
+    kinds: tuple[T.DataType | None, ...]
+
+    @property
+    def key_types(self) -> list[T.DataType]:
+        """The types of the keys, in order."""
+        fields = self.frame.schema.fields
+        return [field.dataType for field, call in zip(fields, self.asked.items, strict=True) if call is None]
+
+    def adds_up(self, place: int) -> bool:
+        """Whether a column is computed from a sum."""
+        call = self.asked.items[place]
+        return call is not None and call.function != "count"
+
+    def keys(self) -> list[exp.Expr]:
+        """The keys as they are compared."""
+        return [_compared(key, kind) for key, kind in zip(self.asked.keys, self.key_types, strict=True)]
+
+    def bars(self, spark: SparkSession) -> DataFrame:
+        """Return the view's rows, and behind the user's columns what they are checked and built by.
+
+        The columns behind are ``__dl_key<i>`` for each key; ``__dl_rows``; and for each aggregate of something, the
+        column's number in place of c: ``__dl_valid<c>``, and of sums ``__dl_least<c>``, ``__dl_most<c>``.
+        """
+        tree = self.asked.tree.copy()
+        more = [exp.alias_(key, f"__dl_key{place}") for place, key in enumerate(self.keys())]
+        more.append(exp.alias_(_call("count", exp.Star()), ROW_COUNT))
+        for place, argument in self.asked.arguments.items():
+            wanted = [("count", "valid")]
+            if self.adds_up(place):
+                wanted += [("min", "least"), ("max", "most"), ("sum", "total")]
+            more += [exp.alias_(_call(f, argument.copy()), f"__dl_{name}{place}") for f, name in wanted]
+        tree.set("expressions", [*tree.expressions, *more])
+        with spark_errors():
+            return spark.sql(print_sql(tree))
+
+
+def questions(spark: SparkSession, views: dict[str, GroupBy]) -> list[Question]:
+    """Ask Spark about the queries of some views; nothing is computed.
+
+    Raises:
+        WrongSqlError: Spark does not understand one.
+        NotTracedError: one depends on chance, the clock or the session, reads other tables in its functions, or has
+            types that views do not know; or it was not understood as Spark understands it.
+
+    """
+    found = []
+    planner = Planner(spark)
+    for name, asked in views.items():
+        refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), asked.text)
+        check_fidelity(planner.plan, asked.text, print_sql(asked.tree))
+        if planner.reading_functions:
+            refuse(asked.tree, f"{planner.reading_functions}, which reads a table, in a view", SAVE_IT)
+        with spark_errors(asked.text):
+            frame = spark.sql(asked.text)
+        check_repeatable(frame, f"view {name}")
+        found.append(Question(name, asked, frame, _kinds(spark, asked)))
+    return found
+
+
+def rows_sql(base: BaseTable, views: Sequence[Question]) -> str:
+    """Return the SQL for what every base row brings along.
+
+    The columns are ``__dl_row_id``; for view v its keys ``v<v>_key<i>``; with a WHERE ``v<v>_in``, whether the row is
+    in the view; and ``v<v>_value<c>`` for each column c that is an aggregate of something.
+    """
+    columns = ", ".join(quoted(column) for column in base.columns)
+    relation = f"(SELECT {base.row_id} AS {ID}, {columns} FROM {base.identified or base.relation})"
+    items = [ID]
+    for number, view in enumerate(views):
+        left = None if view.asked.condition is None else _sql(view, view.asked.condition)
+        if left is not None:
+            items.append(f"CASE WHEN {left} THEN true ELSE false END AS v{number}_in")
+        for place, key in enumerate(view.keys()):
+            items.append(f"{_where(_sql(view, key), left)} AS v{number}_key{place}")
+        for place, argument in view.asked.arguments.items():
+            value = _sql(view, argument)
+            if not view.adds_up(place):  # what is counted need not be a number
+                value = f"CASE WHEN ({value}) IS NOT NULL THEN 1 END"
+            items.append(f"{_where(value, left)} AS v{number}_value{place}")
+    return f"SELECT {', '.join(items)} FROM {relation} AS {_ALIAS}"
+
+
+def aggregate_of(function: str, measure: int, kind: T.DataType | None) -> Aggregate:
+    """Return how a column is computed."""
+    scale = kind.scale if isinstance(kind, T.DecimalType) else 0
+    return Aggregate(function, measure, scale)  # type: ignore[arg-type]
+
+
+def is_float(kind: T.DataType | None) -> bool:
+    """Whether values are floats, whose sums depend on the order."""
+    return isinstance(kind, _FLOATS)
+
+
+def _sql(view: Question, expression: exp.Expr) -> str:
+    """An expression as text, its columns qualified with the alias that the rows of all views have."""
+    found = expression.copy()
+    for column in found.find_all(exp.Column):
+        first = column.parts[0]
+        if len(column.parts) > 1 and first.name.lower() == view.asked.alias.lower():
+            first.replace(exp.to_identifier(_ALIAS))
+    return print_sql(found)
+
+
+def _where(value: str, left: str | None) -> str:
+    """A value of rows that the condition leaves: of others, computing it might fail."""
+    return value if left is None else f"CASE WHEN {left} THEN {value} END"
+
+
+def _kinds(spark: SparkSession, asked: GroupBy) -> tuple[T.DataType | None, ...]:
+    tree = asked.tree.copy()
+    for clause in ("group", "order"):
+        tree.set(clause, None)
+    arguments = asked.arguments
+    if not arguments:
+        return (None,) * len(asked.items)
+    tree.set("expressions", [exp.alias_(argument.copy(), f"c{place}") for place, argument in arguments.items()])
+    with spark_errors():
+        fields = {field.name: field.dataType for field in spark.sql(print_sql(tree)).schema.fields}
+    for place, argument in arguments.items():
+        call, kind = asked.items[place], fields[f"c{place}"]
+        assert call is not None, "only calls have arguments"
+        if call.function != "count" and not isinstance(kind, (*_WHOLE, *_FLOATS, T.DecimalType)):
+            what = f"{call.function} of {kind.simpleString()} in a view"
+            refuse(argument, what, "Make it a number: CAST(… AS …).")
+    return tuple(fields.get(f"c{place}") for place in range(len(asked.items)))
+
+
+def _compared(key: exp.Expr, kind: T.DataType) -> exp.Expr:
+    """A key in a form in which equal is what is equal to GROUP BY."""
+    if isinstance(kind, (*_WHOLE, T.BooleanType, T.NullType)) or kind.simpleString() == "string":
+        return key.copy()
+    if isinstance(kind, T.DateType):
+        return _call("unix_date", key.copy())
+    if isinstance(kind, _FLOATS):  # 0.0 and −0.0 are one group; so are all NaN, which have one spelling
+        zero = _call("float" if isinstance(kind, T.FloatType) else "double", exp.Literal.number(0))
+        return _call("string", exp.Add(this=exp.Paren(this=key.copy()), expression=zero))
+    if isinstance(kind, T.BinaryType):
+        return _call("hex", key.copy())
+    if isinstance(kind, _NESTED) or kind.simpleString().startswith(("string", "geo")):
+        refuse(key, f"a key of type {kind.simpleString()} in a view", "Make it a text: CAST(… AS STRING).")
+    if isinstance(kind, T.TimestampType):
+        return _call("unix_micros", key.copy())
+    return _call("string", key.copy())
+
+
+def _call(function: str, *arguments: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=function, expressions=list(arguments))
