@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +29,7 @@ from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
+from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import refuse_functions
 from forward_lineage.tracing.known_values import KnownInSession
@@ -50,11 +51,11 @@ class TracedStatement:
     """A statement that may be run: rewritten, its tables unchanged, and understood as Spark understands it.
 
     Attributes:
-        sql: as the user wrote it, LINEAGE ON included.
+        sql: as the user wrote it, LINEAGE ON, BACKWARD(…) and FORWARD(…) included.
         semantics: ``"data"`` or ``"control"``.
         statement: what was read from it.
         rewritten: what runs.
-        args: values of its parameters.
+        args: values of the parameters of what runs.
         as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
         remembered: what is known of it since it was rewritten, here or before; None: nothing is kept of it.
 
@@ -86,14 +87,16 @@ class Statements:
     Args:
         tables: the registered tables.
         names: what names mean.
+        chosen: what BACKWARD(…) and FORWARD(…) in FROM give.
         home: folder of registrations and results, which the lineage's metadata mentions.
 
     """
 
-    def __init__(self, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
+    def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: Path) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
         self._names = names
+        self._chosen = chosen
         self._home = home
         self._planner = Planner(tables.spark)
         self._known = KnownInSession(tables)
@@ -128,18 +131,21 @@ class Statements:
 
         """
         refuse_no_text(sql)
-        targets = self._targets(sql)
+        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, suspects=suspects)
+        text, args = consuming.sql, consuming.args
+        targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
-            return _plain_insert(sql, semantics, args, unless_query)
-        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), sql)
+            return _plain_insert(sql, text, semantics, args, unless_query)
+        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), text)
         asked = _Asked(semantics, anywhere, suspects, in_parts, self._refers())
-        known = self._memory.get((sql, asked), lambda: self._meaning_of_names(anywhere, suspects))
+        known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, suspects, consuming))
         if known is None:
-            statement = self._read(sql, args, unless_query, targets)
-            known = self._rewritten(statement, asked, args, targets[0] if targets else None)
+            statement = self._read(text, args, unless_query, targets)
+            known = self._rewritten(statement, asked, args, targets[0] if targets else None, consuming)
             if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
-                self._memory.add((sql, asked), known)
+                self._memory.add((text, asked), known)
         rewritten = known.rewritten
+        refuse_where_it_is_asked_again(known.statement, consuming)
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
         self._check_fidelity(known.statement, rewritten, args)
@@ -157,8 +163,11 @@ class Statements:
             raise unless_query
         return statement
 
-    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None) -> NamesOfStatement:
-        return self._names.anywhere() if anywhere else self._names.here(suspects)
+    def _meaning_of_names(
+        self, anywhere: bool, suspects: BaseTable | None, consuming: Consuming
+    ) -> NamesOfStatement:
+        names = self._names.anywhere() if anywhere else self._names.here(suspects)
+        return replace(names, chosen=consuming.tables)
 
     def _targets(self, sql: str) -> list[Target] | None:
         """The targets of an INSERT, None for any other statement."""
@@ -188,8 +197,9 @@ class Statements:
 
         """
         if traced.as_it_is:
-            with spark_errors(traced.sql):
-                return self._spark.sql(traced.sql, args=traced.args) if traced.args else self._spark.sql(traced.sql)
+            text = traced.rewritten.user_sql
+            with spark_errors(text):
+                return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
         if traced.statement.is_command:
             return self._carry_out(traced)
         rewritten = traced.rewritten
@@ -229,8 +239,10 @@ class Statements:
         with spark_errors():
             return self._spark.sql(traced.rewritten.sql)
 
-    def _rewritten(self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None) -> Remembered:
-        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects))
+    def _rewritten(
+        self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None, consuming: Consuming
+    ) -> Remembered:
+        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects, consuming))
         try:
             rewritten = rewrite_statement(
                 statement,
@@ -279,9 +291,12 @@ class Statements:
             self._faithful.add(texts)
 
 
-def _plain_insert(sql: str, semantics: str, args: Arguments, unless_query: LineageError | None) -> TracedStatement:
+def _plain_insert(
+    sql: str, text: str, semantics: str, args: Arguments, unless_query: LineageError | None
+) -> TracedStatement:
     """An INSERT whose targets have no column `DL`: they get the rows that they would get without lineage."""
     if unless_query is not None:
         raise unless_query
-    statement = Statement(sql, exp.Command(this="INSERT", expression=exp.Literal.string(sql)), None)
-    return TracedStatement(sql, semantics, statement, RewrittenStatement(sql, sql, sql, (), {}), args, as_it_is=True)
+    statement = Statement(text, exp.Command(this="INSERT", expression=exp.Literal.string(text)), None)
+    as_it_is = RewrittenStatement(text, text, text, (), {})
+    return TracedStatement(sql, semantics, statement, as_it_is, args, as_it_is=True)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
-from forward_lineage.store.asking.pipeline import Node, Pipeline, Reached, Touched, node_of
+from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.asking.tables_now import TablesNow
@@ -73,12 +73,20 @@ class Questions:
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
     ) -> tuple[Reached, SavedResult]:
         saved = self._library.get(result)
+        return self.traced_back(saved, self._row_numbers(saved, where, rows), table), saved
+
+    def traced_back(self, saved: SavedResult, rows: LineageSet, table: str | None) -> Reached:
+        """Return what rows of a version of a result were made of.
+
+        Raises:
+            LineageError: as for `ForwardLineage.backward`.
+
+        """
         pipeline = Pipeline(self._library, [saved])
-        name = ancestor(pipeline, saved, table)
-        reached = pipeline.backward(saved, self._row_numbers(saved, where, rows), name)
+        reached = pipeline.backward(saved, rows, ancestor(pipeline, saved, table))
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self._check_one_kind_of_ids(saved, reached)
-        return reached, saved
+        return reached
 
     def _check_one_kind_of_ids(self, saved: SavedResult, reached: Reached) -> None:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
@@ -117,10 +125,18 @@ class Questions:
         self, table: str, where: str | None, ids: Iterable[int] | None, result: str
     ) -> tuple[SavedResult, LineageSet]:
         saved = self._library.get(result)
+        return saved, self.traced_forward(table, self._seeds(where, ids), saved)
+
+    def traced_forward(self, table: str, seeds: Seeds, saved: SavedResult) -> LineageSet:
+        """Return the rows of a version of a result that were made of some rows of a table.
+
+        Raises:
+            LineageError: as for `ForwardLineage.forward`.
+
+        """
         pipeline = Pipeline(self._library, [saved])
-        name = ancestor(pipeline, saved, table)
-        touched = self._touched(pipeline, name, where, ids).get(node_of(saved))
-        return saved, touched.rows if touched else LineageSet()
+        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
+        return touched.rows if touched else LineageSet()
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
         """See `ForwardLineage.impact`."""
@@ -139,16 +155,13 @@ class Questions:
         if name is None:
             self.tables_now.check_known(table)
             return []
-        touched = self._touched(pipeline, name, where, ids)
+        touched = pipeline.forward(name, self._seeds(where, ids))
         return [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
 
-    def _touched(
-        self, pipeline: Pipeline, table: str, where: str | None, ids: Iterable[int] | None
-    ) -> dict[Node, Touched]:
+    def _seeds(self, where: str | None, ids: Iterable[int] | None) -> Suspects:
         _refuse_both("where=", where, "ids=", ids)
         given = LineageSet(ids) if ids is not None else None
-        seeds = Suspects(self._spark, self._library, self.tables_now, where, given)
-        return pipeline.forward(table, seeds)
+        return Suspects(self._spark, self._library, self.tables_now, where, given)
 
     # ------------------------------------------------------------ lineage as a relation
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +15,13 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import data_source, quoted
+from forward_lineage.spark.names import data_source, in_backticks, quoted
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
 from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.tracing.chosen_rows import having_ids
+from udafs.errors import Position, SparkError
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
@@ -23,6 +29,38 @@ _HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
 #: Up to this many ids stand in the query itself; more are joined with.
 _WRITTEN_OUT = 1000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A condition that stands in a statement: ``BACKWARD(report WHERE …, sales)``.
+
+    Attributes:
+        text: the condition.
+        at: where it begins in the statement.
+        table: what it may call the table that its columns are of.
+        args: values of the parameters in it.
+
+    """
+
+    text: str
+    at: Position
+    table: str
+    args: Arguments = None
+
+    @contextmanager
+    def errors(self) -> Iterator[str]:
+        """Give the condition as lines of a query, their columns as they are in the statement; errors say where there."""
+        try:
+            yield f"\n{' ' * (self.at.column - 1)}{self.text}\n"
+        except SparkError as error:
+            at = self.at
+            if error.at is not None and error.at.line > 1:
+                at = Position(error.at.line - 2 + self.at.line, error.at.column)
+            raise type(error)(error.what, at=at, instead=error.instead, condition=error.condition) from None
+
+
+Condition = str | Asked
 
 
 class IdentifiedRows:
@@ -71,16 +109,35 @@ class IdentifiedRows:
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
-    def where(self, condition: str) -> LineageSet:
+    def where(self, condition: Condition) -> LineageSet:
         """Return the ids of the rows for which a condition holds.
 
         Raises:
             LineageError: Spark's own complaint about the condition.
 
         """
+        if isinstance(condition, Asked):
+            return self._asked(condition)
         with spark_errors(condition, instead=_CORRECT):
             found = self.frame.where(condition).select(_HIDDEN).toArrow()
         return LineageSet(found.column(0).to_numpy())
+
+    def _asked(self, asked: Asked) -> LineageSet:
+        """A condition may have parameters, which only a query takes."""
+        spark, view = self.frame.sparkSession, f"__dl_asked_{uuid4().hex}"
+        self.frame.createOrReplaceTempView(view)
+        try:
+            with asked.errors() as condition:
+                sql = f"SELECT {_HIDDEN} FROM {view} AS {in_backticks(asked.table)} WHERE ({condition})"
+                with spark_errors(sql, instead=_CORRECT):
+                    found = (spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql)).toArrow()
+        finally:
+            spark.catalog.dropTempView(view)
+        return LineageSet(found.column(0).to_numpy())
+
+    def among(self, ids: LineageSet) -> IdentifiedRows:
+        """Return those of the rows that have these ids."""
+        return IdentifiedRows(having_ids(self.frame, _HIDDEN, ids))
 
     def pick(self, ids: LineageSet) -> DataFrame:
         """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""

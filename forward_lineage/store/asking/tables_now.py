@@ -72,15 +72,23 @@ class TablesNow:
             ChangedError: some of them are gone, or ids mean something else now.
 
         """
+        return self.having(result, edge, ids).pick(ids)
+
+    def having(self, result: str, edge: TracedTable, ids: LineageSet) -> IdentifiedRows:
+        """Return the rows of a table, among which are those that ids in a saved result mean.
+
+        Raises:
+            ChangedError: some of them are gone, or ids mean something else now.
+
+        """
         rows = self.rows(edge.name)
         now = self._tables.registered(edge.name)
         self._check_meaning(result, edge, now)
-        picked = rows.pick(ids)
         if now.version != edge.version or now.trusted:  # whether a trusted table has changed, its rows alone say
-            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - picked.count()
+            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - rows.pick(ids).count()
             if gone:
                 raise _other_rows(result, edge, now, len(ids), gone)
-        return picked
+        return rows
 
     def check_all_there(self, saved: SavedResult, edge: TracedTable, library: Library) -> None:
         """Check that a condition over the table as it is now can see every row that a result was made of.
