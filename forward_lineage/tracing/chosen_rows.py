@@ -23,7 +23,7 @@ from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
 from forward_lineage.frontend.lexing import lex, meaningful
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import in_backticks, quoted
+from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
 from rewrites.refusals import position_of
 from rewrites.tables import BaseTable
@@ -131,13 +131,12 @@ class ChosenRows:
         if suspects is not None and suspects.name == table.name:
             suspected = suspects.row_id
         name, with_ids = self._named(chosen, suspected)
-        listed = [f"{table.row_id} AS {_ID}", *([f"{suspected} AS {_SUSPECT}"] if suspected else [])]
-        columns = ", ".join([*map(quoted, table.columns), *listed])
+        columns = ", ".join(map(quoted, table.columns))
+        hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
         with spark_errors():
-            frame = self._spark.sql(f"SELECT {columns} FROM {table.identified or table.relation}")
-            rows = having_ids(frame, _ID, chosen.ids)
-            rows.createOrReplaceTempView(with_ids)
-            rows.select(*map(in_backticks, table.columns)).createOrReplaceTempView(name)
+            frame = self._spark.sql(f"SELECT {columns}, {hidden} FROM {table.identified or table.relation}")
+            having_ids(frame, _ID, chosen.ids).createOrReplaceTempView(with_ids)
+            self._spark.sql(f"SELECT {columns} FROM {with_ids}").createOrReplaceTempView(name)
         row_id = _SUSPECT if suspected else _ID
         return replace(table, relation=name, identified=with_ids, row_id=row_id)
 

@@ -101,7 +101,7 @@ class LineageCalls:
         if within is None:
             saved = self._library.get(".".join(call.name))
             asked = _asked(call, saved.name, args)
-            rows = all_rows(saved) if asked is None else self._rows_of(saved).where(asked)
+            rows = all_rows(saved) if asked is None else self._questions.result_rows.of(saved).where(asked)
         else:
             saved = self._result_within(within)
             rows = self._restricted(call, within, args)
@@ -145,12 +145,9 @@ class LineageCalls:
 
     def _rows(self, found: _Found) -> IdentifiedRows:
         if found.is_result:
-            return self._rows_of(self._library.get(found.name, found.newest))
+            return self._questions.result_rows.of(self._library.get(found.name, found.newest))
         owner, edge = found.oldest
         return self._questions.tables_now.having(owner.name, edge, found.ids)
-
-    def _rows_of(self, saved: SavedResult) -> IdentifiedRows:
-        return IdentifiedRows.of_result(self._tables.spark, saved)
 
     def _present(self, found: _Found) -> Manifest:
         """The registration of a table that has these rows, under these ids, now.
@@ -161,8 +158,7 @@ class LineageCalls:
         """
         if not found.is_result:
             owner, edge = found.oldest
-            self._questions.tables_now.having(owner.name, edge, found.ids)
-            return self._tables.registered(found.name)
+            return self._questions.tables_now.registration(owner.name, edge, found.ids)
         then, now = self._library.get(found.name, found.newest), self._library.get(found.name)
         manifest = self._tables.registered(found.name)
         if then.keeps_numbers_of != now.keeps_numbers_of:

@@ -12,6 +12,7 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
+from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.asking.tables_now import TablesNow
@@ -37,6 +38,7 @@ class Questions:
         self._spark = tables.spark
         self._library = library
         self.tables_now = TablesNow(tables)
+        self.result_rows = ResultRows(tables.spark)
 
     # ------------------------------------------------------------ backward
 
@@ -95,7 +97,7 @@ class Questions:
     def _row_numbers(self, saved: SavedResult, where: str | None, rows: Iterable[int] | None) -> LineageSet:
         _refuse_both("where=", where, "rows=", rows)
         if rows is None:
-            return all_rows(saved) if where is None else IdentifiedRows.of_result(self._spark, saved).where(where)
+            return all_rows(saved) if where is None else self.result_rows.of(saved).where(where)
         numbers = LineageSet(rows)
         if numbers and numbers != numbers.below(saved.rows):
             beyond = int(numbers.ids()[-1])

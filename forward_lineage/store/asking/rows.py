@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from udafs.lineage_set import LineageSet
 ROW_ID = "row_id"
 _HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
+_SUGGESTED = re.compile(rf", (?:`\w+`\.)?`{_HIDDEN}`|(?:`\w+`\.)?`{_HIDDEN}`, ")  # where Spark lists the columns
 #: Up to this many ids stand in the query itself; more are joined with.
 _WRITTEN_OUT = 1000
 
@@ -57,7 +59,8 @@ class Asked:
             at = self.at
             if error.at is not None and error.at.line > 1:
                 at = Position(error.at.line - 2 + self.at.line, error.at.column)
-            raise type(error)(error.what, at=at, instead=error.instead, condition=error.condition) from None
+            what = _SUGGESTED.sub("", error.what)
+            raise type(error)(what, at=at, instead=error.instead, condition=error.condition) from None
 
 
 Condition = str | Asked
@@ -68,11 +71,13 @@ class IdentifiedRows:
 
     Args:
         frame: the rows, their ids in the column `__dl_row_id`.
+        local: whether these are few rows that are here already, so that no job is worth while.
 
     """
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, *, local: bool = False) -> None:
         self.frame = frame
+        self._local = local
 
     @classmethod
     def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> IdentifiedRows:
@@ -119,8 +124,10 @@ class IdentifiedRows:
         if isinstance(condition, Asked):
             return self._asked(condition)
         with spark_errors(condition, instead=_CORRECT):
-            found = self.frame.where(condition).select(_HIDDEN).toArrow()
-        return LineageSet(found.column(0).to_numpy())
+            return self._ids(self.frame.where(condition).select(_HIDDEN))
+
+    def _ids(self, found: DataFrame) -> LineageSet:
+        return LineageSet([id for (id,) in found.collect()] if self._local else found.toArrow().column(0).to_numpy())
 
     def _asked(self, asked: Asked) -> LineageSet:
         """A condition may have parameters, which only a query takes."""
@@ -130,10 +137,9 @@ class IdentifiedRows:
             with asked.errors() as condition:
                 sql = f"SELECT {_HIDDEN} FROM {view} AS {in_backticks(asked.table)} WHERE ({condition})"
                 with spark_errors(sql, instead=_CORRECT):
-                    found = (spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql)).toArrow()
+                    return self._ids(spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql))
         finally:
             spark.catalog.dropTempView(view)
-        return LineageSet(found.column(0).to_numpy())
 
     def among(self, ids: LineageSet) -> IdentifiedRows:
         """Return those of the rows that have these ids."""
