@@ -6,17 +6,19 @@ is none (`EXTRACT(DAY FROM x)`, `a IS DISTINCT FROM b`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forward_lineage.frontend.lexing import Token
 
 # Words that end a FROM clause: behind them a comma begins no further item.
-_OTHER_CLAUSES = set(
-    """
-    CLUSTER DISTRIBUTE EXCEPT GROUP HAVING INTERSECT LIMIT MINUS OFFSET ORDER QUALIFY SELECT SET SETMINUS SORT UNION
-    VALUES WHERE WINDOW WITH
-    """.split()
+_OTHER_CLAUSES = frozenset(
+    re.findall(
+        r"\w+",
+        "CLUSTER DISTRIBUTE EXCEPT GROUP HAVING INTERSECT LIMIT MINUS OFFSET ORDER QUALIFY SELECT SET SETMINUS SORT "
+        "UNION VALUES WHERE WINDOW WITH",
+    )
 )
 
 

@@ -1,9 +1,9 @@
-"""`BACKWARD(result WHERE …, table)` and `FORWARD(table WHERE …, result)` as items of FROM: where they stand, what they say.
+"""`BACKWARD(result WHERE …, table)`, `FORWARD(table WHERE …, result)` in FROM: where they stand, and what they say.
 
-Queries that consume lineage [Smoke §2.1: C(D ∪ L(•))]. The functions are ours, not Spark's, and are found among tokens, as
-LINEAGE ON is: so they are told from functions, tables and columns of these names, and from the words in a string. Each gives
-way to a name of a table that has the rows, *in its place*: what is left is a statement that Spark reads, in which every
-line and column is what it is in the user's text.
+Queries that consume lineage.   [Smoke §2.1, C(D ∪ L(•))]  The functions are ours, not Spark's, and are found among
+tokens, as LINEAGE ON is: so they are told from functions, tables and columns of these names, and from the words in a
+string. Each gives way to a name of a table that has the rows, *in its place*: what is left is a statement that Spark
+reads, in which every line and column is what it is in the user's text.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ LONGEST_NAME = min(map(len, (BACKWARD, FORWARD)))
 
 _MENTIONED = re.compile(rf"\b(?:{BACKWARD}|{FORWARD})\b", re.IGNORECASE)
 _QUERY_BEGINS = {"SELECT", "WITH", "FROM", "VALUES", "TABLE"}
-_FORMS = {BACKWARD: f"{BACKWARD}(result [WHERE condition], table)", FORWARD: f"{FORWARD}(table [WHERE condition], result)"}
+_FORMS = {
+    BACKWARD: f"{BACKWARD}(result [WHERE condition], table)",
+    FORWARD: f"{FORWARD}(table [WHERE condition], result)",
+}
 # Words behind a relation that are not its alias.
-_NO_ALIAS = set(
-    """
-    ANTI CLUSTER CROSS DISTRIBUTE EXCEPT FULL GROUP HAVING INNER INSERT INTERSECT JOIN LATERAL LEFT LIMIT MINUS NATURAL
-    OFFSET ON ORDER PIVOT QUALIFY RIGHT SELECT SEMI SETMINUS SORT UNION UNPIVOT USING WHERE WINDOW
-    """.split()
+_NO_ALIAS = frozenset(
+    re.findall(
+        r"\w+",
+        "ANTI CLUSTER CROSS DISTRIBUTE EXCEPT FULL GROUP HAVING INNER INSERT INTERSECT JOIN LATERAL LEFT LIMIT MINUS "
+        "NATURAL OFFSET ON ORDER PIVOT QUALIFY RIGHT SELECT SEMI SETMINUS SORT UNION UNPIVOT USING WHERE WINDOW",
+    )
 )
 
 
@@ -165,12 +169,11 @@ class _Reader:
         places = in_from(self.words)
         for index, token in enumerate(self.words):
             behind = found and token.start < found[-1].end
-            if behind or not self._opens(index) or (index and self.words[index - 1].text == "."):
-                continue
             end = self._closing(index + 1)
             inside = self.words[index + 2 : end]
-            if not inside or inside[0].word in _QUERY_BEGINS:
-                continue  # WITH backward (SELECT …)
+            named = index > 0 and self.words[index - 1].text == "."  # db.backward(…)
+            if behind or named or not self._opens(index) or not inside or inside[0].word in _QUERY_BEGINS:
+                continue  # such as WITH backward (SELECT …)
             call = self._call(index, end) if places[index] else None
             if call is not None:
                 found.append(self._placed(call, index, end))

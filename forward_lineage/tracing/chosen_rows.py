@@ -1,9 +1,9 @@
 """`BACKWARD(…)` and `FORWARD(…)` in a statement: asked when the statement is made, then tables of the rows they name.
 
-The ids travel in the plan of two temporary views, one with the user's columns, one with ids, as a filter right above the
-place where the table's rows are read: `udafs/scala/scan/ChosenRows.scala` then reads only what may hold them. In a text a
-million ids would be megabytes. The views are named by what they hold, so that a statement that was seen before is not
-rewritten again while the answer is the same.
+The ids travel in the plan of two temporary views, one with the user's columns, one with ids, as a filter right above
+the place where the table's rows are read, so that the scan may read only what holds them. In a text a million ids would
+be megabytes. The views are named by what they hold, so that a statement that was seen before is not rewritten again
+while the answer is the same.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ class Chosen:
         table: the table, as its rows are best read in this session.
         version: of its registration.
         ids: of the rows.
+        on_trust: tables that the choice relies on and that were registered with ``trusted=True``.
 
     """
 
     table: BaseTable
     version: int
     ids: LineageSet
+    on_trust: frozenset[str] = frozenset()
 
 
 class Chooser(Protocol):
@@ -78,12 +80,20 @@ class Consuming:
         sql: the statement, a table's name in the place of each function.
         args: values of the parameters that are left in it.
         tables: what these names mean.
+        on_trust: as in `Chosen`.
 
     """
 
     sql: str
     args: Arguments
     tables: Mapping[str, BaseTable] = field(default_factory=dict)
+    on_trust: frozenset[str] = frozenset()
+
+    def unnamed(self, text: str) -> str:
+        """Return a text of this statement with names that say which table is read, not which of its rows."""
+        for name, table in self.tables.items():
+            text = text.replace(name, f"{name[: len(_PREFIX)]}({table.name})")
+        return text
 
 
 class ChosenRows:
@@ -121,10 +131,12 @@ class ChosenRows:
             what = f"{calls[0].call.function}(…) in a text for other sessions: its answer is this session's"
             instead = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
             raise NotTracedError(what, at=calls[0].call.at, instead=instead)
-        tables = [self._table(self._choose(found.call, args), suspects) for found in calls]
+        chosen = [self._choose(found.call, args) for found in calls]
+        tables = [self._table(each, suspects) for each in chosen]
         names = [table.relation for table in tables]
         left = with_names(sql, calls, names)
-        return Consuming(left, _left_over(sql, left, args, calls), dict(zip(names, tables, strict=True)))
+        on_trust = frozenset().union(*(each.on_trust for each in chosen))
+        return Consuming(left, _left_over(sql, left, args, calls), dict(zip(names, tables, strict=True)), on_trust)
 
     def _table(self, chosen: Chosen, suspects: BaseTable | None) -> BaseTable:
         table, suspected = chosen.table, None

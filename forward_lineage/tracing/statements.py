@@ -56,6 +56,7 @@ class TracedStatement:
         statement: what was read from it.
         rewritten: what runs.
         args: values of the parameters of what runs.
+        on_trust: tables that BACKWARD(…) and FORWARD(…) in it rely on, taken on trust.
         as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
         remembered: what is known of it since it was rewritten, here or before; None: nothing is kept of it.
 
@@ -66,6 +67,7 @@ class TracedStatement:
     statement: Statement
     rewritten: RewrittenStatement
     args: Arguments = None
+    on_trust: frozenset[str] = frozenset()
     as_it_is: bool = False
     remembered: Remembered | None = None
 
@@ -148,8 +150,8 @@ class Statements:
         refuse_where_it_is_asked_again(known.statement, consuming)
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
-        self._check_fidelity(known.statement, rewritten, args)
-        return TracedStatement(sql, semantics, known.statement, rewritten, args, remembered=known)
+        self._check_fidelity(known.statement, rewritten, args, consuming)
+        return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
 
     def _read(
         self, sql: str, args: Arguments, unless_query: LineageError | None, targets: Sequence[Target] | None
@@ -163,9 +165,7 @@ class Statements:
             raise unless_query
         return statement
 
-    def _meaning_of_names(
-        self, anywhere: bool, suspects: BaseTable | None, consuming: Consuming
-    ) -> NamesOfStatement:
+    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None, consuming: Consuming) -> NamesOfStatement:
         names = self._names.anywhere() if anywhere else self._names.here(suspects)
         return replace(names, chosen=consuming.tables)
 
@@ -187,7 +187,8 @@ class Statements:
         check_expression(self._spark, condition, "Correct the condition: it is one over the columns of the table.")
         # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
         probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
-        self._check_fidelity(probe, rewrite_statement(probe, self._tables.catalog), None)
+        rewritten = rewrite_statement(probe, self._tables.catalog)
+        self._check_fidelity(probe, rewritten, None, Consuming(probe.text, None))
 
     def run(self, traced: TracedStatement) -> DataFrame:
         """Return what a query gives, `DL` its last column; carry a command out.
@@ -208,7 +209,15 @@ class Statements:
         granules = described_granules(rewritten.granules)
         ids = rewritten.meaning.tables if rewritten.meaning is not None and rewritten.through else ()
         made_with = {table.name: (each.version, each.trusted) for table, each in zip(manifests, ids, strict=False)}
-        meaning = described(traced.sql, traced.semantics, manifests, self._home, granules, made_with=made_with)
+        meaning = described(
+            traced.sql,
+            traced.semantics,
+            manifests,
+            self._home,
+            granules,
+            made_with=made_with,
+            chosen_on_trust=traced.on_trust,
+        )
         return with_meaning(frame, wanted, meaning)
 
     def _analysed(self, traced: TracedStatement) -> tuple[DataFrame, StructType]:
@@ -280,15 +289,18 @@ class Statements:
             if sparks.condition not in _SAID_BETTER:
                 raise
 
-    def _check_fidelity(self, statement: Statement, rewritten: RewrittenStatement, args: Arguments) -> None:
+    def _check_fidelity(
+        self, statement: Statement, rewritten: RewrittenStatement, args: Arguments, consuming: Consuming
+    ) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
-        if texts in self._faithful:
+        known = (consuming.unnamed(texts[0]), consuming.unnamed(texts[1]))
+        if known in self._faithful:
             return
         planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
         check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
         refuse_functions(statement.tree, planner, traced=traced)
         if not planner.sql_functions:  # one of their name may read a table another time
-            self._faithful.add(texts)
+            self._faithful.add(known)
 
 
 def _plain_insert(

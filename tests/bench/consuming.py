@@ -2,16 +2,15 @@
 
     python -m tests.bench.consuming [--rows 2000000] [--groups 5000] [--skews 0,0.8,1.6] [--runs 5] [--json FILE]
 
-The paper's table zipf(id, z, v), its groups of z saved with their lineage, its rows in no order. Of each skew bars from the
-largest to the smallest are asked, in turns:
+The paper's table zipf(id, z, v), its groups of z saved with their lineage, its rows in no order. Of each skew bars from
+the largest to the smallest are asked, in turns:
 
     scan        SELECT count(*), sum(v) FROM zipf WHERE z = :bar, plain Spark: the cheapest predicate there is
     BACKWARD    the same over BACKWARD(groups WHERE z = :bar, zipf), its own lineage not looked at
     with DL     the same, its lineage computed as well
     ids         the ids alone, of a row that is known: what the paper's engine does; no Spark job
 
-A figure is the median of the milliseconds from text to rows. Between "scan" and "BACKWARD" lies the condition, a job of
-its own over the saved result, and planning; what is then read is pages with rows of the bar.
+A figure is the median of the milliseconds from text to rows.
 """
 
 from __future__ import annotations

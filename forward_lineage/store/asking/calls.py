@@ -1,13 +1,13 @@
-"""`BACKWARD(…)` and `FORWARD(…)` in a statement, answered from saved results.   [Smoke §2.1, L_b(O', R) and L_f(R', O)]
+"""`BACKWARD(…)` and `FORWARD(…)` in a statement, answered from saved results.   [Smoke §2.1, L_b(O', R), L_f(R', O)]
 
-What a function gives is a set of ids in one table, and each step of a nested one starts from the set of the step within:
-nothing is read in between but where there is a condition. What ids mean goes with them, as the steps over which they came;
-where rows are read in the end, or where another result is entered, it must be the same still.
+What a function gives is a set of ids in one table, and each step of a nested one starts from the set of the step
+within: nothing is read in between but where there is a condition. What ids mean goes with them, as the steps over which
+they came; where rows are read in the end, or where another result is entered, it must be the same still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,12 +35,14 @@ class _Found:
 
     Attributes:
         ids: which.
-        edges: the steps over which the ids came, at least one; the last part of each leads to the table.
+        edges: the steps over which the ids came, at least one; each leads to the table.
+        on_trust: tables on the way that are taken on trust.
 
     """
 
     ids: LineageSet
     edges: tuple[Edge, ...]
+    on_trust: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -86,7 +88,7 @@ class LineageCalls:
         found = self._found(call, args)
         with _placed(call.at):
             manifest = self._present(found)
-            return Chosen(self._tables.base_table(manifest), manifest.version, found.ids)
+            return Chosen(self._tables.base_table(manifest), manifest.version, found.ids, found.on_trust)
 
     def _found(self, call: LineageCall, args: Arguments) -> _Found:
         within = self._found(call.source, args) if isinstance(call.source, LineageCall) else None
@@ -113,7 +115,12 @@ class LineageCalls:
                 "not rows",
                 instead=f"Save {owner.name} without LINEAGE ON; lineage.backward(…) returns the values.",
             )
-        return _Found(reached.ids, tuple((owner, edge) for owner, edge, _ in reached.edges))
+        steps = tuple((owner, edge) for owner, edge, _ in reached.edges)
+        return _Found(reached.ids, steps, self._on_trust(within, steps))
+
+    def _on_trust(self, within: _Found | None, steps: Iterable[Edge]) -> frozenset[str]:
+        before = within.on_trust if within is not None else frozenset()
+        return before | self._questions.taken_on_trust(steps)
 
     def _result_within(self, within: _Found) -> SavedResult:
         if not within.is_result:
@@ -132,7 +139,8 @@ class LineageCalls:
             given = _Found(self._restricted(call, within, args), within.edges)
             name, seeds = within.name, partial(self._seeds, given)
         rows = self._questions.traced_forward(name, seeds, saved)
-        return _Found(rows, ((saved, TracedTable(saved.name, saved.version, Provider.RESULT)),))
+        on_trust = self._on_trust(within, self._questions.steps_to(saved, name))
+        return _Found(rows, ((saved, TracedTable(saved.name, saved.version, Provider.RESULT)),), on_trust)
 
     def _restricted(self, call: LineageCall, within: _Found, args: Arguments) -> LineageSet:
         """Those of the rows of a nested function for which a condition behind it holds."""

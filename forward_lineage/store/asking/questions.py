@@ -66,10 +66,16 @@ class Questions:
 
     def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
         """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""
+        return on_trust(answer, self.taken_on_trust(edges))
+
+    def taken_on_trust(self, edges: Iterable[Edge]) -> frozenset[str]:
+        """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
         tables = (edge for _, edge in edges if not edge.is_result)
-        return on_trust(
-            answer, (edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
-        )
+        return frozenset(edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
+
+    def steps_to(self, saved: SavedResult, table: str) -> list[Edge]:
+        """Return the steps of a result, and of those that it was made of, that read a table."""
+        return _edges(Pipeline(self._library, [saved]), table)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
@@ -121,7 +127,7 @@ class Questions:
         """See `ForwardLineage.forward`."""
         saved, rows = self._forward(table, where, ids, result)
         answer = IdentifiedRows.of_result(self._spark, saved).pick(rows)
-        return self._on_trust(answer, _edges(Pipeline(self._library, [saved]), table))
+        return self._on_trust(answer, self.steps_to(saved, table))
 
     def _forward(
         self, table: str, where: str | None, ids: Iterable[int] | None, result: str

@@ -1,8 +1,8 @@
 """Rows of saved results, to look for those that meet a condition: of small ones without a Spark job.
 
-A view that somebody clicks on has few rows, and a job over them costs more than all else that is done for the answer. The
-rows of a version never change, so those of small ones are kept as a local relation: Spark evaluates a condition over it
-while it plans, as it does over VALUES.
+A view that somebody clicks on has few rows, and a job over them costs more than all else that is done for the answer.
+The rows of a version never change, so those of small ones are kept as a local relation: Spark evaluates a condition
+over it while it plans, as it does over VALUES.
 """
 
 from __future__ import annotations

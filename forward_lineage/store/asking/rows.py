@@ -52,7 +52,12 @@ class Asked:
 
     @contextmanager
     def errors(self) -> Iterator[str]:
-        """Give the condition as lines of a query, their columns as they are in the statement; errors say where there."""
+        """Give the condition as lines of a query, each word in the column that it has in the statement.
+
+        Raises:
+            SparkError: what Spark says of it, with its place in the statement.
+
+        """
         try:
             yield f"\n{' ' * (self.at.column - 1)}{self.text}\n"
         except SparkError as error:
@@ -127,7 +132,9 @@ class IdentifiedRows:
             return self._ids(self.frame.where(condition).select(_HIDDEN))
 
     def _ids(self, found: DataFrame) -> LineageSet:
-        return LineageSet([id for (id,) in found.collect()] if self._local else found.toArrow().column(0).to_numpy())
+        if self._local:
+            return LineageSet(row[0] for row in found.collect())
+        return LineageSet(found.toArrow().column(0).to_numpy())
 
     def _asked(self, asked: Asked) -> LineageSet:
         """A condition may have parameters, which only a query takes."""

@@ -1,4 +1,4 @@
-"""BACKWARD(…) and FORWARD(…) in FROM: found where tables stand, and nowhere else; every other character keeps its place."""
+"""BACKWARD(…) and FORWARD(…) in FROM: found where tables stand, nowhere else; the rest keeps its place."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ def test_nested() -> None:
         ("SELECT * FROM (BACKWARD(r, t) JOIN u)", "SELECT * FROM (__dl000 t JOIN u)"),
         ("SELECT (SELECT 1 FROM FORWARD(t, r)) FROM u", "SELECT (SELECT 1 FROM __dl000 r ) FROM u"),
         ("FROM BACKWARD(r, t) SELECT a", "FROM __dl000 t SELECT a"),
-        ("WITH w AS (SELECT * FROM BACKWARD(r, t)) SELECT * FROM w", "WITH w AS (SELECT * FROM __dl000 t ) SELECT * FROM w"),
+        (
+            "WITH w AS (SELECT * FROM BACKWARD(r, t)) SELECT * FROM w",
+            "WITH w AS (SELECT * FROM __dl000 t ) SELECT * FROM w",
+        ),
         (
             "SELECT * FROM BACKWARD(r, t) UNION SELECT * FROM FORWARD(t WHERE a, r)",
             "SELECT * FROM __dl000 t UNION SELECT * FROM __dl001 r",

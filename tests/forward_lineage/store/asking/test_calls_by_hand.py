@@ -1,6 +1,6 @@
 """Every consuming query equals the same by hand: sets of rows, carried along pairs (row, id) with Python's own sets.
 
-Over random relations: two groupings, a self-join, and two results further down, one of which reads a base table as well.
+Over random relations: two groupings, a self-join, and two results further down, one of which reads the table as well.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def _base(seed: int) -> str:
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def world(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
     home: Path = tmp_path_factory.mktemp("home")
     spark.sql(f"CREATE OR REPLACE TEMP VIEW base AS {_base(request.param)}")
     lineage = ForwardLineage(spark, home)
@@ -87,7 +89,7 @@ def world(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory:
     drop_views(spark)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_as_by_hand(world: World, data: st.DataObject) -> None:
     table = data.draw(st.sampled_from(["base", *SAVED]))
