@@ -159,7 +159,7 @@ class ChosenRows:
         if digest not in self._names:
             self._names[digest] = _short_name(next(self._numbers))
         self._names.move_to_end(digest)
-        if len(self._names) > MOST:
+        while len(self._names) > MOST:
             old, name = self._names.popitem(last=False)
             self._spark.catalog.dropTempView(name)
             self._spark.catalog.dropTempView(_view_with_ids(old))
