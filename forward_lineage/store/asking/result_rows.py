@@ -12,7 +12,7 @@ from collections import OrderedDict
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.asking.rows import IdentifiedRows, hidden_view
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
 
@@ -49,11 +49,13 @@ class ResultRows:
             self._kept[key] = self._local(IdentifiedRows.of_result(self._spark, saved))
         self._kept.move_to_end(key)
         if len(self._kept) > MOST_RESULTS:
-            self._kept.popitem(last=False)
+            _, forgotten = self._kept.popitem(last=False)
+            self._spark.catalog.dropTempView(str(forgotten.view))
         return self._kept[key]
 
     def _local(self, rows: IdentifiedRows) -> IdentifiedRows:
         with spark_errors():
             found = rows.frame._jdf
             local = self._spark._jsparkSession.createDataFrame(found.collectAsList(), found.schema())
-        return IdentifiedRows(DataFrame(local, self._spark), local=True)
+        frame = DataFrame(local, self._spark)
+        return IdentifiedRows(frame, hidden_view(frame))

@@ -76,13 +76,13 @@ class IdentifiedRows:
 
     Args:
         frame: the rows, their ids in the column `__dl_row_id`.
-        local: whether these are few rows that are here already, so that no job is worth while.
+        view: of few rows that are here already, a view of them.
 
     """
 
-    def __init__(self, frame: DataFrame, *, local: bool = False) -> None:
+    def __init__(self, frame: DataFrame, view: str | None = None) -> None:
         self.frame = frame
-        self._local = local
+        self.view = view
 
     @classmethod
     def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> IdentifiedRows:
@@ -132,21 +132,21 @@ class IdentifiedRows:
             return self._ids(self.frame.where(condition).select(_HIDDEN))
 
     def _ids(self, found: DataFrame) -> LineageSet:
-        if self._local:
+        if self.view is not None:  # Arrow would take a job
             return LineageSet(row[0] for row in found.collect())
         return LineageSet(found.toArrow().column(0).to_numpy())
 
     def _asked(self, asked: Asked) -> LineageSet:
         """A condition may have parameters, which only a query takes."""
-        spark, view = self.frame.sparkSession, f"__dl_asked_{uuid4().hex}"
-        self.frame.createOrReplaceTempView(view)
+        spark, view = self.frame.sparkSession, self.view or hidden_view(self.frame)
         try:
             with asked.errors() as condition:
                 sql = f"SELECT {_HIDDEN} FROM {view} AS {in_backticks(asked.table)} WHERE ({condition})"
                 with spark_errors(sql, instead=_CORRECT):
                     return self._ids(spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql))
         finally:
-            spark.catalog.dropTempView(view)
+            if self.view is None:
+                spark.catalog.dropTempView(view)
 
     def among(self, ids: LineageSet) -> IdentifiedRows:
         """Return those of the rows that have these ids."""
@@ -175,6 +175,13 @@ class IdentifiedRows:
         while name in taken:
             name = f"_{name}"
         return frame.withColumnRenamed(_HIDDEN, name)
+
+
+def hidden_view(frame: DataFrame) -> str:
+    """Give a frame a name in its session that nobody else has."""
+    name = f"__dl_asked_{uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    return name
 
 
 def missing(ids: LineageSet, present: Iterable[tuple[int, int]]) -> LineageSet:
