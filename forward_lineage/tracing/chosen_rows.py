@@ -33,6 +33,9 @@ from udafs.lineage_set import LineageSet
 MOST = 64
 """Sets of rows whose views are kept, at most: those that were asked for last."""
 
+LISTED = 1000
+"""Ids that are listed for the files, too, at most, where they are values of a column."""
+
 _ID, _SUSPECT = "__dl_id", "__dl_suspect"
 _PREFIX = "__dl"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -46,6 +49,7 @@ class Chosen:
         table: the table, as its rows are best read in this session.
         version: of its registration.
         ids: of the rows.
+        by_value: whether the ids are values of a column.
         on_trust: tables that the choice relies on and that were registered with ``trusted=True``.
 
     """
@@ -53,6 +57,7 @@ class Chosen:
     table: BaseTable
     version: int
     ids: LineageSet
+    by_value: bool = False
     on_trust: frozenset[str] = frozenset()
 
 
@@ -147,7 +152,10 @@ class ChosenRows:
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
         with spark_errors():
             frame = self._spark.sql(f"SELECT {columns}, {hidden} FROM {table.identified or table.relation}")
-            having_ids(frame, _ID, chosen.ids).createOrReplaceTempView(with_ids)
+            rows = having_ids(frame, _ID, chosen.ids)
+            if chosen.by_value and len(chosen.ids) <= LISTED:
+                rows = rows.where(F.col(_ID).isin(list(chosen.ids)))  # files can be asked for values of a column
+            rows.createOrReplaceTempView(with_ids)
             self._spark.sql(f"SELECT {columns} FROM {with_ids}").createOrReplaceTempView(name)
         row_id = _SUSPECT if suspected else _ID
         return replace(table, relation=name, identified=with_ids, row_id=row_id)

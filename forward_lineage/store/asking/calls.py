@@ -88,7 +88,10 @@ class LineageCalls:
         found = self._found(call, args)
         with _placed(call.at):
             manifest = self._present(found)
-            return Chosen(self._tables.base_table(manifest), manifest.version, found.ids, found.on_trust)
+            by_value = manifest.provider is Provider.KEY
+            return Chosen(
+                self._tables.base_table(manifest), manifest.version, found.ids, by_value, on_trust=found.on_trust
+            )
 
     def _found(self, call: LineageCall, args: Arguments) -> _Found:
         within = self._found(call.source, args) if isinstance(call.source, LineageCall) else None

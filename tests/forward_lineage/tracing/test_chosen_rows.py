@@ -81,6 +81,15 @@ def test_a_sorted_range_of_a_table_named_twice(lineage: ForwardLineage) -> None:
     assert [(values[0], ids) for values, ids in found] == [(k, {"t": [k]}) for k in (ROWS - 2, ROWS - 1)]
 
 
+def test_files_are_asked_for_ids_that_are_values_of_a_column(lineage: ForwardLineage) -> None:
+    lineage.register("keyed", key="k", path=lineage.home.parent / "t")
+    lineage.save("SELECT late, count(*) AS n FROM keyed GROUP BY late", "keyed_ends")
+    frame = lineage.sql("SELECT * FROM BACKWARD(keyed_ends WHERE late, keyed)")
+    assert [ids["keyed"] for _, ids in rows_with_lineage(frame)] == [[k] for k in range(ROWS - 10, ROWS)]
+    assert f"In(k, [{ROWS - 10}," in frame._jdf.queryExecution().executedPlan().toString()
+    assert len(lineage.sql("SELECT * FROM BACKWARD(keyed_ends WHERE NOT late, keyed)").collect()) == ROWS - 10
+
+
 def test_names_fit_in_the_place_of_a_word() -> None:
     names = [chosen_rows._short_name(number) for number in (0, 1, 35, 36, 46_655)]
     assert names == ["__dl000", "__dl001", "__dl00z", "__dl010", "__dlzzz"]

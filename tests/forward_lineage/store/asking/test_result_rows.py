@@ -1,4 +1,4 @@
-"""Small saved results are asked where they are, and give what their files give: any type, NULL, a version of its own."""
+"""Small saved results are asked where they are, and give what their files give: of any type, without a job."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def test_no_job_runs(saved: ForwardLineage, spark: SparkSession) -> None:
     try:
         assert list(saved.backward_ids("types", "k = 2")) == [2]
         assert list(spark.sparkContext.statusTracker().getJobIdsForGroup("asked")) == []
+        saved.backward("types", "k = 2").collect()
+        assert spark.sparkContext.statusTracker().getJobIdsForGroup("asked")
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
