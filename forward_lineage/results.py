@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from udafs.errors import InternalError, NotTracedError
 METADATA_KEY = "forward_lineage"
 TRUSTED = "trusted"  # of an entry of a table; of an answer, the names of such tables
 MADE_WITH = "made_with"  # of an entry of a table: the oldest version that rows which were read had been made with
+CHOSEN_ON_TRUST = "chosen_on_trust"  # names of tables that BACKWARD(…) and FORWARD(…) in a query take on trust
 _SETS = re.compile(r"struct<.+:binary>")
 
 
@@ -54,6 +55,7 @@ def described(
     granules: Mapping[str, Any] | None = None,
     *,
     made_with: Mapping[str, tuple[int, bool]] | None = None,
+    chosen_on_trust: Collection[str] = (),
 ) -> dict[str, Any]:
     """Say what the ids in a `DL` column mean, as JSON-able data.
 
@@ -65,12 +67,13 @@ def described(
         granules: under LINEAGE ON, what the ids stand for.
         made_with: table → the oldest version of it that a table which was traced through was made with, and whether
             that was taken on trust.
+        chosen_on_trust: tables by whose lineage rows were chosen, and that are taken on trust.
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
         ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each, and ``trusted`` if it was taken on trust;
-        ``made_with``, an older version, if rows were read that had been made with it; and under LINEAGE ON
-        ``granules``, see `frontend.described_granules`.
+        ``made_with``, an older version, if rows were read that had been made with it; ``chosen_on_trust`` if there are
+        any; and under LINEAGE ON ``granules``, see `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {
@@ -80,6 +83,8 @@ def described(
         "home": str(home),
         "tables": [_table(table, *(made_with or {}).get(table.name, (table.version, False))) for table in tables],
     }
+    if chosen_on_trust:
+        meaning[CHOSEN_ON_TRUST] = sorted(chosen_on_trust)
     return {**meaning, "granules": dict(granules)} if granules else meaning
 
 
@@ -98,7 +103,8 @@ def trusted_tables(frame: DataFrame) -> list[str]:
     """
     meaning = meaning_of(frame)
     if meaning is not None:
-        return [table["name"] for table in meaning["tables"] if table.get(TRUSTED)]
+        read = [table["name"] for table in meaning["tables"] if table.get(TRUSTED)]
+        return [*read, *(name for name in meaning.get(CHOSEN_ON_TRUST, ()) if name not in read)]
     said = frame.schema.fields[0].metadata.get(METADATA_KEY) if frame.schema.fields else None
     return list(said.get(TRUSTED, ())) if isinstance(said, dict) else []
 

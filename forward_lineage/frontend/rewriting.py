@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
+from forward_lineage.frontend.consuming import refuse_calls
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_empty_lineage, write_meaning
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
@@ -25,6 +26,7 @@ from rewrites.tables import StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
 
+_RUN_IT = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
 _CHANGES_ROWS = ("UPDATE", "DELETE", "MERGE", "TRUNCATE")
 
 
@@ -93,9 +95,10 @@ def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
 
     Raises:
         WrongSqlError: malformed SQL, or an unknown name.
-        NotTracedError: a construct that is not traced.
+        NotTracedError: a construct that is not traced; BACKWARD(…) or FORWARD(…), which ask saved results.
         BadArgumentError: another semantics.
     """
+    refuse_calls(sql, _RUN_IT)
     statement = rewrite_statement(parse(sql), catalog, semantics, text_only=True)
     refuse_other_order(statement.places)
     return statement.sql
@@ -107,6 +110,7 @@ def explain_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
     Raises:
         LineageError: as for `rewrite_sql`.
     """
+    refuse_calls(sql, _RUN_IT)
     return explanation(rewrite_statement(parse(sql), catalog, semantics, text_only=True))
 
 

@@ -9,10 +9,12 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.result_tables import ResultTables
 from forward_lineage.store.saving.saver import Saver
+from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.views.opening import Opening
@@ -54,8 +56,10 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     tables = RegisteredTables(spark, registrations)
     library = Library(home)
     result_tables = ResultTables(library, tables)
-    statements = Statements(tables, SessionNames(tables, result_tables.bring_up_to_date), home)
-    saver = Saver(statements, tables, library, home)
     questions = Questions(tables, library)
+    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, result_tables.bring_up_to_date))
+    names = SessionNames(tables, result_tables.bring_up_to_date)
+    statements = Statements(tables, names, chosen, home)
+    saver = Saver(statements, tables, library, home)
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
     return Parts(tables, statements, library, result_tables, saver, questions, opening)

@@ -40,6 +40,7 @@ class NamesOfStatement:
         of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
         read_from: how a table's rows are to be read.
         stored: says what a table means that carries lineage, or why its ids do not hold any more.
+        chosen: tables of this statement alone, by the names that stand for BACKWARD(…) and FORWARD(…) in it.
 
     """
 
@@ -49,6 +50,7 @@ class NamesOfStatement:
     of_catalogs: Mapping[str, Manifest] = field(default_factory=dict)
     read_from: Callable[[BaseTable], BaseTable] = lambda table: table
     stored: Callable[[Kept], StoredTable] = Kept.table
+    chosen: Mapping[str, BaseTable] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Source | None:
         """Return the table or the view that a name of one to three parts means; None when there is neither.
@@ -64,6 +66,8 @@ class NamesOfStatement:
             DamagedError: the table is registered, and what was written about it cannot be read.
 
         """
+        if len(parts) == 1 and parts[0] in self.chosen:
+            return self.chosen[parts[0]]
         table = self._registered(parts)
         if table is not None:
             return self.read_from(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +29,7 @@ from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
+from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import refuse_functions
 from forward_lineage.tracing.known_values import KnownInSession
@@ -50,11 +51,12 @@ class TracedStatement:
     """A statement that may be run: rewritten, its tables unchanged, and understood as Spark understands it.
 
     Attributes:
-        sql: as the user wrote it, LINEAGE ON included.
+        sql: as the user wrote it, LINEAGE ON, BACKWARD(…) and FORWARD(…) included.
         semantics: ``"data"`` or ``"control"``.
         statement: what was read from it.
         rewritten: what runs.
-        args: values of its parameters.
+        args: values of the parameters of what runs.
+        on_trust: tables that BACKWARD(…) and FORWARD(…) in it rely on, taken on trust.
         as_it_is: whether it is run as the user wrote it: an INSERT whose rows go where lineage has no place.
         remembered: what is known of it since it was rewritten, here or before; None: nothing is kept of it.
 
@@ -65,6 +67,7 @@ class TracedStatement:
     statement: Statement
     rewritten: RewrittenStatement
     args: Arguments = None
+    on_trust: frozenset[str] = frozenset()
     as_it_is: bool = False
     remembered: Remembered | None = None
 
@@ -86,14 +89,16 @@ class Statements:
     Args:
         tables: the registered tables.
         names: what names mean.
+        chosen: what BACKWARD(…) and FORWARD(…) in FROM give.
         home: folder of registrations and results, which the lineage's metadata mentions.
 
     """
 
-    def __init__(self, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
+    def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: Path) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
         self._names = names
+        self._chosen = chosen
         self._home = home
         self._planner = Planner(tables.spark)
         self._known = KnownInSession(tables)
@@ -128,22 +133,25 @@ class Statements:
 
         """
         refuse_no_text(sql)
-        targets = self._targets(sql)
+        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, suspects=suspects)
+        text, args = consuming.sql, consuming.args
+        targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
-            return _plain_insert(sql, semantics, args, unless_query)
-        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), sql)
+            return _plain_insert(sql, text, semantics, args, unless_query)
+        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), text)
         asked = _Asked(semantics, anywhere, suspects, in_parts, self._refers())
-        known = self._memory.get((sql, asked), lambda: self._meaning_of_names(anywhere, suspects))
+        known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, suspects, consuming))
         if known is None:
-            statement = self._read(sql, args, unless_query, targets)
-            known = self._rewritten(statement, asked, args, targets[0] if targets else None)
+            statement = self._read(text, args, unless_query, targets)
+            known = self._rewritten(statement, asked, args, targets[0] if targets else None, consuming)
             if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
-                self._memory.add((sql, asked), known)
+                self._memory.add((text, asked), known)
         rewritten = known.rewritten
+        refuse_where_it_is_asked_again(known.statement, consuming)
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
-        self._check_fidelity(known.statement, rewritten, args)
-        return TracedStatement(sql, semantics, known.statement, rewritten, args, remembered=known)
+        self._check_fidelity(known.statement, rewritten, args, consuming)
+        return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
 
     def _read(
         self, sql: str, args: Arguments, unless_query: LineageError | None, targets: Sequence[Target] | None
@@ -157,8 +165,9 @@ class Statements:
             raise unless_query
         return statement
 
-    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None) -> NamesOfStatement:
-        return self._names.anywhere() if anywhere else self._names.here(suspects)
+    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None, consuming: Consuming) -> NamesOfStatement:
+        names = self._names.anywhere() if anywhere else self._names.here(suspects)
+        return replace(names, chosen=consuming.tables)
 
     def _targets(self, sql: str) -> list[Target] | None:
         """The targets of an INSERT, None for any other statement."""
@@ -178,7 +187,8 @@ class Statements:
         check_expression(self._spark, condition, "Correct the condition: it is one over the columns of the table.")
         # Two pairs of parentheses: behind WHERE, Spark takes a single name in one pair for a list of aliases.
         probe = parse(f"SELECT * FROM {table} WHERE (({condition}))")
-        self._check_fidelity(probe, rewrite_statement(probe, self._tables.catalog), None)
+        rewritten = rewrite_statement(probe, self._tables.catalog)
+        self._check_fidelity(probe, rewritten, None, Consuming(probe.text, None))
 
     def run(self, traced: TracedStatement) -> DataFrame:
         """Return what a query gives, `DL` its last column; carry a command out.
@@ -188,8 +198,9 @@ class Statements:
 
         """
         if traced.as_it_is:
-            with spark_errors(traced.sql):
-                return self._spark.sql(traced.sql, args=traced.args) if traced.args else self._spark.sql(traced.sql)
+            text = traced.rewritten.user_sql
+            with spark_errors(text):
+                return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
         if traced.statement.is_command:
             return self._carry_out(traced)
         rewritten = traced.rewritten
@@ -198,7 +209,15 @@ class Statements:
         granules = described_granules(rewritten.granules)
         ids = rewritten.meaning.tables if rewritten.meaning is not None and rewritten.through else ()
         made_with = {table.name: (each.version, each.trusted) for table, each in zip(manifests, ids, strict=False)}
-        meaning = described(traced.sql, traced.semantics, manifests, self._home, granules, made_with=made_with)
+        meaning = described(
+            traced.sql,
+            traced.semantics,
+            manifests,
+            self._home,
+            granules,
+            made_with=made_with,
+            chosen_on_trust=traced.on_trust,
+        )
         return with_meaning(frame, wanted, meaning)
 
     def _analysed(self, traced: TracedStatement) -> tuple[DataFrame, StructType]:
@@ -229,8 +248,10 @@ class Statements:
         with spark_errors():
             return self._spark.sql(traced.rewritten.sql)
 
-    def _rewritten(self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None) -> Remembered:
-        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects))
+    def _rewritten(
+        self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None, consuming: Consuming
+    ) -> Remembered:
+        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects, consuming))
         try:
             rewritten = rewrite_statement(
                 statement,
@@ -268,20 +289,26 @@ class Statements:
             if sparks.condition not in _SAID_BETTER:
                 raise
 
-    def _check_fidelity(self, statement: Statement, rewritten: RewrittenStatement, args: Arguments) -> None:
+    def _check_fidelity(
+        self, statement: Statement, rewritten: RewrittenStatement, args: Arguments, consuming: Consuming
+    ) -> None:
         texts = (rewritten.user_sql, rewritten.reprinted)
-        if texts in self._faithful:
+        known = (consuming.unnamed(texts[0]), consuming.unnamed(texts[1]))
+        if known in self._faithful:
             return
         planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
         check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
         refuse_functions(statement.tree, planner, traced=traced)
         if not planner.sql_functions:  # one of their name may read a table another time
-            self._faithful.add(texts)
+            self._faithful.add(known)
 
 
-def _plain_insert(sql: str, semantics: str, args: Arguments, unless_query: LineageError | None) -> TracedStatement:
+def _plain_insert(
+    sql: str, text: str, semantics: str, args: Arguments, unless_query: LineageError | None
+) -> TracedStatement:
     """An INSERT whose targets have no column `DL`: they get the rows that they would get without lineage."""
     if unless_query is not None:
         raise unless_query
-    statement = Statement(sql, exp.Command(this="INSERT", expression=exp.Literal.string(sql)), None)
-    return TracedStatement(sql, semantics, statement, RewrittenStatement(sql, sql, sql, (), {}), args, as_it_is=True)
+    statement = Statement(text, exp.Command(this="INSERT", expression=exp.Literal.string(text)), None)
+    as_it_is = RewrittenStatement(text, text, text, (), {})
+    return TracedStatement(sql, semantics, statement, as_it_is, args, as_it_is=True)

@@ -219,7 +219,8 @@ class TestQuickValues:
 class TestAskedValues:
     """Lineage that is only asked is made where it is asked: not for rows that the question passes over."""
 
-    STAGE = f"WITH s AS (SELECT *, dl_number(d) AS n FROM (SELECT id % 4 AS k, dl_quick(dlunion(id)) AS d {EVEN} GROUP BY 1))"
+    UNITED = f"SELECT id % 4 AS k, dl_quick(dlunion(id)) AS d {EVEN} GROUP BY 1"
+    STAGE = f"WITH s AS (SELECT *, dl_number(d) AS n FROM ({UNITED}))"
     COMPOSED = f"{STAGE} SELECT k, named_struct('t', dl_compose(n, (SELECT dl_relation(n, d) FROM s))) AS DL FROM s"
     GROUPED = f"SELECT id % 4 AS k, named_struct('t', dlunion(id), 'u', dlunion(id + 1)) AS DL {EVEN} GROUP BY 1"
     FEW = "CASE WHEN monotonically_increasing_id() % 8 < 100 THEN dl_size(DL.t) END AS n"

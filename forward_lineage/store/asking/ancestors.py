@@ -68,7 +68,7 @@ def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Li
     """
     first_owner, first = edges[0]
     for owner, edge in edges[1:]:
-        if _mean_the_same(edges[0], (owner, edge), library, tables):
+        if mean_the_same(edges[0], (owner, edge), library, tables):
             continue
         again = first_owner.name if first.version < edge.version else owner.name
         raise ChangedError(
@@ -78,7 +78,8 @@ def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Li
         )
 
 
-def _mean_the_same(one: Edge, other: Edge, library: Library, tables: TablesNow) -> bool:
+def mean_the_same(one: Edge, other: Edge, library: Library, tables: TablesNow) -> bool:
+    """Tell whether ids that came over two steps mean the same rows."""
     (first_owner, first), (owner, edge) = one, other
     if edge.granules != first.granules or (edge.granules and owner is not first_owner):
         return False

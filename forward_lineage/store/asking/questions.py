@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
-from forward_lineage.store.asking.pipeline import Node, Pipeline, Reached, Touched, node_of
+from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
+from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.asking.tables_now import TablesNow
@@ -37,6 +38,7 @@ class Questions:
         self._spark = tables.spark
         self._library = library
         self.tables_now = TablesNow(tables)
+        self.result_rows = ResultRows(tables.spark)
 
     # ------------------------------------------------------------ backward
 
@@ -64,21 +66,35 @@ class Questions:
 
     def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
         """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""
+        return on_trust(answer, self.taken_on_trust(edges))
+
+    def taken_on_trust(self, edges: Iterable[Edge]) -> frozenset[str]:
+        """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
         tables = (edge for _, edge in edges if not edge.is_result)
-        return on_trust(
-            answer, (edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
-        )
+        return frozenset(edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
+
+    def steps_to(self, saved: SavedResult, table: str) -> list[Edge]:
+        """Return the steps of a result, and of those that it was made of, that read a table."""
+        return _edges(Pipeline(self._library, [saved]), table)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
     ) -> tuple[Reached, SavedResult]:
         saved = self._library.get(result)
+        return self.traced_back(saved, self._row_numbers(saved, where, rows), table), saved
+
+    def traced_back(self, saved: SavedResult, rows: LineageSet, table: str | None) -> Reached:
+        """Return what rows of a version of a result were made of.
+
+        Raises:
+            LineageError: as for `ForwardLineage.backward`.
+
+        """
         pipeline = Pipeline(self._library, [saved])
-        name = ancestor(pipeline, saved, table)
-        reached = pipeline.backward(saved, self._row_numbers(saved, where, rows), name)
+        reached = pipeline.backward(saved, rows, ancestor(pipeline, saved, table))
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self._check_one_kind_of_ids(saved, reached)
-        return reached, saved
+        return reached
 
     def _check_one_kind_of_ids(self, saved: SavedResult, reached: Reached) -> None:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
@@ -87,7 +103,7 @@ class Questions:
     def _row_numbers(self, saved: SavedResult, where: str | None, rows: Iterable[int] | None) -> LineageSet:
         _refuse_both("where=", where, "rows=", rows)
         if rows is None:
-            return all_rows(saved) if where is None else IdentifiedRows.of_result(self._spark, saved).where(where)
+            return all_rows(saved) if where is None else self.result_rows.of(saved).where(where)
         numbers = LineageSet(rows)
         if numbers and numbers != numbers.below(saved.rows):
             beyond = int(numbers.ids()[-1])
@@ -111,16 +127,24 @@ class Questions:
         """See `ForwardLineage.forward`."""
         saved, rows = self._forward(table, where, ids, result)
         answer = IdentifiedRows.of_result(self._spark, saved).pick(rows)
-        return self._on_trust(answer, _edges(Pipeline(self._library, [saved]), table))
+        return self._on_trust(answer, self.steps_to(saved, table))
 
     def _forward(
         self, table: str, where: str | None, ids: Iterable[int] | None, result: str
     ) -> tuple[SavedResult, LineageSet]:
         saved = self._library.get(result)
+        return saved, self.traced_forward(table, self._seeds(where, ids), saved)
+
+    def traced_forward(self, table: str, seeds: Seeds, saved: SavedResult) -> LineageSet:
+        """Return the rows of a version of a result that were made of some rows of a table.
+
+        Raises:
+            LineageError: as for `ForwardLineage.forward`.
+
+        """
         pipeline = Pipeline(self._library, [saved])
-        name = ancestor(pipeline, saved, table)
-        touched = self._touched(pipeline, name, where, ids).get(node_of(saved))
-        return saved, touched.rows if touched else LineageSet()
+        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
+        return touched.rows if touched else LineageSet()
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
         """See `ForwardLineage.impact`."""
@@ -139,16 +163,13 @@ class Questions:
         if name is None:
             self.tables_now.check_known(table)
             return []
-        touched = self._touched(pipeline, name, where, ids)
+        touched = pipeline.forward(name, self._seeds(where, ids))
         return [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
 
-    def _touched(
-        self, pipeline: Pipeline, table: str, where: str | None, ids: Iterable[int] | None
-    ) -> dict[Node, Touched]:
+    def _seeds(self, where: str | None, ids: Iterable[int] | None) -> Suspects:
         _refuse_both("where=", where, "ids=", ids)
         given = LineageSet(ids) if ids is not None else None
-        seeds = Suspects(self._spark, self._library, self.tables_now, where, given)
-        return pipeline.forward(table, seeds)
+        return Suspects(self._spark, self._library, self.tables_now, where, given)
 
     # ------------------------------------------------------------ lineage as a relation
 

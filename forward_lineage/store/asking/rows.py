@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
+from uuid import uuid4
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
@@ -11,17 +15,57 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import data_source, quoted
+from forward_lineage.spark.names import data_source, in_backticks, quoted
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
 from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.tracing.chosen_rows import LISTED, having_ids
+from udafs.errors import Position, SparkError
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
 _HIDDEN = "__dl_row_id"
 _CORRECT = "Correct the condition: it is one over the columns of what is asked about."
-#: Up to this many ids are listed, too: files whose column is the id can be asked for listed values.
-_LISTED = 1000
+_SUGGESTED = re.compile(rf", (?:`\w+`\.)?`{_HIDDEN}`|(?:`\w+`\.)?`{_HIDDEN}`, ")  # where Spark lists the columns
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A condition that stands in a statement: ``BACKWARD(report WHERE …, sales)``.
+
+    Attributes:
+        text: the condition.
+        at: where it begins in the statement.
+        table: what it may call the table that its columns are of.
+        args: values of the parameters in it.
+
+    """
+
+    text: str
+    at: Position
+    table: str
+    args: Arguments = None
+
+    @contextmanager
+    def errors(self) -> Iterator[str]:
+        """Give the condition as lines of a query, each word in the column that it has in the statement.
+
+        Raises:
+            SparkError: what Spark says of it, with its place in the statement.
+
+        """
+        try:
+            yield f"\n{' ' * (self.at.column - 1)}{self.text}\n"
+        except SparkError as error:
+            at = self.at
+            if error.at is not None and error.at.line > 1:
+                at = Position(error.at.line - 2 + self.at.line, error.at.column)
+            what = _SUGGESTED.sub("", error.what)
+            raise type(error)(what, at=at, instead=error.instead, condition=error.condition) from None
+
+
+Condition = str | Asked
 
 
 class IdentifiedRows:
@@ -29,11 +73,13 @@ class IdentifiedRows:
 
     Args:
         frame: the rows, their ids in the column `__dl_row_id`.
+        view: of few rows that are here already, a view of them.
 
     """
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, view: str | None = None) -> None:
         self.frame = frame
+        self.view = view
 
     @classmethod
     def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> IdentifiedRows:
@@ -70,24 +116,44 @@ class IdentifiedRows:
         frame = open_relation(spark, data_source("parquet", folder))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
-    def where(self, condition: str) -> LineageSet:
+    def where(self, condition: Condition) -> LineageSet:
         """Return the ids of the rows for which a condition holds.
 
         Raises:
             LineageError: Spark's own complaint about the condition.
 
         """
+        if isinstance(condition, Asked):
+            return self._asked(condition)
         with spark_errors(condition, instead=_CORRECT):
-            found = self.frame.where(condition).select(_HIDDEN).toArrow()
-        return LineageSet(found.column(0).to_numpy())
+            return self._ids(self.frame.where(condition).select(_HIDDEN))
+
+    def _ids(self, found: DataFrame) -> LineageSet:
+        if self.view is not None:  # Arrow would take a job
+            return LineageSet(row[0] for row in found.collect())
+        return LineageSet(found.toArrow().column(0).to_numpy())
+
+    def _asked(self, asked: Asked) -> LineageSet:
+        """A condition may have parameters, which only a query takes."""
+        spark, view = self.frame.sparkSession, self.view or hidden_view(self.frame)
+        try:
+            with asked.errors() as condition:
+                sql = f"SELECT {_HIDDEN} FROM {view} AS {in_backticks(asked.table)} WHERE ({condition})"
+                with spark_errors(sql, instead=_CORRECT):
+                    return self._ids(spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql))
+        finally:
+            if self.view is None:
+                spark.catalog.dropTempView(view)
+
+    def among(self, ids: LineageSet) -> IdentifiedRows:
+        """Return those of the rows that have these ids."""
+        return IdentifiedRows(having_ids(self.frame, _HIDDEN, ids))
 
     def pick(self, ids: LineageSet) -> DataFrame:
         """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""
-        row_id = F.col(_HIDDEN)
-        # Of ids by position this also says which files, row groups and pages to read: udafs/scala/scan/ChosenRows.scala.
-        frame = self.frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), row_id))
-        if len(ids) <= _LISTED:
-            frame = frame.where(row_id.isin(list(ids)))
+        frame = having_ids(self.frame, _HIDDEN, ids)
+        if len(ids) <= LISTED:
+            frame = frame.where(F.col(_HIDDEN).isin(list(ids)))
         return self._named(frame.orderBy(_HIDDEN))
 
     def with_ids(self) -> DataFrame:
@@ -104,6 +170,13 @@ class IdentifiedRows:
         while name in taken:
             name = f"_{name}"
         return frame.withColumnRenamed(_HIDDEN, name)
+
+
+def hidden_view(frame: DataFrame) -> str:
+    """Give a frame a name in its session that nobody else has."""
+    name = f"__dl_asked_{uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    return name
 
 
 def missing(ids: LineageSet, present: Iterable[tuple[int, int]]) -> LineageSet:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.granules import entries_of_rows
-from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.asking.rows import Condition, IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -32,7 +32,7 @@ class Suspects:
     spark: SparkSession
     library: Library
     tables: TablesNow
-    where: str | None
+    where: Condition | None
     given: LineageSet | None
     _by_version: dict[int, LineageSet] = field(default_factory=dict, init=False)
     _base: LineageSet | None = field(default=None, init=False)
@@ -103,7 +103,7 @@ class Suspects:
             return IdentifiedRows.of_result(self.spark, then).pick(self._of_result(edge))
         self.tables.check_same_version(saved, edge)
         rows = self.tables.rows(edge.name)
-        return rows.pick(self.given if self.given is not None else rows.where(str(self.where)))
+        return rows.pick(self.given if self.given is not None else rows.where(self.where or "true"))
 
 
 def all_rows(saved: SavedResult) -> LineageSet:

@@ -60,6 +60,9 @@ class TablesNow:
         """
         manifest = self._tables.registered(name)
         check_unchanged(self._tables.spark, manifest)
+        return self._rows(manifest)
+
+    def _rows(self, manifest: Manifest) -> IdentifiedRows:
         base = self._tables.base_table(manifest)
         return IdentifiedRows.of_relation(
             self._tables.spark, base.identified or base.relation, base.row_id, base.columns
@@ -72,15 +75,32 @@ class TablesNow:
             ChangedError: some of them are gone, or ids mean something else now.
 
         """
-        rows = self.rows(edge.name)
+        return self.having(result, edge, ids).pick(ids)
+
+    def having(self, result: str, edge: TracedTable, ids: LineageSet) -> IdentifiedRows:
+        """Return the rows of a table, among which are those that ids in a saved result mean.
+
+        Raises:
+            ChangedError: as for `pick`.
+
+        """
+        return self._rows(self.registration(result, edge, ids))
+
+    def registration(self, result: str, edge: TracedTable, ids: LineageSet) -> Manifest:
+        """Return the registration of a table whose rows have the ids in a saved result still.
+
+        Raises:
+            ChangedError: as for `pick`.
+
+        """
         now = self._tables.registered(edge.name)
+        check_unchanged(self._tables.spark, now)
         self._check_meaning(result, edge, now)
-        picked = rows.pick(ids)
         if now.version != edge.version or now.trusted:  # whether a trusted table has changed, its rows alone say
-            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - picked.count()
+            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - self._rows(now).pick(ids).count()
             if gone:
                 raise _other_rows(result, edge, now, len(ids), gone)
-        return picked
+        return now
 
     def check_all_there(self, saved: SavedResult, edge: TracedTable, library: Library) -> None:
         """Check that a condition over the table as it is now can see every row that a result was made of.

@@ -33,6 +33,13 @@ def run(*arguments: object, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
 
 
+def test_ids_of_saved_results_have_no_text(catalog: Path) -> None:
+    done = run("rewrite", "-", "--catalog", catalog, stdin="select * from backward(r where n > 1, sales)")
+    assert done.exit_code == 1
+    assert "(line 1, column 15)" in done.stderr
+    assert "lineage.sql" in done.stderr
+
+
 def test_the_rewritten_sql_is_laid_out(catalog: Path) -> None:
     sql = "select s_name, sum(num) n from store join sales using (s_id) group by s_name"
     done = run("rewrite", "-", "--catalog", catalog, stdin=sql)

@@ -78,6 +78,16 @@ def lines(done: Result) -> list[str]:
     return [" ".join(line.split()) for line in done.stdout.splitlines()]
 
 
+def test_consuming_queries_are_run_and_saved(fresh: Run) -> None:
+    rows = "FROM BACKWARD(large WHERE i_name = 'pencil', sales)"
+    done = fresh("run", "-", "--json", stdin=f"SELECT t_id, num {rows}")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted((row["t_id"], row["DL"]) for row in found) == [(2, {"sales": [2]}), (5, {"sales": [5]})]
+    assert fresh("save", "-", "again", stdin=f"SELECT count(*) AS n {rows}").exit_code == 0
+    asked = fresh("backward", "again", "--json")
+    assert sorted(json.loads(line)["t_id"] for line in asked.stdout.splitlines()) == [2, 5]
+
+
 def test_save_says_what_it_saved(run: Run) -> None:
     for version in (1, 2):
         done = run("save", "-", "per_item", stdin=PER_ITEM)
