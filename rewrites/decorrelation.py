@@ -8,6 +8,9 @@
 Spark itself joins s with every distinct t.v there is before it looks at k: TPC-H Q21 at scale factor 1 would go
 through 2.4 billion rows for 6 million. (A scalar subquery cannot be an argument of `filter`; LATERAL would make Spark
 compute all combinations of FROM first, to find out which keys there may be.)
+
+Where Spark has to cast s.k before it compares, several keys may be equal to one t.k, '1' and '01' to 1: joined, they
+would give the outer row twice. The rules know no types, so the text asks for them and fails; Spark folds `typeof`.
 """
 
 from __future__ import annotations
@@ -24,6 +27,12 @@ from rewrites.scope import FromItem, blocks_out, moved_out
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, named
 
 _ROWS = "rows"
+#: Types that are compared without making equal what differs; others only each with itself.
+_APART = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
+_OTHER_TYPE = (
+    "lineage: a correlated subquery compares columns of two types, of which several values may equal one: "
+    "CAST the subquery's column to the type of the other, in a subquery in FROM"
+)
 #: What a condition must not have in it: not to be moved, or with names of its own.
 _STAYS = (exp.Query, exp.Lambda, exp.Window)
 _ELSEWHERE = ("from_", "joins", "laterals", "expressions")
@@ -161,13 +170,26 @@ def _by_key(one_row: exp.Select, conditions: _Conditions, aggregates: list[exp.E
 def _join(candidates: exp.Select, alias: str, conditions: _Conditions, carried: Sequence[str], block: Block) -> None:
     """At most one row joins each row of the block: its keys are those of a grouping."""
     same = [
-        exp.EQ(this=column(alias, hidden_column(_key(place))), expression=moved_out(outer))
+        exp.EQ(this=key, expression=_of_a_type(key, moved_out(outer)))
         for place, (_, outer) in enumerate(conditions.equalities)
+        for key in [column(alias, hidden_column(_key(place)))]
     ]
     joined = exp.Join(this=derived_table(candidates, alias), side="LEFT", on=exp.and_(*same, copy=False))
     block.select.append("joins", joined)
     hidden = dict.fromkeys([*(_key(place) for place in range(len(same))), *carried], Kind.SET)
     block.scope.from_items.append(FromItem(alias, (), hidden, traced=False))
+
+
+def _of_a_type(key: exp.Expr, outer: exp.Expr) -> exp.Expr:
+    """Return the outer side of an equality with a key; it fails where keys that differ may be equal to it."""
+    of_key, of_outer = (call("typeof", side.copy()) for side in (key, outer))
+    apart: list[exp.Expr] = [exp.EQ(this=of_key, expression=of_outer)]
+    for family in _APART:
+        types = [exp.Literal.string(each) for each in family]
+        both = (exp.In(this=side.copy(), expressions=[each.copy() for each in types]) for side in (of_key, of_outer))
+        apart.append(exp.and_(*both, copy=False))
+    failed = call("raise_error", exp.Literal.string(_OTHER_TYPE))
+    return exp.Case(ifs=[exp.If(this=exp.or_(*apart, copy=False), true=outer)], default=failed)
 
 
 def _united(matching: exp.Expr, variable: str, field: str) -> exp.Expr:
