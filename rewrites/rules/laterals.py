@@ -35,9 +35,10 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
 
 def _with_columns_of_its_own(query: TracedQuery, block: Block) -> exp.Query:
     """Return the query under a SELECT that gives each column its name once more, if the names are known."""
-    users = [each for each in query.columns or () if each is not None]
-    names = [*users, *map(hidden_column, query.hidden)]
-    if len(users) != len(query.columns or ()) or len({each.lower() for each in names}) < max(len(names), 1):
+    if query.columns is None or None in query.columns:
+        return query.tree
+    names = [*filter(None, query.columns), *map(hidden_column, query.hidden)]
+    if not names or len({each.lower() for each in names}) < len(names):
         return query.tree
     alias = block.env.names.fresh("l")
     selected = exp.Select(expressions=[named(column(alias, each), each) for each in names])
