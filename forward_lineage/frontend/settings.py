@@ -16,6 +16,7 @@ _OTHER_READINGS = {
     "spark.sql.legacy.ctePrecedencePolicy": ("corrected", "legacy", "an outer CTE hides an inner one of its name"),
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": ("false", "true", "HAVING without GROUP BY is WHERE"),
     "spark.sql.legacy.setopsPrecedence.enabled": ("false", "true", "INTERSECT binds no tighter than UNION"),
+    "spark.sql.path.enabled": ("false", "true", "SET PATH says where names are looked for"),
     "spark.sql.parser.quotedRegexColumnNames": ("false", "true", "quoted names are regular expressions"),
 }
 _DOUBLE_QUOTES = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")

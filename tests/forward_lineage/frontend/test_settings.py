@@ -21,11 +21,14 @@ def check(sql: str, **settings: str) -> None:
         ("legacy__setopsPrecedence__enabled", "true"),
         ("legacy__parser__havingWithoutGroupByAsWhere", "true"),
         ("parser__quotedRegexColumnNames", "true"),
+        ("path__enabled", "true"),
     ],
 )
 def test_refused(name: str, value: str) -> None:
     check("SELECT 1")
-    with pytest.raises(LineageError, match=name.rsplit("__", maxsplit=1)[-1].replace("enabled", "setopsPrecedence")):
+    with pytest.raises(
+        LineageError, match=name.rsplit("__", maxsplit=1)[-1].replace("enabled", r"(setopsPrecedence|path)\.enabled")
+    ):
         check("SELECT 1", **{name: value})
 
 
