@@ -7,12 +7,13 @@ is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from rewrites import frames, lineage_column, own_trees
 from rewrites.block import Block
+from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.explanation import Step, explained
 from rewrites.fleeting import Shape, shape_of
@@ -21,7 +22,7 @@ from rewrites.invariants import BlockInvariants, check_query, check_result, user
 from rewrites.lineage_on import resolve
 from rewrites.merged_columns import named_apart, names_what_was_merged
 from rewrites.parts import Part, parted
-from rewrites.readings import base_tables
+from rewrites.readings import Read, as_written, base_tables, names_in
 from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.rules import (
     BlockRule,
@@ -106,6 +107,7 @@ class RewrittenQuery:
         parts: the statement in parts, if that was asked for and it has stages.
         sources: the tables that are read, by whatever name.
         shape: of rows that are to be stored, under control semantics: what may change in them.
+        read: which tables and views its text, and those of the views, name.
     """
 
     tree: exp.Query
@@ -115,6 +117,7 @@ class RewrittenQuery:
     parts: tuple[Part, ...] = ()
     sources: tuple[BaseTable | StoredTable, ...] = ()
     shape: Shape | None = None
+    read: Read = field(default_factory=Read)
 
 
 def rewrite(
@@ -129,6 +132,7 @@ def rewrite(
     by_reference: bool = True,
     in_parts: str | None = None,
     to_store: bool = False,
+    by_chance: Collection[str] = (),
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -144,13 +148,14 @@ def rewrite(
         by_reference: whether inner queries may be stages, see `rewrites.stages`.
         in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
         to_store: whether its rows go into a table, lineage included.
+        by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
 
     Raises:
         BadArgumentError: a tree that another parser made.
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store)
+    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store, by_chance)
     if by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
@@ -171,13 +176,15 @@ class _Statement:
     known: KnownValues | None
     in_parts: str | None
     to_store: bool = False
+    by_chance: Collection[str] = ()
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
         used = Names()
-        parse = own_trees.accepting(self.parse, used)
+        parse = own_trees.accepting(self._parse, used)
         for tree in (query, *(lineage_on or ())):
-            own_trees.accept(tree, used)
+            own_trees.accept(mark(tree, self.by_chance), used)
+        written = names_in(query)
         named_apart(query, used)
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
@@ -205,7 +212,11 @@ class _Statement:
             tuple(parts),
             tuple(each for each in env.found.values() if isinstance(each, BaseTable | StoredTable)),
             shape,
+            as_written(written, env.found, env.texts),
         )
+
+    def _parse(self, text: str) -> exp.Expr:
+        return mark(self.parse(text), self.by_chance)
 
 
 def _takes_any_rows(query: exp.Query) -> bool:

@@ -13,11 +13,12 @@ from sqlglot import exp
 
 from rewrites import decorrelation, outermost
 from rewrites.block import Block, is_aggregate
+from rewrites.chance import is_by_chance
 from rewrites.environment import Names, TracedQuery
 from rewrites.lineage_functions import dlunion, is_dlunion
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
-from rewrites.spark_functions import GENERATORS, NONDETERMINISTIC
+from rewrites.spark_functions import GENERATORS
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, name, named
 
 _MAKES_OTHER_ROWS = ("having", "qualify", "distinct", *outermost.CUTTING)
@@ -68,7 +69,7 @@ def refuse_unrepeatable(query: exp.Query) -> None:
         NotTracedError: it calls a nondeterministic function, or takes the first rows of no order.
     """
     for node in query.walk():
-        if isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC:
+        if is_by_chance(node):
             what = f"{node.name}() may give other values when the lineage of this subquery is computed"
             refuse(node, what, "Compute it once, in a CTE or a table, and use that.")
         if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent) and not _is_one_row(node.parent):

@@ -1,15 +1,69 @@
-"""How often a statement reads each base table: a row that is in the lineage for one reading is there for all."""
+"""How often a statement reads each base table: a row that is in the lineage for one reading is there for all.
+
+And which names its text has, so that they can be compared with what Spark reads.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from rewrites.aliases import table_name
 from rewrites.environment import Environment
-from rewrites.tables import BaseTable, StoredTable, View
+from rewrites.tables import BaseTable, Source, StoredTable, View
+
+
+@dataclass(frozen=True)
+class Read:
+    """The tables and views that a statement names, by the last part of their names in lower case.
+
+    Attributes:
+        counts: how often each is named in FROM, in the texts of the views that are named, too. Where a CTE has the name
+            of a table the count may be too high, never too low.
+        views: those that are views, and their texts.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
+
+    def is_in_text(self, path: tuple[str, ...]) -> bool:
+        """Say whether a path ends in a text that was rewritten, not in what a base table is made of."""
+        return all(view in self.views for view in path[:-1])
+
+
+def names_in(query: exp.Expr) -> Mapping[str, int]:
+    """Count the names of tables, views and CTEs in a query as the user wrote it: the last part, in lower case."""
+    names = (table_name(node) for node in query.find_all(exp.Table))
+    return Counter(parts[-1].lower() for parts in names if parts)
+
+
+def as_written(
+    names: Mapping[str, int], found: Mapping[tuple[str, ...], Source | None], texts: Mapping[str, Mapping[str, int]]
+) -> Read:
+    """Return what a statement names.
+
+    Args:
+        names: those in its own text.
+        found: what names mean.
+        texts: of views → the names in them.
+    """
+    views = {parts[-1].lower(): meant.sql for parts, meant in found.items() if isinstance(meant, View)}
+    for parts, meant in found.items():
+        if isinstance(meant, BaseTable | StoredTable):
+            views.pop(parts[-1].lower(), None)
+    counts: Counter[str] = Counter()
+
+    def count(named: Mapping[str, int], times: int) -> None:
+        for name, often in named.items():
+            counts[name] += times * often
+            if name in views:
+                count(texts.get(views[name], {}), times * often)
+
+    count(names, 1)
+    return Read(counts, views)
 
 
 def base_tables(query: exp.Expr, env: Environment) -> Counter[str]:

@@ -25,11 +25,11 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
+from rewrites.chance import is_by_chance
 from rewrites.conditions import is_asked
 from rewrites.environment import Environment, Stage, Stages, TracedQuery
 from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation, make_quick
 from rewrites.scope import FromItem, blocks_out
-from rewrites.spark_functions import NONDETERMINISTIC
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
 
 _STEM = "stage"
@@ -156,7 +156,7 @@ def _named(query: exp.Expr, known: Mapping[str, TracedQuery]) -> Iterator[tuple[
 
 
 def _by_chance(tree: exp.Expr) -> bool:
-    return any(isinstance(node, exp.Anonymous) and node.name.lower() in NONDETERMINISTIC for node in tree.walk())
+    return any(map(is_by_chance, tree.walk()))
 
 
 def tables_of(hidden: Mapping[str, Kind], stages: Stages) -> list[str]:

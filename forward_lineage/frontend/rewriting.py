@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -21,6 +21,7 @@ from rewrites.environment import Semantics
 from rewrites.explanation import Step
 from rewrites.granules import KnownValues
 from rewrites.parts import Part
+from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
 from rewrites.tables import StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN
@@ -66,6 +67,7 @@ class RewrittenStatement:
         parts: the query in parts, if that was asked for and it has stages; the last one is the result.
         meaning: what its lineage means; None when nothing is traced.
         through: the tables that carry lineage and are traced through.
+        read: which tables and views its text, and those of the views, name.
     """
 
     sql: str
@@ -78,6 +80,7 @@ class RewrittenStatement:
     parts: tuple[StatementPart, ...] = ()
     meaning: Meaning | None = None
     through: tuple[StoredTable, ...] = ()
+    read: Read = field(default_factory=Read)
 
     @property
     def adds_lineage(self) -> bool:
@@ -132,6 +135,7 @@ def rewrite_statement(
     known: KnownValues | None = None,
     by_reference: bool = True,
     in_parts: str | None = None,
+    by_chance: Collection[str] = (),
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -151,6 +155,7 @@ def rewrite_statement(
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
+        by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -162,7 +167,15 @@ def rewrite_statement(
     def rewritten(refers: bool) -> RewrittenStatement:
         target = _Target(filled, fields, into)
         return _rewritten(
-            statement, tables, wanted, traced, target, known=known, by_reference=refers, in_parts=in_parts
+            statement,
+            tables,
+            wanted,
+            traced,
+            target,
+            known=known,
+            by_reference=refers,
+            in_parts=in_parts,
+            by_chance=by_chance,
         )
 
     with bugs_reported(lambda: position_of(statement.tree)):
@@ -180,6 +193,7 @@ def _rewritten(
     known: KnownValues | None,
     by_reference: bool,
     in_parts: str | None,
+    by_chance: Collection[str],
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -200,6 +214,7 @@ def _rewritten(
         by_reference=by_reference,
         in_parts=in_parts,
         to_store=statement.is_command,
+        by_chance=by_chance,
     )
     meaning = meaning_of(result, semantics) if result.tables else None
     if meaning is not None:
@@ -221,6 +236,7 @@ def _rewritten(
         tuple(map(_printed, result.parts)),
         meaning,
         tuple(source for source in result.sources if isinstance(source, StoredTable)),
+        result.read,
     )
 
 

@@ -13,6 +13,8 @@ from udafs.attach import kernel_object
 
 Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
 
+Path = tuple[str, ...]  # names of views, each read by the one before, then that of what is meant; in lower case
+
 _CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # see udafs/scala/session/PlanText.scala
 
 
@@ -24,15 +26,19 @@ class Planner:
 
     Attributes:
         python_aggregates: names of the Python functions that aggregate groups in the statement that was planned last.
-        sql_functions: names of the functions written in SQL that it calls.
-        reading_functions: names of those of them that read tables.
+        reading_functions: names of the functions written in SQL that it calls and that read tables.
+        readings: the views and tables that it reads, one path for each reading; those behind a view too.
+        functions: the user's functions in it.
+        chances: those of them that may give another value for the same row.
 
     """
 
     def __init__(self, spark: SparkSession) -> None:
         self.python_aggregates = ""
-        self.sql_functions = ""
         self.reading_functions = ""
+        self.readings: list[Path] = []
+        self.functions: list[Path] = []
+        self.chances: list[Path] = []
         self._spark = spark
         self._session: Any = spark._jsparkSession
         self._plan_text: Any = kernel_object(spark, _CLASS)
@@ -61,7 +67,8 @@ class Planner:
             if through:
                 ask = self._plan_text.ofTracedThrough if traced and not args else self._plan_text.ofThrough
             plan, schema, *names = ask(self._session, what)
-        self.python_aggregates, self.sql_functions, self.reading_functions = names
+        self.python_aggregates, self.reading_functions, *paths = names
+        self.readings, self.functions, self.chances = map(_paths, paths)
         self._schemas[sql] = schema
         return str(plan)
 
@@ -89,3 +96,7 @@ class Planner:
                     return self._spark.sql(sql, args=args).schema
                 schema = self._plan_text.schema(self._session, sql)
         return StructType.fromJson(json.loads(schema))
+
+
+def _paths(text: str) -> list[Path]:
+    return [tuple(path.lower().split("\1")) for path in text.split("\0")] if text else []

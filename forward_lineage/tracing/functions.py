@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.spark.planning import Planner
+from rewrites.readings import Read
 from rewrites.refusals import position_of
 from udafs.errors import NotTracedError
 
@@ -35,3 +37,28 @@ def refuse_functions(tree: exp.Expr, planner: Planner, *, traced: bool) -> None:
             "no other aggregate, such as lineage",
             instead="Use SQL aggregates; or compute it with spark.sql(…), without lineage.",
         )
+
+
+def functions_by_chance(tree: exp.Expr, read: Read, planner: Planner) -> frozenset[str]:
+    """Return the names of the user's functions in a statement that may give another value for the same row.
+
+    Args:
+        tree: the statement.
+        read: what it names.
+        planner: has just planned it.
+
+    Raises:
+        NotTracedError: Spark knows them by other names than the text.
+
+    """
+    names = frozenset(path[-1] for path in planner.chances if read.is_in_text(path))
+    if not names:
+        return names
+    texts = (tree, *map(read_fragment, read.views.values()))
+    if not any(call.name.lower() in names for text in texts for call in text.find_all(exp.Anonymous)):
+        raise NotTracedError(
+            f"a function that Spark calls {', '.join(sorted(names))} may give other values when lineage is computed, "
+            "and the statement calls it by another name",
+            instead="Register it under the name that it has.",
+        )
+    return names

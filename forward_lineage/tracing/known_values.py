@@ -19,8 +19,10 @@ from forward_lineage.frontend import print_sql
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import without_stack_traces
+from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.tables import type_name
 from rewrites.domains import Domain, Integers, Listed, fit, integers
+from rewrites.refusals import refuse
 from rewrites.tables import BaseTable
 
 MOST_LISTED = 1024
@@ -43,6 +45,7 @@ class KnownInSession:
     def __init__(self, tables: RegisteredTables) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
+        self._planner = Planner(tables.spark)
         self._found: dict[tuple[object, ...], tuple[Domain, ...] | None] = {}
 
     def __call__(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> Sequence[Domain] | None:
@@ -50,11 +53,13 @@ class KnownInSession:
 
         Raises:
             ChangedError: the table had to be looked at, and is not what was registered.
+            NotTracedError: an expression has a function of the user's that may give another value for the same row.
 
         """
         values = self._values(table, expressions)
         if values is None:
             return None
+        self._refuse_chance(table, expressions)
         types = [type_name(field.dataType).upper() for field in values.schema.fields]
         by_type = [integers(each, over, self._is_sparks) for each, over in zip(types, expressions, strict=True)]
         known = [each for each in by_type if each is not None]
@@ -66,12 +71,22 @@ class KnownInSession:
 
     def _values(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> DataFrame | None:
         """The values in every row; None where Spark refuses them: it says so of the query, too."""
-        listed = ", ".join(f"{print_sql(each.copy())} AS value_{i}" for i, each in enumerate(expressions))
         try:
             with without_stack_traces():
-                return self._spark.sql(f"SELECT {listed} FROM {table.relation}")
+                return self._spark.sql(_selected(table, expressions))
         except AnalysisException:
             return None
+
+    def _refuse_chance(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> None:
+        """Refuse what the rules, which know Spark's functions by name, cannot."""
+        calls = [call for each in expressions for call in each.find_all(exp.Anonymous)]
+        if all(self._is_sparks(call.name) for call in calls):
+            return
+        self._planner.plan(_selected(table, expressions))
+        for function in (path[0] for path in self._planner.chances if len(path) == 1):
+            called = next((call for call in calls if call.name.lower() == function), calls[0])
+            what = f"{function}, in LINEAGE ON, may have another value for the same row"
+            refuse(called, what, "Take an expression that has one value for each row.")
 
     def _is_sparks(self, function: str) -> bool:
         try:
@@ -101,6 +116,11 @@ class KnownInSession:
         settings = (self._spark.conf.get(each) for each in _SETTINGS)
         texts = (print_sql(each.copy()) for each in expressions)
         return manifest.name, manifest.version, manifest.relation, values.schema.json(), *settings, *texts
+
+
+def _selected(table: BaseTable, expressions: Sequence[exp.Expr]) -> str:
+    listed = ", ".join(f"{print_sql(each.copy())} AS value_{i}" for i, each in enumerate(expressions))
+    return f"SELECT {listed} FROM {table.relation}"
 
 
 def _looked_up(values: DataFrame, by_type: Sequence[Integers | None]) -> tuple[Domain, ...] | None:

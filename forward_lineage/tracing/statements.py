@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
-from forward_lineage.tracing.functions import refuse_functions
+from forward_lineage.tracing.functions import functions_by_chance, refuse_functions
 from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
@@ -74,13 +74,19 @@ class TracedStatement:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference."""
+    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
+
+    Attributes:
+        by_chance: functions that Spark's plan of the text leaves to chance.
+
+    """
 
     semantics: str
     anywhere: bool
     suspects: BaseTable | None
     in_parts: str | None
     by_reference: bool
+    by_chance: frozenset[str] = frozenset()
 
 
 class Statements:
@@ -102,7 +108,7 @@ class Statements:
         self._home = home
         self._planner = Planner(tables.spark)
         self._known = KnownInSession(tables)
-        self._faithful: set[tuple[str, str]] = set()  # pairs of texts that mean the same to Spark
+        self._faithful: set[Hashable] = set()  # pairs of texts, and the views in them, that mean the same to Spark
         self._memory = Memory()
 
     def trace(
@@ -150,7 +156,11 @@ class Statements:
         refuse_where_it_is_asked_again(known.statement, consuming)
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
-        self._check_fidelity(known.statement, rewritten, args, consuming)
+        by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
+        if by_chance and rewritten.adds_lineage:
+            asked, target = replace(asked, by_chance=by_chance), targets[0] if targets else None
+            known = self._rewritten(known.statement, asked, args, target, consuming)
+            rewritten = known.rewritten
         return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
 
     def _read(
@@ -265,6 +275,7 @@ class Statements:
                 known=self._known,
                 by_reference=asked.by_reference,
                 in_parts=asked.in_parts,
+                by_chance=asked.by_chance,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
@@ -291,16 +302,18 @@ class Statements:
 
     def _check_fidelity(
         self, statement: Statement, rewritten: RewrittenStatement, args: Arguments, consuming: Consuming
-    ) -> None:
-        texts = (rewritten.user_sql, rewritten.reprinted)
-        known = (consuming.unnamed(texts[0]), consuming.unnamed(texts[1]))
+    ) -> frozenset[str]:
+        """Check that Spark reads of a statement what was read here; return the functions that it leaves to chance."""
+        read, texts = rewritten.read, (rewritten.user_sql, rewritten.reprinted)
+        known = (consuming.unnamed(texts[0]), consuming.unnamed(texts[1]), frozenset(read.views.items()))
         if known in self._faithful:
-            return
+            return frozenset()
         planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
         check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
         refuse_functions(statement.tree, planner, traced=traced)
-        if not planner.sql_functions:  # one of their name may read a table another time
+        if not any(map(read.is_in_text, planner.functions)):  # one of their name may do something else another time
             self._faithful.add(known)
+        return functions_by_chance(statement.tree, read, planner)
 
 
 def _plain_insert(

@@ -17,6 +17,7 @@ from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
 from rewrites.merged_columns import named_apart
+from rewrites.readings import names_in
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
 from rewrites.tables import View
@@ -65,6 +66,7 @@ def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
             query = exp.Select(expressions=[exp.Star()]).from_(query)
         if not isinstance(query, exp.Query):
             refuse(node, f"the text of view {view.name} is no query", "Make it anew, with CREATE VIEW … AS SELECT ….")
+        env.texts[view.sql] = names_in(query)
         named_apart(query, env.names)
         return env.rewrite(query, env)
     except LineageError as error:

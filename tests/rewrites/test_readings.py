@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from sqlglot import exp
 
+from rewrites.driver import rewrite
 from rewrites.environment import Environment, Semantics
 from rewrites.readings import base_tables
 from rewrites.tables import BaseTable, View
@@ -41,3 +43,20 @@ class WithView(PlainTables):
 def test_a_view_is_read_through() -> None:
     around = Environment(WithView(), Semantics.CONTROL, ENV.rewrite, read)
     assert base_tables(read("SELECT * FROM a_only JOIN t"), around) == {"t": 2}
+
+
+@pytest.mark.parametrize(
+    ("sql", "counts"),
+    [
+        ("SELECT 1", {}),
+        ("SELECT (SELECT max(v) FROM T) FROM t WHERE k IN (SELECT k FROM u)", {"t": 2, "u": 1}),
+        ("WITH c AS (SELECT * FROM t) SELECT * FROM c JOIN c AS d", {"t": 1, "c": 2}),
+        ("SELECT * FROM a_only JOIN a_only AS b JOIN t", {"a_only": 2, "t": 3}),
+        ("WITH a_only AS (SELECT * FROM t) SELECT * FROM a_only", {"a_only": 1, "t": 1}),
+        ("SELECT * FROM f(1), range(3)", {}),
+    ],
+)
+def test_the_names_in_a_statement(sql: str, counts: dict[str, int]) -> None:
+    query = read(sql)
+    assert isinstance(query, exp.Query)
+    assert rewrite(query, WithView(), read).read.counts == counts

@@ -1,14 +1,18 @@
-"""Functions written in SQL: those that read tables are refused wherever they are called, the others are traced over."""
+"""The user's functions: refused where they read tables, or where chance would tell lineage apart; else traced over."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from forward_lineage import ForwardLineage
 from udafs.errors import NotTracedError
+
+OTHERS = ("dice", "dice_of_dice", "noise")  # that tests make
 
 
 @pytest.fixture
@@ -27,8 +31,8 @@ def functions(spark: SparkSession, lineage: ForwardLineage) -> Iterator[ForwardL
         spark.sql(f"CREATE TEMPORARY FUNCTION {name} {signature_and_body}")
     lineage.register("t", key="v")
     yield lineage
-    for name in made:
-        spark.sql(f"DROP TEMPORARY FUNCTION {name}")
+    for name in (*made, *OTHERS):
+        spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
 
 
 @pytest.mark.parametrize(
@@ -63,3 +67,51 @@ def test_a_function_that_reads_a_table_only_now(functions: ForwardLineage) -> No
     functions.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION plus(w BIGINT) RETURNS BIGINT {body}")
     with pytest.raises(NotTracedError, match=r"reads tables \(.*plus\)"):
         functions.sql(sql)
+
+
+BY_CHANCE = {
+    "SELECT (SELECT sum(v) FROM t WHERE {} < 2) AS s, v FROM t": "data",
+    "SELECT v FROM t WHERE v NOT IN (SELECT v + 9 FROM t WHERE {} < 2)": "control",
+    "SELECT v, (SELECT sum(v) FROM t b WHERE b.v < t.v AND {} < 2) AS s FROM t": "data",
+}
+
+
+@pytest.mark.parametrize("call", ["dice()", "dice_of_dice()", "noise(v)"])
+@pytest.mark.parametrize(("sql", "semantics"), BY_CHANCE.items())
+def test_a_function_by_chance_where_lineage_is_computed_again(
+    functions: ForwardLineage, sql: str, semantics: str, call: str
+) -> None:
+    with_chance(functions.spark)
+    with pytest.raises(NotTracedError, match=rf"{call[:4]}\w*\(\) may give other values .* \(line 1, column"):
+        functions.sql(sql.format(call), semantics=semantics)
+    functions.spark.sql(f"CREATE TEMPORARY VIEW lucky AS {sql.format(call)}")
+    with pytest.raises(NotTracedError, match=rf"view lucky: {call[:4]}\w*\(\) may give other values"):
+        functions.sql("SELECT * FROM lucky", semantics=semantics)
+
+
+def test_a_function_by_chance_that_is_computed_once(functions: ForwardLineage) -> None:
+    with_chance(functions.spark)
+    found = functions.sql("SELECT noise(v) AS n, collect_list(v) AS vs FROM t GROUP BY 1")
+    assert all(sorted(row.vs) == row.ids for row in found.selectExpr("vs", "dl_ids(DL.t) AS ids").collect())
+
+
+def test_a_function_that_is_by_chance_only_now(functions: ForwardLineage) -> None:
+    sql = "SELECT (SELECT sum(v) FROM t WHERE noise(v) < 2) AS s, v FROM t"
+    functions.spark.udf.register("noise", udf(lambda v: v, "BIGINT", useArrow=False))
+    assert functions.sql(sql).count() == 4
+    with_chance(functions.spark)
+    with pytest.raises(NotTracedError, match=r"noise\(\) may give other values"):
+        functions.sql(sql)
+
+
+def test_a_granule_by_chance(functions: ForwardLineage) -> None:
+    with_chance(functions.spark)
+    with pytest.raises(NotTracedError, match=r"noise, in LINEAGE ON, may have another value for the same row"):
+        functions.sql("SELECT v FROM t LINEAGE ON noise(t.v)")
+
+
+def with_chance(spark: SparkSession) -> None:
+    """Make functions that give another value every time."""
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION dice() RETURNS DOUBLE RETURN rand() * 6")
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION dice_of_dice() RETURNS DOUBLE RETURN dice() * 6")
+    spark.udf.register("noise", udf(lambda _: random.randrange(4), "INT", useArrow=False).asNondeterministic())

@@ -20,7 +20,8 @@ final class PlanText {
 
   /**
    * The plan as text, the columns as JSON, and by name, "" where there are none: the Python functions that aggregate groups,
-   * the functions written in SQL, and those of them that read tables.
+   * and the functions written in SQL that read tables; then paths, see `Readings`: of what is read, of the user's functions,
+   * and of those that are left to chance.
    */
   def of(session: SparkSession, sql: String): Array[String] =
     described(session, analyze(session, parse(session, sql)))
@@ -64,9 +65,12 @@ final class PlanText {
     val python = queries.flatMap(_.collectWithSubqueries {
       case groups: Aggregate => groups.aggregateExpressions.flatMap(_.collect { case each: PythonUDAF => each.name })
     }).flatten
-    val written = queries.flatMap(SqlFunctions.called)
-    val names = Seq(python, written.map(_.name), written.filter(_.readsTables).map(_.name))
-    (Seq(of(session, execution), execution.analyzed.schema.json) ++ names.map(_.distinct.mkString(", "))).toArray
+    val reading = queries.flatMap(SqlFunctions.called).filter(_.readsTables).map(_.name)
+    val names = Seq(python, reading)
+    val readings = new Readings
+    queries.foreach(readings.look(_))
+    val paths = Seq(readings.relations, readings.functions, readings.chances).map(Readings.text)
+    (Seq(of(session, execution), execution.analyzed.schema.json) ++ names.map(_.distinct.mkString(", ")) ++ paths).toArray
   }
 
   private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {
