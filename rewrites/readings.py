@@ -6,7 +6,7 @@ And which names its text has, so that they can be compared with what Spark reads
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -28,6 +28,15 @@ class Read:
 
     counts: Mapping[str, int] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
+
+    def unseen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, int]:
+        """Return what is read more often than it is named, and how often.
+
+        Args:
+            paths: of each reading the names of the views around it, outermost first, and its own.
+        """
+        found = Counter(path[-1] for path in paths if self.is_in_text(path))
+        return {name: times for name, times in found.items() if times > self.counts.get(name, 0)}
 
     def is_in_text(self, path: tuple[str, ...]) -> bool:
         """Say whether a path ends in a text that was rewritten, not in what a base table is made of."""

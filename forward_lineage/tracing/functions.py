@@ -39,6 +39,33 @@ def refuse_functions(tree: exp.Expr, planner: Planner, *, traced: bool) -> None:
         )
 
 
+def refuse_unseen_readings(read: Read, planner: Planner) -> None:
+    """Refuse a statement in which Spark reads a table where its text, as it was read here, does not name it.
+
+    No rule has looked there, whatever the place is: this is the net below the rules and the refusals.
+
+    Args:
+        read: what the text names.
+        planner: has just planned it.
+
+    Raises:
+        NotTracedError: a table or view is read more often than it is named.
+
+    """
+    for name, times in read.unseen(planner.readings).items():
+        named = read.counts.get(name, 0)
+        raise NotTracedError(
+            f"Spark reads {name} {_times(times)} in this statement, and lineage sees it {_times(named)}: rows of it "
+            "would be missing from the lineage",
+            instead="Write what reads it as a subquery in FROM; or keep its rows in a table, and register that. Please "
+            "report the statement: this is a gap in our rules.",
+        )
+
+
+def _times(number: int) -> str:
+    return {0: "nowhere", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 def functions_by_chance(tree: exp.Expr, read: Read, planner: Planner) -> frozenset[str]:
     """Return the names of the user's functions in a statement that may give another value for the same row.
 

@@ -31,7 +31,7 @@ from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
-from forward_lineage.tracing.functions import functions_by_chance, refuse_functions
+from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
 from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
@@ -311,6 +311,7 @@ class Statements:
         planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
         check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
         refuse_functions(statement.tree, planner, traced=traced)
+        refuse_unseen_readings(read, planner)
         if not any(map(read.is_in_text, planner.functions)):  # one of their name may do something else another time
             self._faithful.add(known)
         return functions_by_chance(statement.tree, read, planner)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewrites.driver import rewrite
 from rewrites.environment import Environment, Semantics
-from rewrites.readings import base_tables
+from rewrites.readings import Read, base_tables
 from rewrites.tables import BaseTable, View
 from tests.rewrites.plain_tables import TABLES, PlainTables, read
 
@@ -60,3 +60,12 @@ def test_the_names_in_a_statement(sql: str, counts: dict[str, int]) -> None:
     query = read(sql)
     assert isinstance(query, exp.Query)
     assert rewrite(query, WithView(), read).read.counts == counts
+
+
+def test_what_is_read_more_often_than_it_is_named() -> None:
+    known = Read({"v": 1, "t": 2}, {"v": "SELECT * FROM t"})
+    named = [("v",), ("v", "t"), ("t",), ("t", "files"), ("t", "files", "x")]
+    assert known.unseen(named) == {}, "what a base table is made of is not looked at"
+    assert known.unseen([*named, ("t",)]) == {"t": 3}
+    assert known.unseen([*named, ("v", "t")]) == {"t": 3}
+    assert known.unseen([*named, ("w",), ("v", "/files")]) == {"w": 1, "/files": 1}

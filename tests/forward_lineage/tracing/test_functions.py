@@ -6,13 +6,15 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import udf
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.functions import udf, udtf
 
 from forward_lineage import ForwardLineage
+from forward_lineage.tracing import statements
+from rewrites.rules import generated_rows
 from udafs.errors import NotTracedError
 
-OTHERS = ("dice", "dice_of_dice", "noise")  # that tests make
+OTHERS = ("dice", "dice_of_dice", "noise", "same_rows")  # that tests make
 
 
 @pytest.fixture
@@ -69,6 +71,59 @@ def test_a_function_that_reads_a_table_only_now(functions: ForwardLineage) -> No
         functions.sql(sql)
 
 
+# Each is refused already, by the rule that knows it; here these are taken away, so that only the net is left.
+UNSEEN = [
+    ("SELECT v, below(v) AS n FROM t", "Spark reads t twice in this statement, and lineage sees it once"),
+    ("SELECT max(below_twice(v)) AS n FROM t", "Spark reads t twice in this statement, and lineage sees it once"),
+    ("SELECT * FROM rows_below(2)", "Spark reads t once in this statement, and lineage sees it nowhere"),
+    ("SELECT * FROM same_rows(TABLE(t))", "Spark reads t once in this statement, and lineage sees it nowhere"),
+    (
+        "SELECT a.v FROM t a JOIN t b USING (v), same_rows(TABLE(t))",
+        "Spark reads t 3 times in this statement, .* twice",
+    ),
+    ("SELECT n FROM asks", "Spark reads t twice in this statement, and lineage sees it once"),
+    ("CREATE TEMPORARY VIEW never AS SELECT below(v) AS n FROM t", "Spark reads t twice in this statement"),
+]
+
+
+@pytest.mark.parametrize(("sql", "message"), UNSEEN)
+def test_a_reading_that_no_rule_has_seen(
+    functions: ForwardLineage, monkeypatch: pytest.MonkeyPatch, sql: str, message: str
+) -> None:
+    monkeypatch.setattr(statements, "refuse_functions", lambda *_, **__: None)
+    monkeypatch.setattr(generated_rows, "refuse_tables_inside", lambda _: None)
+    functions.spark.udtf.register("same_rows", udtf(SameRows, returnType="w BIGINT", useArrow=False))
+    functions.spark.sql("CREATE TEMPORARY VIEW asks AS SELECT below(v) AS n FROM t")
+    with pytest.raises(NotTracedError, match=message):
+        functions.sql(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT (SELECT max(v) FROM t) AS m, count(*) AS n FROM t GROUP BY 1 HAVING m > 0 ORDER BY m",
+        "WITH t AS (SELECT v FROM t) SELECT a.v FROM t a JOIN t b USING (v)",
+        "SELECT v FROM twice JOIN t USING (v)",
+        "CREATE OR REPLACE TEMPORARY VIEW again AS WITH c AS (SELECT v FROM t) SELECT c.v FROM c, c AS d",
+        "SELECT plus((SELECT max(v) FROM t)) AS p FROM t LINEAGE ON ()",
+        "SELECT v FROM t WHERE v IN (SELECT v FROM t) GROUP BY ROLLUP (v, (SELECT min(v) FROM t))",
+    ],
+)
+def test_what_is_named_as_often_as_it_is_read(functions: ForwardLineage, sql: str) -> None:
+    functions.spark.sql("CREATE TEMPORARY VIEW twice AS SELECT a.v FROM t a, t b WHERE a.v = b.v")
+    functions.sql(sql).collect()
+
+
+def test_a_view_that_reads_more_only_now(functions: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "refuse_functions", lambda *_, **__: None)
+    make = "CREATE OR REPLACE TEMPORARY VIEW changing AS SELECT {} AS n FROM t"
+    functions.spark.sql(make.format("v"))
+    assert functions.sql("SELECT n FROM changing").count() == 4
+    functions.spark.sql(make.format("below(v)"))
+    with pytest.raises(NotTracedError, match="Spark reads t twice"):
+        functions.sql("SELECT n FROM changing")
+
+
 BY_CHANCE = {
     "SELECT (SELECT sum(v) FROM t WHERE {} < 2) AS s, v FROM t": "data",
     "SELECT v FROM t WHERE v NOT IN (SELECT v + 9 FROM t WHERE {} < 2)": "control",
@@ -108,6 +163,13 @@ def test_a_granule_by_chance(functions: ForwardLineage) -> None:
     with_chance(functions.spark)
     with pytest.raises(NotTracedError, match=r"noise, in LINEAGE ON, may have another value for the same row"):
         functions.sql("SELECT v FROM t LINEAGE ON noise(t.v)")
+
+
+class SameRows:
+    """A table function of a table."""
+
+    def eval(self, row: Row) -> Iterator[tuple[int]]:
+        yield (row.v,)
 
 
 def with_chance(spark: SparkSession) -> None:
