@@ -170,9 +170,8 @@ def _by_key(one_row: exp.Select, conditions: _Conditions, aggregates: list[exp.E
 def _join(candidates: exp.Select, alias: str, conditions: _Conditions, carried: Sequence[str], block: Block) -> None:
     """At most one row joins each row of the block: its keys are those of a grouping."""
     same = [
-        exp.EQ(this=key, expression=_of_a_type(key, moved_out(outer)))
+        _same(column(alias, hidden_column(_key(place))), moved_out(outer))
         for place, (_, outer) in enumerate(conditions.equalities)
-        for key in [column(alias, hidden_column(_key(place)))]
     ]
     joined = exp.Join(this=derived_table(candidates, alias), side="LEFT", on=exp.and_(*same, copy=False))
     block.select.append("joins", joined)
@@ -180,8 +179,8 @@ def _join(candidates: exp.Select, alias: str, conditions: _Conditions, carried: 
     block.scope.from_items.append(FromItem(alias, (), hidden, traced=False))
 
 
-def _of_a_type(key: exp.Expr, outer: exp.Expr) -> exp.Expr:
-    """Return the outer side of an equality with a key; it fails where keys that differ may be equal to it."""
+def _same(key: exp.Expr, outer: exp.Expr) -> exp.EQ:
+    """Return an equality with a key that fails where keys that differ may be equal to the outer side."""
     of_key, of_outer = (call("typeof", side.copy()) for side in (key, outer))
     apart: list[exp.Expr] = [exp.EQ(this=of_key, expression=of_outer)]
     for family in _APART:
@@ -189,7 +188,8 @@ def _of_a_type(key: exp.Expr, outer: exp.Expr) -> exp.Expr:
         both = (exp.In(this=side.copy(), expressions=[each.copy() for each in types]) for side in (of_key, of_outer))
         apart.append(exp.and_(*both, copy=False))
     failed = call("raise_error", exp.Literal.string(_OTHER_TYPE))
-    return exp.Case(ifs=[exp.If(this=exp.or_(*apart, copy=False), true=outer)], default=failed)
+    of_one_type = exp.Case(ifs=[exp.If(this=exp.or_(*apart, copy=False), true=outer)], default=failed)
+    return exp.EQ(this=key, expression=of_one_type)
 
 
 def _united(matching: exp.Expr, variable: str, field: str) -> exp.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class LineageError(Exception):
         place = f" ({at})" if at else ""
         told = f". {self.instead}" if self.instead else ""
         super().__init__(f"{what}{place}{told}")
+
+    def said_at(self, at: Position, what: str | None = None) -> Self:
+        """Return the same error at a place that whoever caught it knows, in better words if there are some."""
+        return type(self)(what or self.what, at=at, instead=self.instead)
 
 
 class NotRegisteredError(LineageError):
@@ -78,6 +82,10 @@ class SparkError(LineageError):
     ) -> None:
         super().__init__(what, at=at, instead=instead)
         self.condition = condition
+
+    def said_at(self, at: Position, what: str | None = None) -> Self:
+        """See `LineageError`."""
+        return type(self)(what or self.what, at=at, instead=self.instead, condition=self.condition)
 
 
 class WrongSqlError(SparkError):

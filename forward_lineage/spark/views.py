@@ -37,9 +37,7 @@ def refuse_other_meaning(spark: SparkSession, view: Any, frame: DataFrame, calle
             "reads its text",
             instead=f"SET {setting} as it was, or make the view again.",
         )
-    hidden = [(name, "view") for name in meaning.hiddenTables(session, view)]
-    hidden += [(name, "function") for name in meaning.hiddenFunctions(session, view)]
-    for name, kind in hidden:
+    for name, kind in meaning.hiddenNames(session, view):
         raise NotTracedError(
             f"view {called} uses {in_backticks(name)}, which is the name of a temporary {kind} here, and was not when "
             "the view was made",

@@ -16,12 +16,12 @@ from hashlib import sha256
 from itertools import count
 from typing import Protocol
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import SparkSession
 
 from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
 from forward_lineage.frontend.lexing import lex, meaningful
+from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
@@ -32,9 +32,6 @@ from udafs.lineage_set import LineageSet
 
 MOST = 64
 """Sets of rows whose views are kept, at most: those that were asked for last."""
-
-LISTED = 1000
-"""Ids that are listed for the files, too, at most, where they are values of a column."""
 
 _ID, _SUSPECT = "__dl_id", "__dl_suspect"
 _PREFIX = "__dl"
@@ -152,10 +149,7 @@ class ChosenRows:
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
         with spark_errors():
             frame = self._spark.sql(f"SELECT {columns}, {hidden} FROM {table.identified or table.relation}")
-            rows = having_ids(frame, _ID, chosen.ids)
-            if chosen.by_value and len(chosen.ids) <= LISTED:
-                rows = rows.where(F.col(_ID).isin(list(chosen.ids)))  # files can be asked for values of a column
-            rows.createOrReplaceTempView(with_ids)
+            having_ids(frame, _ID, chosen.ids, by_value=chosen.by_value).createOrReplaceTempView(with_ids)
             self._spark.sql(f"SELECT {columns} FROM {with_ids}").createOrReplaceTempView(name)
         row_id = _SUSPECT if suspected else _ID
         return replace(table, relation=name, identified=with_ids, row_id=row_id)
@@ -172,14 +166,6 @@ class ChosenRows:
             self._spark.catalog.dropTempView(name)
             self._spark.catalog.dropTempView(_view_with_ids(old))
         return self._names[digest], _view_with_ids(digest)
-
-
-def having_ids(frame: DataFrame, column: str, ids: LineageSet) -> DataFrame:
-    """Return the rows of a frame whose column is among some ids.
-
-    Of ids by position this also says which files, row groups and pages to read: `udafs/scala/scan/ChosenRows.scala`.
-    """
-    return frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), F.col(column)))
 
 
 def refuse_where_it_is_asked_again(statement: Statement, consuming: Consuming) -> None:

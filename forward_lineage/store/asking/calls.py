@@ -18,14 +18,14 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.ancestors import Edge, mean_the_same
-from forward_lineage.store.asking.pipeline import Seeds
+from forward_lineage.store.asking.pipeline import Seeds, ends_in_values
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.asking.rows import Asked, IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.chosen_rows import Chosen
-from udafs.errors import BadArgumentError, ChangedError, LineageError, NotTracedError, Position, SparkError
+from udafs.errors import BadArgumentError, ChangedError, LineageError, Position
 from udafs.lineage_set import LineageSet
 
 
@@ -113,11 +113,7 @@ class LineageCalls:
         reached = self._questions.traced_back(saved, rows, joined(call.target))
         owner, edge, _ = reached.edges[0]
         if edge.granules:
-            raise NotTracedError(
-                f"{owner.name} was saved with LINEAGE ON {', '.join(edge.granules)} and knows values of {edge.name}, "
-                "not rows",
-                instead=f"Save {owner.name} without LINEAGE ON; lineage.backward(…) returns the values.",
-            )
+            raise ends_in_values(owner, edge, edge.name)
         steps = tuple((owner, edge) for owner, edge, _ in reached.edges)
         return _Found(reached.ids, steps, self._on_trust(within, steps))
 
@@ -222,11 +218,7 @@ def _placed(at: Position) -> Iterator[None]:
     """Say where the function stands in what is refused."""
     try:
         yield
-    except SparkError as error:
-        if error.at is not None:
-            raise
-        raise type(error)(error.what, at=at, instead=error.instead, condition=error.condition) from None
     except LineageError as error:
         if error.at is not None:
             raise
-        raise type(error)(error.what, at=at, instead=error.instead) from None
+        raise error.said_at(at) from None

@@ -221,9 +221,14 @@ def node_of(saved: SavedResult) -> Node:
 
 
 def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> NotTracedError:
-    """Return the refusal to trace through a step that was saved with LINEAGE ON."""
+    """Return the refusal to trace to rows of a table, over a step to it or on the way to it saved with LINEAGE ON."""
+    what = (
+        f"{saved.name} was saved with LINEAGE ON {', '.join(edge.granules)} and knows values of {edge.name}, not rows"
+    )
+    if edge.name == table:
+        instead = f"Save {saved.name} without LINEAGE ON; lineage.backward(…) returns the values."
+        return NotTracedError(what, instead=instead)
     return NotTracedError(
-        f"{saved.name} was saved with LINEAGE ON {', '.join(edge.granules)} and knows values of {edge.name}, not rows, "
-        f"so it cannot be traced through {edge.name} to {table}",
+        f"{what}, so it cannot be traced through {edge.name} to {table}",
         instead=f"Save {saved.name} without LINEAGE ON, or ask about {edge.name}.",
     )

@@ -11,16 +11,15 @@ from uuid import uuid4
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.relations.segment import CorruptSegmentError
+from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
 from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
-from forward_lineage.tracing.chosen_rows import LISTED, having_ids
 from udafs.errors import Position, SparkError
 from udafs.lineage_set import LineageSet
 
@@ -61,8 +60,7 @@ class Asked:
             at = self.at
             if error.at is not None and error.at.line > 1:
                 at = Position(error.at.line - 2 + self.at.line, error.at.column)
-            what = _SUGGESTED.sub("", error.what)
-            raise type(error)(what, at=at, instead=error.instead, condition=error.condition) from None
+            raise error.said_at(at, _SUGGESTED.sub("", error.what)) from None
 
 
 Condition = str | Asked
@@ -151,10 +149,7 @@ class IdentifiedRows:
 
     def pick(self, ids: LineageSet) -> DataFrame:
         """Return the rows that have these ids, in the order of the ids, after a column `row_id`."""
-        frame = having_ids(self.frame, _HIDDEN, ids)
-        if len(ids) <= LISTED:
-            frame = frame.where(F.col(_HIDDEN).isin(list(ids)))
-        return self._named(frame.orderBy(_HIDDEN))
+        return self._named(having_ids(self.frame, _HIDDEN, ids, by_value=True).orderBy(_HIDDEN))
 
     def with_ids(self) -> DataFrame:
         """Return all rows, in no order, after a column `row_id`."""

@@ -26,27 +26,26 @@ final class ViewMeaning {
       .filter(each => each(1) != each(2))
   }
 
-  /** Names in its text that are those of temporary views here, and meant something else when the view was made. */
-  def hiddenTables(session: SparkSession, view: CatalogTable): Array[String] = {
-    val known = view.viewReferredTempViewNames.map(_.last.toLowerCase).toSet
-    ViewMeaning.tablesIn(parsed(session, view)).filter { name =>
-      !known(name.toLowerCase) && session.sessionState.catalog.getRawTempView(name).isDefined
-    }.distinct.toArray
+  /**
+   * Names in its text that are those of temporary views or functions here, and meant something else when the view was made: name,
+   * "view" or "function".
+   */
+  def hiddenNames(session: SparkSession, view: CatalogTable): Array[Array[String]] = {
+    val (text, catalog) = (session.sessionState.sqlParser.parseQuery(view.viewText.get), session.sessionState.catalog)
+    val views = unknown(ViewMeaning.tablesIn(text), view.viewReferredTempViewNames.map(_.last))
+      .filter(catalog.getRawTempView(_).isDefined)
+    val functions = unknown(ViewMeaning.functionsIn(text), view.viewReferredTempFunctionNames)
+      .filter(name => catalog.isTemporaryFunction(FunctionIdentifier(name)))
+    (views.map(Array(_, "view")) ++ functions.map(Array(_, "function"))).toArray
   }
 
-  /** The same of temporary functions. */
-  def hiddenFunctions(session: SparkSession, view: CatalogTable): Array[String] = {
-    val known = view.viewReferredTempFunctionNames.map(_.toLowerCase).toSet
-    ViewMeaning.functionsIn(parsed(session, view)).filter { name =>
-      !known(name.toLowerCase) && session.sessionState.catalog.isTemporaryFunction(FunctionIdentifier(name))
-    }.distinct.toArray
+  private def unknown(names: Seq[String], known: Seq[String]): Seq[String] = {
+    val before = known.map(_.toLowerCase).toSet
+    names.filterNot(name => before(name.toLowerCase)).distinct
   }
 
   /** The columns that its text had when the view was made, by which Spark finds them; none: it takes them as they come. */
   def columns(view: CatalogTable): Array[String] = view.viewQueryColumnNames.toArray
-
-  private def parsed(session: SparkSession, view: CatalogTable): LogicalPlan =
-    session.sessionState.sqlParser.parseQuery(view.viewText.get)
 }
 
 private object ViewMeaning {

@@ -1,0 +1,27 @@
+"""Rows with some ids, read by them."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from udafs.lineage_set import LineageSet
+
+_LISTED = 1000
+
+
+def having_ids(frame: DataFrame, column: str, ids: LineageSet, *, by_value: bool = False) -> DataFrame:
+    """Return the rows of a frame whose column is among some ids.
+
+    Of ids by position this also says which files, row groups and pages to read: `udafs/scala/scan/ChosenRows.scala`.
+
+    Args:
+        frame: the rows.
+        column: that has their ids.
+        ids: which.
+        by_value: whether the ids may be values of a column of files, which can be asked for values that are listed; up
+            to a thousand are.
+
+    """
+    rows = frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), F.col(column)))
+    return rows.where(F.col(column).isin(list(ids))) if by_value and len(ids) <= _LISTED else rows
