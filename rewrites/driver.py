@@ -35,6 +35,7 @@ from rewrites.rules import (
     from_clause,
     having_apart,
     kept_out_rows,
+    lateral_conditions,
     names,
     offset_blocks,
     parentheses,
@@ -57,6 +58,7 @@ BLOCK_RULES: tuple[BlockRule, ...] = (
     semi_joins.apply,  # before names: it copies conditions, whose names are resolved where they then stand
     names.apply,  # before subqueries: a bad name gets its own error, and only resolved names show correlation
     subqueries.apply,  # before aggregation: a predicate's rows belong to the rows that are grouped
+    lateral_conditions.apply,  # after names, and after subqueries, which may stand in them
     stars.apply,  # after subqueries, which may join one more source with hidden columns
     aggregation.apply,  # before windows: a window function sees groups, not rows
     windows.apply,  # last of those that add lineage
