@@ -21,17 +21,18 @@ from rewrites.scope import blocks_out
 def apply(block: Block) -> None:
     """Have the rows of LATERAL chosen by a WHERE of its own."""
     for join in block.own_nodes():
-        condition = join.args.get("on") if isinstance(join, exp.Join) else None
-        if condition is not None and isinstance(join.this, exp.Lateral) and _means_the_same_inside(join, block):
-            lateral = join.this
+        condition = join.args.get("on")
+        if not isinstance(join, exp.Join) or not isinstance(join.this, exp.Lateral) or condition is None:
+            continue
+        lateral = join.this
+        if _means_the_same_inside(condition, lateral, block):
             rows = exp.Subquery(this=lateral.this.this, alias=lateral.args["alias"].copy())
             lateral.this.set("this", exp.Select(expressions=[exp.Star()]).from_(rows, copy=False).where(condition))
             join.set("on", exp.true())
 
 
-def _means_the_same_inside(join: exp.Join, block: Block) -> bool:
+def _means_the_same_inside(condition: exp.Expr, lateral: exp.Lateral, block: Block) -> bool:
     """Say whether Spark finds in the subquery what it finds in ON: it looks at the columns there first."""
-    lateral, condition = join.this, join.args["on"]
     item = block.scope.from_item(lateral.alias)
     named = list(condition.find_all(exp.Column))
     if not isinstance(lateral.this, exp.Subquery) or item is None or not named or condition.find(exp.Query):
