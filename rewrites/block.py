@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewrites import outermost
+from rewrites.aliases import output_name
 from rewrites.environment import Environment
 from rewrites.refusals import refuse
 from rewrites.scope import Columns, Scope
@@ -104,6 +105,22 @@ def has_grouping_sets(group: exp.Expr | None) -> bool:
         any(group.args.get(each) for each in ("rollup", "cube", "grouping_sets"))
         or group.find(*GROUPING_SETS) is not None
     )
+
+
+def keys_not_selected(select: exp.Select) -> Iterator[exp.Column]:
+    """Yield what HAVING of GROUPING SETS names and the select list does not: Spark looks for it further out first."""
+    having = select.args.get("having")
+    if having is None or not has_grouping_sets(select.args.get("group")) or select.is_star:
+        return
+    selected = {output_name(projection).lower() for projection in select.expressions}
+    for node in having.walk(prune=_looks_below_groups):
+        if isinstance(node, exp.Column) and node.name.lower() not in selected:
+            yield node
+
+
+def _looks_below_groups(node: exp.Expr) -> bool:
+    """Say whether what stands in an expression is found where the groups are made."""
+    return isinstance(node, exp.Query) or is_aggregate(node)
 
 
 def needs_groups(node: exp.Expr) -> bool:

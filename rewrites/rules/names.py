@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewrites.aliases import output_name
-from rewrites.block import Block, has_grouping_sets, is_aggregate
+from rewrites.block import Block, keys_not_selected
 from rewrites.refusals import refuse
 from rewrites.spark_functions import TIME_WINDOWS
 from rewrites.terms import HIDDEN_PREFIX
@@ -47,19 +47,10 @@ def apply(block: Block) -> None:
 
 def _refuse_keys_of_others(block: Block) -> None:
     """In HAVING of GROUPING SETS Spark finds no key that is not selected, but one of its name further out."""
-    having = block.select.args.get("having")
-    if having is None or not has_grouping_sets(block.select.args.get("group")) or block.select.is_star:
-        return
-    selected = {output_name(projection).lower() for projection in block.select.expressions}
-    for node in having.walk(prune=_looks_below_groups):
-        if isinstance(node, exp.Column) and node.name.lower() not in selected and block.scope.sees_further_out(node):
+    for node in keys_not_selected(block.select):
+        if block.scope.sees_further_out(node):
             what = f"{node.sql()} in HAVING of GROUPING SETS is not selected, and Spark takes it from the query around"
             refuse(node, what, "Select the key, too; or rename the other column.")
-
-
-def _looks_below_groups(node: exp.Expr) -> bool:
-    """Say whether what stands in an expression is found where the groups are made."""
-    return isinstance(node, exp.Query) or is_aggregate(node)
 
 
 def _columns(block: Block) -> Iterator[exp.Column]:

@@ -5,7 +5,8 @@ Requires: WITH is bound; OFFSET stands in a block (`offset_blocks`), which is as
 Ensures:  user columns and clauses unchanged; `block.constants` has the rows that are skipped. Under data semantics
           nothing is done.
 Nulls:    –
-Raises:   NotTracedError without ORDER BY, and in a correlated query.
+Raises:   NotTracedError without ORDER BY, in a correlated query, and where HAVING of GROUPING SETS names a key that is
+          not selected.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewrites import hoisting
-from rewrites.block import Block
+from rewrites.block import Block, keys_not_selected
 from rewrites.refusals import refuse
 from rewrites.terms import merge
 
@@ -24,6 +25,9 @@ def apply(block: Block) -> None:
     if offset is None or not block.env.counts_what_decides:
         return
     hoisting.refuse_unrepeatable(block.select)
+    for key in keys_not_selected(block.select):  # the rows are read in the block, where Spark would take its own column
+        what = f"OFFSET, where HAVING of GROUPING SETS names {key.sql()}, which is not selected, is not traced"
+        refuse(offset, f"{what} under control semantics", "Select the key, too, in a subquery in FROM.")
     skipped = block.select.copy()
     skipped.set("offset", None)
     skipped.set("limit", exp.Limit(expression=offset.expression.copy()))
