@@ -12,17 +12,20 @@ Raises:   NotTracedError for keys or conditions by chance, and where names of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
 from rewrites import hoisting, outermost
+from rewrites.aliases import listed, output_name, table_name
 from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
-from rewrites.fleeting import Reading
+from rewrites.fleeting import Reading, definition_of
 from rewrites.kept_out import let_in
 from rewrites.ordering import order_helpers
+from rewrites.sources import places
 from rewrites.stages import ONCE
+from rewrites.tables import BaseTable, StoredTable
 from rewrites.terms import call, column, derived_table, named
 
 _DONE = "kept_out_rows"
@@ -78,10 +81,31 @@ def _behind(key: exp.Expr, query: exp.Select, env: Environment) -> exp.Expr:
     if not isinstance(key, exp.Column) or key.table:
         return key
     called = key.name.lower()
-    if any(each.columns is None or called in each.columns for each in Reading(query, env).sources):
+    sources = [place.node for place in places(query)] + (query.args.get("laterals") or [])
+    if any(_may_have(each, called, env) for each in sources):
         return key
     items = [each for each in query.expressions if isinstance(each, exp.Alias) and each.alias.lower() == called]
     return items[0].this if len(items) == 1 else key
+
+
+def _may_have(source: exp.Expr, column_name: str, env: Environment) -> bool:
+    """Say whether a source in FROM, as the user wrote it, has such a column, or nobody knows its columns."""
+    definition = definition_of(source, env)
+    known: Iterable[str] = listed(source)
+    if not known and definition is not None:
+        known = definition.columns or _named(definition.query)
+    elif not known and not source.args.get("pivots"):
+        table = env.find(table_name(source)) if table_name(source) else None
+        known = table.columns if isinstance(table, BaseTable | StoredTable) else ()
+    return not known or column_name in {each.lower() for each in known}
+
+
+def _named(query: exp.Query) -> list[str]:
+    """Return the names of a query's columns if each has one, else none."""
+    if not isinstance(query, exp.Select) or query.is_star:
+        return []
+    names = [output_name(item) for item in query.expressions]
+    return names if all(names) else []
 
 
 def _by_key(asked: exp.Select, helpers: dict[str, exp.Expr], env: Environment) -> exp.Select:
