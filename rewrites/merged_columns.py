@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from rewrites.aliases import listed
+from rewrites.block import has_grouping_sets, is_aggregate
 from rewrites.environment import Names
 from rewrites.rules.stars import counts_rows
 from rewrites.sources import Place, merges, merging, places
@@ -57,6 +58,7 @@ def _name_apart(place: Place, select: exp.Select, names: Names, given: set[str])
         return
     alias = place.node.alias_or_name
     columns: dict[str, exp.Expr] = {}
+    selected = [node.name.lower() for node in nodes if _is_item(node, select)]
     for node in nodes:
         apart = _APART + node.name.lower()
         if apart in given:
@@ -66,13 +68,31 @@ def _name_apart(place: Place, select: exp.Select, names: Names, given: set[str])
         columns.setdefault(apart, node.this)
         renamed = column(alias, apart)
         renamed.meta.update(node.meta)
-        in_list = node.parent is select and node.arg_key == "expressions"
-        node.replace(named(renamed, node.name) if in_list else renamed)
+        if _is_item(node, select):
+            node.replace(named(renamed, node.name))
+        elif _is_found_among(selected, node, select):
+            node.replace(exp.Column(this=node.this.copy()))
+        else:
+            node.replace(renamed)
     given.update(columns)
     _except_from_stars(alias, columns, select)
     items = [exp.Star(), *(named(exp.Column(this=known.copy()), apart) for apart, known in columns.items())]
     wrapped = exp.Select(expressions=items).from_(place.node.copy(), copy=False)
     place.node.replace(derived_table(wrapped, alias))
+
+
+def _is_item(node: exp.Expr, select: exp.Select) -> bool:
+    return node.parent is select and node.arg_key == "expressions"
+
+
+def _is_found_among(selected: Iterable[str], node: exp.Column, select: exp.Select) -> bool:
+    """Say whether it is a key in HAVING of GROUPING SETS that is selected: Spark finds no other there."""
+    if node.name.lower() not in selected or not has_grouping_sets(select.args.get("group")):
+        return False
+    around = node.parent
+    while around is not None and not isinstance(around, exp.Having | exp.Query) and not is_aggregate(around):
+        around = around.parent
+    return isinstance(around, exp.Having) and around.parent is select
 
 
 def _aside(place: Place, select: exp.Select) -> Iterator[exp.Column]:
