@@ -20,9 +20,12 @@ DRAWING = [
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
+    *PAGES,
+    "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
@@ -54,6 +57,6 @@ setup(
         "forward_lineage": ["py.typed", "spark/log4j2.properties"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )
