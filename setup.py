@@ -26,6 +26,7 @@ DEV = [
     *TPCH,
     *PAGES,
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
+    "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
@@ -54,7 +55,7 @@ setup(
     package_data={
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "spark/log4j2.properties"],
+        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
     extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},

@@ -15,6 +15,7 @@ from forward_lineage.cli.bench import bench
 from forward_lineage.cli.check import check
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.drop import drop
+from forward_lineage.cli.explore import explore
 from forward_lineage.cli.forward import forward
 from forward_lineage.cli.graph import graph
 from forward_lineage.cli.ids import ids
@@ -78,6 +79,7 @@ for _command in (
     graph,
     ids,
     kernel,
+    explore,
     check,
     bench,
 ):

@@ -24,6 +24,4 @@ def check_installed() -> None:
     try:
         import_module("bokeh.server.server")
     except ImportError as error:
-        raise SetupError(
-            f"a page needs bokeh: {error}", instead="Run: pip install 'forward_lineage[pages]'"
-        ) from None
+        raise SetupError(f"a page needs bokeh: {error}", instead="Run: pip install 'forward_lineage[pages]'") from None

@@ -211,7 +211,9 @@ def _from_toml(text: str) -> AskedPage:
             raise BadArgumentError(f"{option} is no text", at=_line_of(text, option), instead=f'{option} = "…"')
     views = data.get("views")
     if not isinstance(views, dict) or not views:
-        raise BadArgumentError("there is no view in it", instead='Write [views.carriers], and below it sql = "SELECT …".')
+        raise BadArgumentError(
+            "there is no view in it", instead='Write [views.carriers], and below it sql = "SELECT …".'
+        )
     found = {name: _view(name, _placed(text, said), _line_of(text, name)) for name, said in views.items()}
     return AskedPage(found, data.get("table"), data.get("title"))
 

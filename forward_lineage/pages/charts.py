@@ -90,7 +90,7 @@ class Chart:
     @property
     def bars(self) -> int:
         """How many bars there are."""
-        return self.table.num_rows
+        return int(self.table.num_rows)
 
     @property
     def drawn(self) -> str:

@@ -180,6 +180,9 @@ def _styled(axis: Any) -> Any:
     axis.minor_tick_line_color = None
     axis.major_label_text_color = "#3d444d"
     axis.major_label_text_font_size = "12px"
+    axis.axis_label_text_color = "#57606a"
+    axis.axis_label_text_font_size = "12px"
+    axis.axis_label_text_font_style = "normal"
     return axis
 
 

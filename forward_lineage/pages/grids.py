@@ -56,7 +56,7 @@ class HeatMap(Drawing):
         self._x, self._y = chart.axes
         self._whole = [(axis.ends[0] - axis.unit / 2, axis.ends[1] - axis.unit / 2) for axis in chart.axes]
         self._seen = [Range1d(*ends, bounds="auto") for ends in self._whole]
-        self.figure = empty_figure(*self._seen, "both")
+        self.figure = empty_figure(self._seen[0], self._seen[1], "both")
         self.figure.add_layout(keys_axis(self._x, _NAMES), "below")
         self.figure.add_layout(keys_axis(self._y, _NAMES), "left")
         if self._y.names is not None:

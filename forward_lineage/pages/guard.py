@@ -22,7 +22,9 @@ from tornado.web import OutputTransform, RequestHandler
 
 logger = logging.getLogger(__name__)
 
-_REFUSED = "This is not the whole address of the page. Open the one that was printed when it was started, token included."
+_REFUSED = (
+    "This is not the whole address of the page. Open the one that was printed when it was started, token included."
+)
 #: Nothing is loaded from elsewhere, and nothing is said to others. Bokeh makes functions from texts of ours.
 HEADERS = {
     "Content-Security-Policy": (

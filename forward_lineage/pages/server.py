@@ -43,8 +43,8 @@ _FRAME = 900  # pixels
 class Page:
     """A page of linked views that browsers can open.
 
-    Several people may look at it at once; each has brushes of their own. Shown as the last value of a notebook's cell it
-    is a frame with the page in it.
+    Several people may look at it at once; each has brushes of their own. As the last value of a notebook's cell it is
+    shown as a frame with the page in it.
 
     Args:
         shown: its content.
@@ -113,10 +113,10 @@ class Page:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        url = html.escape(self.url)
+        url, title = html.escape(self.url), html.escape(self._shown.title)
         return (
-            f'<iframe src="{url}" title="{html.escape(self._shown.title)}" width="100%" height="{_FRAME}" '
-            f'style="border: 0"></iframe><p><a href="{url}" target="_blank">Open the page in a window of its own</a></p>'
+            f'<iframe src="{url}" title="{title}" width="100%" height="{_FRAME}" style="border: 0"></iframe>'
+            f'<p><a href="{url}" target="_blank">Open the page in a window of its own</a></p>'
         )
 
     # ------------------------------------------------------------ the thread
@@ -179,7 +179,9 @@ def _page(shown: Shown, token: str, person: Person) -> dict[str, Any]:
             view["key_names"] = [chart.columns[key] for key in chart.keys]
             view["columns"] = [name for place, name in enumerate(chart.columns) if place not in chart.keys]
             bars = [int(bar) for bar in chart.order[:TABLE_ROWS]]
-            view["body"] = [{"bar": bar, "key_texts": chart.texts[bar], "cells": words.cells(number, bar)} for bar in bars]
+            view["body"] = [
+                {"bar": bar, "key_texts": chart.texts[bar], "cells": words.cells(number, bar)} for bar in bars
+            ]
             view["more"] = chart.bars > TABLE_ROWS
         views.append(view)
     return {
@@ -214,5 +216,7 @@ def _checked_token(token: str | None) -> str:
 
 def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise BadArgumentError(f"{name!r} is no name of a machine", instead="Give it without port, e.g. data.example.org.")
+        raise BadArgumentError(
+            f"{name!r} is no name of a machine", instead="Give it without port, e.g. data.example.org."
+        )
     return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from bokeh.models import ColumnDataSource, FixedTicker, Range1d, WheelPanTool
 
 from forward_lineage.pages.asked import Kind
@@ -72,7 +73,8 @@ class Spans(Drawing):
             plot.min_border_left = label_room(self._axis.names)
         elif not self._axis.time and self.chart.bars <= _FEW:
             keys.ticker = FixedTicker(ticks=sorted(set(self._axis.at) - {at for at, _ in self._axis.odd}))
-        plot.add_layout(numbers_axis(), "below" if self._lying else "left")
+        self._number_axis = numbers_axis()
+        plot.add_layout(self._number_axis, "below" if self._lying else "left")
         plot.add_layout(keys, "left" if self._lying else "below")
         if not self._lying:
             add_zoom(plot, "width")
@@ -229,6 +231,7 @@ class TimeLine(Spans):
         if (units, first, count) == (self._units, self._first, self._count):
             return
         self._units, self._first, self._count = units, float(first), count
+        self._number_axis.axis_label = f"mean of {units:,} bars" if units > 1 else None
         at = first + np.arange(count + 1) * units * unit
         values, chosen = self._now
         self._source.data = {
@@ -248,9 +251,9 @@ class TimeLine(Spans):
             change(self._source, chosen=self._stepped(self._only(values, chosen)))
 
     def _in_sight(self, values: Floats) -> Floats:
-        return self._stepped(values)
+        return self._stepped(values).astype(np.float64)
 
-    def _stepped(self, values: Floats) -> Any:
+    def _stepped(self, values: Floats) -> npt.NDArray[np.floating[Any]]:
         step = np.floor((self._begin - self._first) / (self._units * self._axis.unit) + 1e-6).astype(np.intp)
         known = (step >= 0) & (step < self._count) & ~np.isnan(values)
         sums = np.bincount(step[known], values[known], self._count + 1)

@@ -88,7 +88,7 @@ class Words:
         if len(bars) <= _NAMED:
             return ", ".join(chart.label(bar) for bar in ordered)
         if chart.kind in (Kind.HISTOGRAM, Kind.TIMELINE):
-            return f"{len(bars):,} between {chart.label(ordered[0])} and {chart.label(ordered[-1])}"
+            return f"{chart.label(ordered[0])} to {chart.label(ordered[-1])}: {len(bars):,} bars"
         return f"{', '.join(chart.label(bar) for bar in ordered[:_NAMED])} and {len(bars) - _NAMED:,} more"
 
     def _ends(self, view: int) -> list[str]:

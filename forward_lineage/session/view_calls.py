@@ -65,8 +65,8 @@ class ViewCalls:
 
         Args:
             views: as for `views`; in place of a text there may be a mapping with ``sql``, ``chart`` (``bars``,
-                ``histogram``, ``timeline``, ``heatmap`` or ``table``) and ``value``, the column that is drawn. Or a .sql
-                or .toml file with them; or views that are open.
+                ``histogram``, ``timeline``, ``heatmap`` or ``table``) and ``value``, the column that is drawn. Or a
+                file with them, .sql or .toml; or views that are open.
             table: see `views`.
             title: what stands above the page; the table's name when not given.
             host: the address to listen at. Any but that of the loopback interface lets other machines in, without

@@ -16,7 +16,7 @@ import pyarrow as pa
 from forward_lineage.views.brushes import Selection, Wanted
 from forward_lineage.views.engine import Choice, Engine, Known
 from forward_lineage.views.measures import ROWS, Counted
-from forward_lineage.views.membership import Chosen, Dense
+from forward_lineage.views.membership import Array, Chosen, Dense
 from forward_lineage.views.view import View
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
@@ -231,7 +231,8 @@ class LinkedViews:
             rows = np.arange(self.rows)[first:last]
         else:
             selection = self._selected(choice)
-            found, seen = [np.empty(0, np.int64)], 0
+            found: list[Array] = [np.empty(0, np.int64)]
+            seen = 0
             for batch in selection.batches():
                 found.append(batch)
                 seen += batch.size

@@ -64,12 +64,13 @@
 
   const showOption = (option) => {
     const { list, hint, rows } = views[option.view];
-    list.querySelector("[role=option]")?.remove();
+    list.querySelector(".bar")?.remove();
     list.removeAttribute("aria-activedescendant");
     for (const row of rows) row.classList.remove("here");
     hint.hidden = option.bar !== null;
     if (option.bar === null) return;
     const made = element("div");
+    made.className = "bar";
     made.id = `bar${option.view}-${option.bar}-${said}`; // a new one each time, so that it is read aloud
     made.setAttribute("role", "option");
     made.setAttribute("aria-selected", String(option.chosen));
