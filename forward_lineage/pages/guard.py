@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import logging
+import secrets
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +19,6 @@ from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.static_handler import StaticHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import OutputTransform, RequestHandler
-
-logger = logging.getLogger(__name__)
 
 _REFUSED = (
     "This is not the whole address of the page. Open the one that was printed when it was started, token included."
@@ -57,6 +55,8 @@ class Guarded(BokehTornado):  # type: ignore[misc]
             extra_patterns=patterns,
             extra_websocket_origins=["*"],  # `find_handler` knows better
             use_index=False,
+            secret_key=secrets.token_bytes(32),
+            sign_sessions=True,
             session_token_expiration=24 * 3600,
             log_function=_log_nothing,
         )

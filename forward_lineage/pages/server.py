@@ -23,7 +23,6 @@ from bokeh.server.server import BaseServer
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.netutil import bind_sockets
 from tornado.web import StaticFileHandler
 
 from forward_lineage.pages.asked import Kind
@@ -64,11 +63,8 @@ class Page:
         self._shown = shown
         self._token = _checked_token(token)
         names = [_checked_name(name) for name in names]
-        try:
-            self._sockets = bind_sockets(port, host)[:1] if port == 0 else bind_sockets(port, host)
-        except (OSError, OverflowError) as error:
-            raise SetupError(f"nothing can listen at {host}, port {port}: {error}", instead="Try another.") from None
-        self._host, self._port = host, int(self._sockets[0].getsockname()[1])
+        self._socket = _listening(host, port)
+        self._host, self._port = host, int(self._socket.getsockname()[1])
         self._names = [host, "localhost", socket.gethostname(), *names]
         self._pools = Pools(ThreadPoolExecutor(2, "brushes"), ThreadPoolExecutor(2, "base rows"))
         self._stopped, ready = Event(), Event()
@@ -128,7 +124,7 @@ class Page:
         files = [("/page/(.*)", StaticFileHandler, {"path": str(_STATIC)})]
         tornado = Guarded({"/": application}, self._token, self._names, files)
         http = HTTPServer(tornado, max_header_size=1 << 16)
-        http.add_sockets(self._sockets)
+        http.add_socket(self._socket)
         server = BaseServer(self._loop, tornado, http)
         server.start()
         self._loop.add_callback(ready.set)
@@ -202,6 +198,22 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Open a port.
+
+    Raises:
+        SetupError: the host is not one of this machine, or the port is taken.
+
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        found = socket.create_server(address[:2], family=family)  # type: ignore[arg-type]
+    except (OSError, OverflowError) as error:
+        raise SetupError(f"nothing can listen at {host}, port {port}: {error}", instead="Try another.") from None
+    found.setblocking(False)
+    return found
 
 
 def _checked_token(token: str | None) -> str:

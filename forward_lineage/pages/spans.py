@@ -91,11 +91,11 @@ class Spans(Drawing):
         self._strip(self._bands, fill_color=BAND, line_color=CHOSEN, line_width=1)
         self._fill()
         self._strip(self._cursor, fill_color=None, line_color=LINE, line_width=1.5)
-        names = ColumnDataSource({"at": [at for at, _ in self._axis.odd], "name": [name for _, name in self._axis.odd]})
-        x, y = self._both("at", {"value": 4, "units": "screen"})
-        if self._axis.odd:
-            plot.text(x, y, text="name", source=names, angle=90, angle_units="deg", text_font_size="11px",
-                      text_baseline="middle", text_color=LINE)  # fmt: skip
+        for at, name in self._axis.odd:
+            middle = at + self._end[0] - self._axis.at[0] - self._axis.unit / 2
+            plot.text(
+                [middle], [0], [name], angle=np.pi / 2, text_font_size="11px", text_baseline="middle", y_offset=-4
+            )
 
     def _strip(self, source: ColumnDataSource, **style: Any) -> None:
         draw = self.figure.hstrip if self._lying else self.figure.vstrip
