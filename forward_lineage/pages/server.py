@@ -209,7 +209,7 @@ def _listening(host: str, port: int) -> socket.socket:
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        found = socket.create_server(address[:2], family=family)  # type: ignore[arg-type]
+        found = socket.create_server(address[:2], family=family)
     except (OSError, OverflowError) as error:
         raise SetupError(f"nothing can listen at {host}, port {port}: {error}", instead="Try another.") from None
     found.setblocking(False)
