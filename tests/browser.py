@@ -142,9 +142,15 @@ class Browser:
             actions.key_action.key_up(key)
             actions.perform()
 
-    def press(self, *keys: str) -> None:
-        """Press keys, one after another, wherever the focus is."""
-        ActionChains(self.driver, duration=0).send_keys(*keys).perform()
+    def press(self, *keys: str, held: str | None = None) -> None:
+        """Press keys, one after another, wherever the focus is; with another one held down."""
+        actions = ActionChains(self.driver, duration=0)
+        if held is not None:
+            actions.key_down(held)
+        actions.send_keys(*keys)
+        if held is not None:
+            actions.key_up(held)
+        actions.perform()
 
     # ------------------------------------------------------------ what happened
 
