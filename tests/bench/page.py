@@ -1,11 +1,12 @@
 """The page in the browser: from letting the mouse go to the pictures drawn.   [Smoke, §6.5.1: 150 ms]
 
-    python -m tests.bench.page [--rows 10000000] [--bars 12]
+    python -m tests.bench.page [--rows 10000000] [--bars 12] [--rounds 3]
 
 Flights shaped as the paper's Ontime. Some bars of each view that are in sight, spread over the picture, are clicked
 with a real mouse in headless Chromium, each from no brush. The clock is the browser's: from the time stamp of
 `pointerup` to the first frame after the last canvas was painted and the page's text changed. The next click waits for
-the base rows of the one before, which are read by Spark and not part of it.
+the base rows of the one before, which are read by Spark and not part of it. A bar's time is the median of some rounds,
+as in `crossfilter`; beside it stands the most that any click took.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from tests.browser import Browser
 from tests.conftest import REPOSITORY
 
 BAR = 150.0  # milliseconds
+
+Found = dict[str, list[tuple[float, ...]]]
+"""For each view the bars that were clicked: milliseconds of each click."""
 
 #: Notes when the mouse is let go, when each canvas was painted after it, and when the answer's text was there.
 _CLOCK = """
@@ -90,40 +94,46 @@ def clicked(browser: Browser, view: int, place: tuple[float, float]) -> float:
     return float(taken)
 
 
-def measured(page: Page, bars: int) -> dict[str, list[float]]:
-    """Return for each view milliseconds of the bars that were clicked."""
+def measured(page: Page, bars: int, rounds: int) -> Found:
+    """Click some bars of each view, all of them once a round."""
     browser = Browser()
     try:
         browser.open(page.url)
         browser.script(_CLOCK)
-        found = {}
+        found: Found = {}
         for number, name in enumerate(ontime.VIEWS):
             kind = browser.find(f"[data-view='{number}']").get_attribute("class").split()[-1]
             places = spread([tuple(each) for each in browser.script(_PLACES, number, kind)], bars)
             assert places, f"{name}: nothing to click"
             clicked(browser, number, places[0])  # once before it counts
-            found[name] = [clicked(browser, number, place) for place in places]
+            clicks = [[clicked(browser, number, place) for place in places] for _ in range(rounds)]
+            found[name] = list(zip(*clicks, strict=True))
         return found
     finally:
         browser.close()
 
 
-def run(spark: SparkSession, home: Path, rows: int, bars: int) -> dict[str, list[float]]:
+def run(spark: SparkSession, home: Path, rows: int, bars: int, rounds: int) -> Found:
     lineage = ForwardLineage(spark, home)
     lineage.register("ontime", path=ontime.generate(REPOSITORY / ".data" / "ontime" / str(rows), rows))
     with lineage.explore(ontime.VIEWS) as page:
-        return measured(page, bars)
+        return measured(page, bars, rounds)
 
 
-def report(found: dict[str, list[float]], rows: int) -> None:
+def report(found: Found, rows: int) -> None:
+    """Print them."""
     console = Console(width=120)
-    table = Table("view", "bars clicked", "median, ms", "most, ms", f"over {BAR:.0f} ms", title=f"{rows:,} rows")
-    everything = [each for times in found.values() for each in times]
-    for name, times in {**found, "all": everything}.items():
-        over = sum(each > BAR for each in times)
-        table.add_row(name, str(len(times)), f"{statistics.median(times):.0f}", f"{max(times):.0f}", str(over))
+    columns = ("view", "bars clicked", "median, ms", "most, ms", "most of one click, ms", f"clicks over {BAR:.0f} ms")
+    table = Table(*columns, title=f"{rows:,} rows")
+    everything = [each for bars in found.values() for each in bars]
+    for name, bars in {**found, "all": everything}.items():
+        times, clicks = [statistics.median(each) for each in bars], [each for bar in bars for each in bar]
+        figures = (f"{statistics.median(times):.0f}", f"{max(times):.0f}", f"{max(clicks):.0f}")
+        table.add_row(name, str(len(bars)), *figures, f"{sum(each > BAR for each in clicks)} of {len(clicks)}")
     console.print(table)
-    console.print(f"Every bar under {BAR:.0f} ms: {'met' if max(everything) < BAR else 'missed'}.")
+    slowest = max(statistics.median(each) for each in everything), max(each for bar in everything for each in bar)
+    for what, most in zip(("The median of every bar", "Every single click"), slowest, strict=True):
+        console.print(f"{what} under {BAR:.0f} ms: {'met' if most < BAR else 'missed'}.")
     load = os.getloadavg()[0]
     console.print(f"Load of the machine at the end: {load:.1f}, over {os.cpu_count()} cores.")
 
@@ -131,13 +141,14 @@ def report(found: dict[str, list[float]], rows: int) -> None:
 @click.command(help=(__doc__ or "").split("\n", 1)[0])
 @click.option("--rows", default=10_000_000, show_default=True, type=click.IntRange(1000))
 @click.option("--bars", default=12, show_default=True, type=click.IntRange(1), help="Bars of each view.")
-def main(rows: int, bars: int) -> None:
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Times that each bar is clicked.")
+def main(rows: int, bars: int, rounds: int) -> None:
     """Measure and print."""
     (REPOSITORY / ".data").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="page-", dir=REPOSITORY / ".data") as scratch:
         spark = local_session("page", master="local[2]", driver_memory="2g", log=Path(scratch) / "spark.log")
         try:
-            found = run(spark, Path(scratch) / "home", rows, bars)
+            found = run(spark, Path(scratch) / "home", rows, bars, rounds)
         finally:
             spark.stop()
     report(found, rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.keys import Keys
@@ -16,6 +17,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.pages.server import Page
 from tests.browser import Browser
 from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.pages.small import shown_of
 
 VIEWS: dict[str, Any] = {
     "modes": "SELECT l_shipmode AS mode, count(*) AS n, avg(l_tax) AS tax FROM lineitem GROUP BY mode ORDER BY mode",
@@ -263,6 +265,30 @@ def test_in_a_frame_of_a_notebook(browser: Browser, page: Page, lineage: Forward
         browser.find("[data-view='4'] tbody tr").click()
     assert browser.text("#left") != "60,175 of 60,175 rows"
     browser.driver.switch_to.default_content()
+
+
+def test_keys_that_are_html_are_text(browser: Browser) -> None:
+    name = "<script>document.title = 'obeyed'</script><img src=x onerror=\"document.title = 'obeyed'\">"
+    rows = pa.table({"k": [name, name, "b"], "l": [name, "x", name]})
+    views = {f"bars {name}": ("k",), "cells": ("k", "l"), "rows": ("l",)}
+    with Page(shown_of(rows, views, {"rows": {"chart": "table"}})) as page:
+        browser.open(page.url)
+        place = next(at for at, label in enumerate(browser.script(_NAMES, 0, "left")) if label.startswith("<script>"))
+        with browser.answered():
+            browser.click(0, 0.5, place)
+        browser.until(lambda: browser.text("#rows-said") == "1 to 2 of 2")
+        assert browser.text("[data-view='0'] .chosen") == name
+        assert browser.text("[data-view='0'] [role=option].bar .label") == name
+        assert browser.text("h2") == f"bars {name}"
+        assert [each.text for each in browser.all("#base tbody td")] == ["0", name, name, "1", name, "x"]
+        assert name in [each.text for each in browser.all("[data-view='2'] tbody td")]
+        assert browser.driver.title == "base"
+        assert not browser.all("img, section script")
+        browser.driver.refresh()  # the address has it, too
+        browser.until(lambda: browser.answers >= 1)
+        assert browser.text("[data-view='0'] .chosen") == name
+        assert browser.driver.title == "base"
+        assert not browser.said()
 
 
 def test_to_scale(browser: Browser, page: Page) -> None:
