@@ -23,16 +23,32 @@ ROOMS = {
     "results": set[str](),
     "frontend": {"catalog", "stored_tables"},
     "row_ids": {"storage", "spark", "catalog", "results", "stored_tables"},
+    "columns": {"storage", "row_ids", "spark"},
     "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
-    "views": {"relations", "storage", "store", "row_ids", "frontend", "spark"},
-    "session": {"views", "store", "tracing", "row_ids", "frontend", "spark", "catalog", "results", "relations"},
+    "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
+    "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
+    "session": {
+        "views",
+        "profiling",
+        "store",
+        "tracing",
+        "row_ids",
+        "frontend",
+        "spark",
+        "catalog",
+        "results",
+        "relations",
+    },
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
     "cli": {"session", "store", "checking", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
 }
-KNOW_RULES = {"stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "views", "session"}
+KNOW_RULES = {
+    *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
+    *("profiling", "session"),
+}
 
 
 def test_no_circles() -> None:

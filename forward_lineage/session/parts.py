@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.store.asking.calls import LineageCalls
@@ -32,6 +33,7 @@ class Parts:
         saver: how results are saved.
         questions: what may be asked of saved results.
         opening: how linked views are opened.
+        profiler: how constraints are checked.
 
     """
 
@@ -42,6 +44,7 @@ class Parts:
     saver: Saver
     questions: Questions
     opening: Opening
+    profiler: Profiler
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
@@ -62,4 +65,5 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     statements = Statements(tables, names, chosen, home)
     saver = Saver(statements, tables, library, home)
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
-    return Parts(tables, statements, library, result_tables, saver, questions, opening)
+    profiler = Profiler(tables, saver, home, result_tables.bring_up_to_date)
+    return Parts(tables, statements, library, result_tables, saver, questions, opening, profiler)

@@ -19,6 +19,7 @@ from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.granules import entries_sql, write_dictionary
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.plan_facts import unrepeatable_parts
@@ -29,6 +30,7 @@ from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
+from forward_lineage.store.saving.computed import Computed, write_computed
 from forward_lineage.store.saving.execution import Target, user_schema, write_result
 from forward_lineage.store.saving.origins import origins
 from forward_lineage.store.saving.staging import Kept, NotStagedError, Staging
@@ -110,6 +112,27 @@ class Saver:
             saved = _described(wish, query, made_of, lineage, folder)
             whole = saved if before is None else appended(before, saved)
             return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish.mode))
+
+    def save_computed(self, computed: Computed, wish: Wish) -> SavedResult:
+        """Save rows and lineage that are known already; the table must still be what they were computed of.
+
+        Raises:
+            LineageError: it is not, the name is in use, or a column cannot be kept.
+
+        """
+        wish.check()
+        self._check_free(wish.name, wish.mode)
+        tables = [{"name": computed.table.name, "version": computed.table.version}]
+        meaning = {"sql": computed.sql, "semantics": wish.semantics, "tables": tables}
+        spark = self._tables.spark
+        with spark_errors():
+            query = _Query(spark.sql(computed.sql), meaning)
+        made_of = origins(meaning, self._tables, self._library)
+        with self._library.writing(wish.name) as folder:
+            written = write_computed(computed, Target(folder, wish.name, query.schema, wish.encoding), spark)
+            kept = Kept(written.row_files, {computed.table.name: written.segments[0]})
+            saved = _described(wish, query, made_of, kept, folder)
+            return self._library.publish(lambda newest: self._still_free(saved, newest, None, wish.mode))
 
     def _traced(self, df_or_sql: DataFrame | str, semantics: str) -> _Query:
         """Return what is to be saved, and what its `DL` means."""

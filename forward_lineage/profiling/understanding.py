@@ -1,0 +1,85 @@
+"""What attributes mean to Spark: their types, asked before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812
+
+from forward_lineage.columns.files import ID
+from forward_lineage.columns.rows import over_rows, plain_column, rows_of
+from forward_lineage.frontend import print_sql, refuse_other_readings
+from forward_lineage.frontend.constraints import Attribute
+from forward_lineage.profiling.capture import Wanted
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.sources import check_repeatable
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.fidelity import check_fidelity
+from forward_lineage.spark.names import quoted_name
+from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.tables import last_part
+from rewrites.refusals import nearest, position_of, refuse
+from rewrites.tables import BaseTable
+from udafs.errors import WrongSqlError
+
+
+def understood(
+    spark: SparkSession, manifest: Manifest, base: BaseTable, attributes: Sequence[Attribute]
+) -> list[Wanted]:
+    """Ask Spark about attributes of a table; nothing is computed.
+
+    Args:
+        spark: the session.
+        manifest: the table.
+        base: how its rows are read.
+        attributes: over it.
+
+    Raises:
+        WrongSqlError: Spark does not understand one; says where.
+        NotTracedError: one depends on chance, the clock or the session, or reads tables in its functions; or it was not
+            understood as Spark understands it.
+
+    """
+    alias = last_part(manifest.name)
+    columns = [name for name, _ in manifest.columns]
+    for each in attributes:
+        refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), each.text)
+        column = plain_column(each.tree, alias)
+        if column is not None and column.lower() not in map(str.lower, columns):
+            refuse(each.tree, f"{manifest.name} has no column {column}", nearest(column, columns), WrongSqlError)
+    kinds = _kinds(spark, base, attributes, alias)
+    for each in attributes:
+        if plain_column(each.tree, alias) is None:
+            _check_faithful(spark, manifest, each)
+    return [Wanted(each, kind, alias) for each, kind in zip(attributes, kinds, strict=True)]
+
+
+def _kinds(spark: SparkSession, base: BaseTable, attributes: Sequence[Attribute], alias: str) -> list[T.DataType]:
+    """The types of attributes; where Spark refuses some, it says so of the first one that it refuses alone."""
+    items = [f"{print_sql(over_rows(each.tree, alias))} AS a{place}" for place, each in enumerate(attributes)]
+    try:
+        with spark_errors():
+            frame = spark.sql(f"SELECT {', '.join([ID, *items])} FROM {rows_of(base)}")
+    except WrongSqlError as error:
+        at = position_of(attributes[0].tree)
+        if len(attributes) > 1 or at is None:
+            for each in attributes if len(attributes) > 1 else ():
+                _kinds(spark, base, [each], alias)
+            raise
+        raise error.said_at(at) from None
+    check_repeatable(frame, "a constraint")
+    return [field.dataType for field in frame.schema.fields[1:]]
+
+
+def _check_faithful(spark: SparkSession, manifest: Manifest, attribute: Attribute) -> None:
+    planner = Planner(spark)
+    table = quoted_name(manifest.name)
+    texts = [f"SELECT {text} FROM {table}" for text in (attribute.text, print_sql(attribute.tree))]
+    check_fidelity(planner.plan, *texts)
+    if planner.reading_functions:
+        refuse(
+            attribute.tree,
+            f"{planner.reading_functions}, which reads a table, in a constraint",
+            "Save the query that calls it, and check the saved result.",
+        )

@@ -1,0 +1,174 @@
+"""`Verdict`: what `ForwardLineage.dependencies` says of a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from forward_lineage.columns.files import Ids
+from forward_lineage.profiling.codes import Array, Codes, Groups
+from forward_lineage.profiling.conflicts import Bad, Violations
+from forward_lineage.relations.run_arrays import runs_in
+from forward_lineage.relations.runs import RunsRelation
+from forward_lineage.store.library.saved_result import SavedResult
+from udafs.errors import BadArgumentError
+from udafs.lineage_set import LineageSet
+
+Kind = Literal["dependency", "key", "inclusion", "denial"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found about a constraint: over numbers of rows, groups and values.
+
+    Attributes:
+        groups: of rows.
+        bad: which of them violate it.
+        left: what a group has in common.
+        right: attributes of which the values in a group are told; by name.
+        ids: of the table's rows; None: 0, 1, 2, ….
+        nulls_equal: whether NULL is a value.
+
+    """
+
+    groups: Groups
+    bad: Bad
+    left: Sequence[Codes]
+    right: Mapping[str, Codes]
+    ids: Ids | None
+    nulls_equal: bool
+
+    @cached_property
+    def graph(self) -> Violations:
+        """The violations with their rows."""
+        return Violations.of(self.groups, self.bad)
+
+    def columns(self) -> list[pa.Array]:
+        """Return what groups have in common, how many rows they have, and how many values in each attribute."""
+        examples = self.graph.examples()
+        return [
+            *(each.shown(each.codes[examples]) for each in self.left),
+            pa.array(self.graph.sizes),
+            *(pa.array(self.graph.different(each, nulls_equal=self.nulls_equal)) for each in self.right.values()),
+        ]
+
+    def ids_of(self, rows: Array) -> Ids:
+        """Return the ids of some rows."""
+        return rows.astype(np.int64) if self.ids is None else self.ids[rows]
+
+    def relation(self) -> RunsRelation:
+        """Return the graph as a lineage relation: violation → row id."""
+        violation, ids = np.repeat(np.arange(self.graph.count), self.graph.sizes), self.ids_of(self.graph.order)
+        begins, ends = runs_in(ids, violation)
+        return RunsRelation.from_runs(violation[begins], ids[begins], ids[ends])
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was found of a constraint, in one version of a table. Violations are counted from 0, most rows first.
+
+    Attributes:
+        constraint: as it was written.
+        kind: ``dependency``, ``key``, ``inclusion`` or ``denial``.
+        table: the table.
+        version: of its registration.
+        trusted: whether the table was registered with ``trusted=True``: nobody checks its ids.
+        sql: the query whose rows are the violations, and whose lineage is their rows.
+
+    """
+
+    constraint: str
+    kind: Kind
+    table: str
+    version: int
+    trusted: bool
+    sql: str
+    _found: Found = field(repr=False)
+    _schema: Callable[[], pa.Schema] = field(repr=False)
+    _save: Callable[[Verdict, str], SavedResult] = field(repr=False)
+
+    @cached_property
+    def holds(self) -> bool:
+        """Whether nothing violates it."""
+        return not self._found.bad.any()
+
+    @cached_property
+    def count(self) -> int:
+        """How many violations there are."""
+        return int(np.count_nonzero(self._found.bad))
+
+    @cached_property
+    def violations(self) -> pa.Table:
+        """The violations, one row each, as `sql` would give them.
+
+        The columns are what its rows have in common; ``rows``, how many there are; and of a dependency, for each
+        attribute on the right, ``<attribute>_values``, how many values they have there.
+        """
+        schema = self._schema()
+        columns = [each.cast(field.type) for each, field in zip(self._found.columns(), schema, strict=True)]
+        return pa.table(columns, schema=schema)
+
+    def rows(self, violations: int | Iterable[int] | None = None) -> LineageSet:
+        """Return the ids of the rows of a violation, of several, or of all.
+
+        Raises:
+            BadArgumentError: there is no such violation.
+
+        """
+        graph = self._found.graph
+        if violations is None:
+            return LineageSet(self._found.ids_of(graph.order))
+        numbers = [violations] if isinstance(violations, int) else list(violations)
+        parts = [graph.rows(self._checked(number)) for number in numbers]
+        return LineageSet(self._found.ids_of(np.concatenate([np.empty(0, np.int64), *parts])))
+
+    def values(self, violation: int) -> dict[str, pa.Table]:
+        """Return which values the rows of a violation of a dependency have on the right.
+
+        Returns:
+            for each attribute a table ``value``, ``rows``: how many rows have it, the most first.
+
+        Raises:
+            BadArgumentError: there is no such violation.
+
+        """
+        rows = self._found.graph.rows(self._checked(violation))
+        return {name: _values(codes, rows, self._found.nulls_equal) for name, codes in self._found.right.items()}
+
+    def save(self, name: str) -> SavedResult:
+        """Keep the violations as a saved result, whose lineage is the graph; a result of the name gets a new version.
+
+        Args:
+            name: letters, digits and _.
+
+        Raises:
+            LineageError: the table is not any more what it was, or the name is in use.
+
+        """
+        return self._save(self, name)
+
+    def relation(self) -> RunsRelation:
+        """Return the graph as a relation: violation → row id."""
+        return self._found.relation()
+
+    def _checked(self, violation: int) -> int:
+        if 0 <= violation < self.count:
+            return violation
+        raise BadArgumentError(
+            f"{self.constraint} has no violation {violation}",
+            instead=f"It has {self.count}, counted from 0." if self.count else "It holds.",
+        )
+
+
+def _values(codes: Codes, rows: Array, nulls_equal: bool) -> pa.Table:
+    different, counts = np.unique(codes.codes[rows], return_counts=True)
+    if not nulls_equal:
+        kept = different != len(codes.values)
+        different, counts = different[kept], counts[kept]
+    order = np.argsort(-counts, kind="stable")
+    return pa.table({"value": codes.shown(different[order]), "rows": counts[order]})
