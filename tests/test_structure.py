@@ -43,7 +43,19 @@ ROOMS = {
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
-    "cli": {"session", "store", "checking", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
+    "cli": {
+        "session",
+        "profiling",
+        "store",
+        "checking",
+        "drawing",
+        "row_ids",
+        "frontend",
+        "spark",
+        "catalog",
+        "results",
+        "demo",
+    },
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),

@@ -22,6 +22,7 @@ from forward_lineage.cli.impact import impact
 from forward_lineage.cli.kernel import kernel
 from forward_lineage.cli.ls import ls
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.profile import profile
 from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
 from forward_lineage.cli.save import save
@@ -79,6 +80,7 @@ for _command in (
     ids,
     kernel,
     check,
+    profile,
     bench,
 ):
     main.add_command(_command)

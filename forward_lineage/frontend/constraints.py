@@ -13,8 +13,10 @@ Every node knows its place in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 from sqlglot import exp
@@ -25,7 +27,7 @@ from forward_lineage.frontend.lineage_on import is_one_group, items_of
 from forward_lineage.frontend.parsing import read_tree
 from rewrites.refusals import bugs_reported, refuse
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
-from udafs.errors import WrongSqlError
+from udafs.errors import LineageError, WrongSqlError
 
 FORMS = "Write `a, b -> c`, `key(a, b)`, `a in other(b)` or `not (condition)`."
 _MOST_ROWS = 2
@@ -44,12 +46,14 @@ class Attribute:
         name: what answers call it.
         text: as it was written, on one line.
         tree: what it says.
+        constraint: what it stands in.
 
     """
 
     name: str
     text: str
     tree: exp.Expr
+    constraint: str
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,19 @@ def read_constraint(text: str) -> Constraint:
     reader = _Reader(text, without_comments(text, tokens))
     if not words:
         raise WrongSqlError("there is no constraint here", instead=FORMS)
-    with bugs_reported(lambda: position_at(text, words[0].start)):
+    with errors_of(reader.said), bugs_reported(lambda: position_at(text, words[0].start)):
         return reader.read(words)
+
+
+@contextmanager
+def errors_of(constraint: str) -> Iterator[None]:
+    """Say of errors with a place in which constraint it is: several are given at once."""
+    try:
+        yield
+    except LineageError as error:
+        if error.at is None:
+            raise
+        raise error.said_at(error.at, f"{error.what}, in `{constraint}`") from None
 
 
 @dataclass(frozen=True)
@@ -120,8 +135,12 @@ class _Reader:
     text: str
     readable: str
 
+    @cached_property
+    def said(self) -> str:
+        return " ".join(self.readable.split())
+
     def read(self, words: list[Token]) -> Constraint:
-        said = " ".join(self.readable[words[0].start : words[-1].end].split())
+        said = self.said
         outside = [token for token, depth in with_depth(words) if depth == 0]
         if arrows := [token for token in outside if token.text == "->"]:
             if len(arrows) > 1:
@@ -183,7 +202,7 @@ class _Reader:
         self._check(tree, item[0])
         text = " ".join(self.readable[start:end].split())
         plain = tree.name if isinstance(tree, exp.Column) else None
-        return Attribute(name or plain or text, text, tree)
+        return Attribute(name or plain or text, text, tree, self.said)
 
     def _check(self, tree: exp.Expr, first: Token) -> None:
         """One value of each row, the same at every reading."""

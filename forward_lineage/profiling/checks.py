@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,12 +46,14 @@ class Checked:
         kind: which kind it is.
         sql: the query for its violations.
         found: them.
+        counts: what it calls the numbers of values.
 
     """
 
     kind: Kind
     sql: str
     found: Found
+    counts: Sequence[str] = ()
 
 
 def attributes_of(constraint: Constraint) -> tuple[Attribute, ...]:
@@ -92,7 +94,7 @@ def _dependency(constraint: Dependency, columns: Columns, *, nulls_equal: bool) 
     grouped_rows = GroupedRows(columns.manifest.name, constraint.left, names, rows, nulls_equal)
     sql = disagreeing_sql(grouped_rows, dict(zip(counts, constraint.right, strict=True)))
     told = dict(zip(names_apart([each.name for each in constraint.right]), right, strict=True))
-    return Checked("dependency", sql, Found(groups, bad, left, told, columns.captured.ids, nulls_equal))
+    return Checked("dependency", sql, Found(groups, bad, left, told, columns.captured.ids, nulls_equal), counts)
 
 
 def _key(constraint: Key, columns: Columns, *, nulls_equal: bool) -> Checked:

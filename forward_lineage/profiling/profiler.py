@@ -82,6 +82,7 @@ class Profiler:
             manifest.version,
             manifest.trusted,
             checked.sql,
+            checked.counts,
             checked.found,
             partial(self._schema, checked.sql),
             partial(self._save, manifest),
@@ -90,7 +91,7 @@ class Profiler:
     def _schema(self, sql: str) -> pa.Schema:
         with spark_errors():
             schema = self._spark.sql(sql).schema
-        return to_arrow_schema(schema, timezone=self._spark.conf.get("spark.sql.session.timeZone"))
+        return to_arrow_schema(schema, timezone="UTC")  # as DataFrame.toArrow has it
 
     def _save(self, manifest: Manifest, verdict: Verdict, name: str) -> SavedResult:
         computed = Computed(verdict.sql, manifest, verdict.violations, verdict.relation())

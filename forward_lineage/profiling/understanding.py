@@ -10,7 +10,7 @@ from pyspark.sql import types as T  # noqa: N812
 from forward_lineage.columns.files import ID
 from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
-from forward_lineage.frontend.constraints import Attribute
+from forward_lineage.frontend.constraints import Attribute, errors_of
 from forward_lineage.profiling.capture import Wanted
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
@@ -47,11 +47,13 @@ def understood(
         refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), each.text)
         column = plain_column(each.tree, alias)
         if column is not None and column.lower() not in map(str.lower, columns):
-            refuse(each.tree, f"{manifest.name} has no column {column}", nearest(column, columns), WrongSqlError)
+            with errors_of(each.constraint):
+                refuse(each.tree, f"{manifest.name} has no column {column}", nearest(column, columns), WrongSqlError)
     kinds = _kinds(spark, base, attributes, alias)
     for each in attributes:
         if plain_column(each.tree, alias) is None:
-            _check_faithful(spark, manifest, each)
+            with errors_of(each.constraint):
+                _check_faithful(spark, manifest, each)
     return [Wanted(each, kind, alias) for each, kind in zip(attributes, kinds, strict=True)]
 
 
@@ -67,7 +69,8 @@ def _kinds(spark: SparkSession, base: BaseTable, attributes: Sequence[Attribute]
             for each in attributes if len(attributes) > 1 else ():
                 _kinds(spark, base, [each], alias)
             raise
-        raise error.said_at(at) from None
+        with errors_of(attributes[0].constraint):
+            raise error.said_at(at) from None
     check_repeatable(frame, "a constraint")
     return [field.dataType for field in frame.schema.fields[1:]]
 

@@ -68,7 +68,7 @@ class Found:
         return RunsRelation.from_runs(violation[begins], ids[begins], ids[ends])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Verdict:
     """What was found of a constraint, in one version of a table. Violations are counted from 0, most rows first.
 
@@ -79,6 +79,8 @@ class Verdict:
         version: of its registration.
         trusted: whether the table was registered with ``trusted=True``: nobody checks its ids.
         sql: the query whose rows are the violations, and whose lineage is their rows.
+        counts: the columns of `violations` that say how many values there are on the right of a dependency.
+        saved_as: the name under which the violations were saved last; None: they were not.
 
     """
 
@@ -88,9 +90,11 @@ class Verdict:
     version: int
     trusted: bool
     sql: str
+    counts: Sequence[str]
     _found: Found = field(repr=False)
     _schema: Callable[[], pa.Schema] = field(repr=False)
     _save: Callable[[Verdict, str], SavedResult] = field(repr=False)
+    saved_as: str | None = None
 
     @cached_property
     def holds(self) -> bool:
@@ -150,7 +154,9 @@ class Verdict:
             LineageError: the table is not any more what it was, or the name is in use.
 
         """
-        return self._save(self, name)
+        saved = self._save(self, name)
+        self.saved_as = saved.name
+        return saved
 
     def relation(self) -> RunsRelation:
         """Return the graph as a relation: violation → row id."""
