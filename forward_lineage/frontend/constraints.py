@@ -173,24 +173,29 @@ class _Reader:
         if len(words) == 1:
             self._refuse(words[0], "NOT without a condition", FORMS)
         condition = self._attribute(words[1:], alias=False)
-        rows: dict[str, str] = {}
-        for column in condition.tree.find_all(exp.Column):
-            rows.setdefault(column.table.lower(), column.table)
+        columns = list(condition.tree.find_all(exp.Column))
+        rows = list({row_of(each).lower(): row_of(each) for each in columns}.values())
+        if not columns:
+            refuse(condition.tree, "a condition without columns", "Say what no row may be.", WrongSqlError)
         if len(rows) > 1 and "" in rows:
-            alone = next(each for each in condition.tree.find_all(exp.Column) if not each.table)
-            some = next(name for name in rows.values() if name)
+            alone = next(each for each in columns if not row_of(each))
+            some = next(name for name in rows if name)
             refuse(alone, f"a column of no row, {alone.name}", f"Say of which: {some}.{alone.name}.", WrongSqlError)
         if len(rows) > _MOST_ROWS:
-            third = next(each for each in condition.tree.find_all(exp.Column) if each.table.lower() == list(rows)[2])
+            third = next(each for each in columns if row_of(each).lower() == rows[_MOST_ROWS].lower())
             refuse(third, "a denial of three rows", "Deny two of them.")
-        return Denial(said, condition, tuple(name for name in rows.values() if name))
+        return Denial(said, condition, tuple(name for name in rows if name))
 
     def _listed(self, tokens: list[Token], at: Token, called: str) -> tuple[Attribute, ...]:
         if is_one_group(tokens):
             tokens = tokens[1:-1]
         if not tokens:
             self._refuse(at, f"nothing on the {called} side" if called != "key" else "a key of nothing", FORMS)
-        return tuple(self._attribute(item) for item in items_of(self.text, tokens, "a constraint"))
+        found = tuple(self._attribute(item) for item in items_of(self.text, tokens, "a constraint"))
+        for each in found:
+            if each.tree.find(exp.Column) is None:
+                refuse(each.tree, f"{each.text}, which is the same in every row", "Name columns.", WrongSqlError)
+        return found
 
     def _attribute(self, item: list[Token], *, alias: bool = True) -> Attribute:
         name = None
@@ -217,6 +222,11 @@ class _Reader:
 
     def _refuse(self, token: Token, what: str, instead: str) -> NoReturn:
         raise WrongSqlError(what, at=position_at(self.text, token.start), instead=instead)
+
+
+def row_of(column: exp.Column) -> str:
+    """Return what a column is qualified with first; the empty string: nothing."""
+    return column.parts[0].name if len(column.parts) > 1 else ""
 
 
 def slug(text: str, most: int = 60) -> str:

@@ -36,6 +36,13 @@ def disagreeing(groups: Groups, codes: Array, known: Known) -> Bad:
     return bad
 
 
+def groups_with(groups: Groups, rows: npt.NDArray[np.bool_]) -> Bad:
+    """Return the groups that have some of the rows."""
+    bad = np.zeros(groups.count, np.bool_)
+    bad[groups.of[rows]] = True
+    return bad
+
+
 def _batches(of: Array, codes: Array, known: Known) -> Iterator[tuple[Array, Array]]:
     for first in range(0, of.size, BATCH):
         batch = slice(first, first + BATCH)
@@ -59,9 +66,17 @@ class Violations:
     starts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, groups: Groups, bad: Bad) -> Violations:
-        """Return the rows of all groups that violate a constraint."""
-        rows = np.flatnonzero(bad[groups.of])
+    def of(cls, groups: Groups, bad: Bad, within: Known = None) -> Violations:
+        """Return the rows of all groups that violate a constraint.
+
+        Args:
+            groups: of rows.
+            bad: which of them do; each has a row.
+            within: which rows are meant; None: all.
+
+        """
+        inside = bad[groups.of]
+        rows = np.flatnonzero(inside if within is None else inside & within)
         number = (np.cumsum(bad) - 1)[groups.of[rows]]
         count = int(np.count_nonzero(bad))
         sizes = np.bincount(number, minlength=count)

@@ -10,10 +10,21 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from forward_lineage.frontend.constraints import Attribute, Constraint, read_constraint, slug
-from forward_lineage.profiling.capture import Attributes, Tell
-from forward_lineage.profiling.checks import Columns, attributes_of, check
-from forward_lineage.profiling.understanding import understood
+from forward_lineage.frontend.constraints import (
+    Constraint,
+    Denial,
+    Dependency,
+    Inclusion,
+    Key,
+    read_constraint,
+    slug,
+)
+from forward_lineage.profiling.agreement import DependencyCheck, KeyCheck
+from forward_lineage.profiling.capture import Attributes, Tell, Wanted
+from forward_lineage.profiling.columns import Check, Checked, Columns
+from forward_lineage.profiling.denials import denial_check
+from forward_lineage.profiling.inclusions import InclusionCheck
+from forward_lineage.profiling.understanding import check_denial, understood
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
@@ -55,26 +66,42 @@ class Profiler:
         read = _read(constraints)
         names = [] if save is None else _names(save, read)
         self._bring_up_to_date()
-        columns = self._columns(table, [each for one in read for each in attributes_of(one)], tell)
+        manifest = self._tables.registered(table)
+        checks = [_check(each, manifest) for each in read]
+        columns = self._columns(manifest, checks, [each for each in read if isinstance(each, Denial)], tell)
         found = []
-        for each in read:
-            tell(f"checking {each.text}")
-            found.append(self._verdict(each, columns, nulls_equal=nulls == "equal"))
+        for constraint, check in zip(read, checks, strict=True):
+            tell(f"checking {constraint.text}")
+            others = None if check.others is None else columns[check.others[0]]
+            checked = check.run(columns[""], others, nulls_equal=nulls == "equal")
+            found.append(self._verdict(constraint, checked, manifest))
         for name, verdict in zip(names, found, strict=False):
             tell(f"saving {name}")
             verdict.save(name)
         return found
 
-    def _columns(self, table: str, attributes: Sequence[Attribute], tell: Tell) -> Columns:
-        manifest = self._tables.registered(table)
-        check_unchanged(self._spark, manifest)
-        wanted = understood(self._spark, manifest, self._tables.base_table(manifest), attributes)
+    def _columns(
+        self, manifest: Manifest, checks: Sequence[Check], denials: Sequence[Denial], tell: Tell
+    ) -> dict[str, Columns]:
+        """The attributes that checks need: of their table under the empty name, of others as they are called."""
+        asked = {"": (manifest, [attribute for check in checks for attribute in check.attributes])}
+        for check in checks:
+            if check.others is not None:
+                name, attributes = check.others
+                asked.setdefault(name, (self._tables.registered(name), []))[1].extend(attributes)
+        wanted = {}
+        for name, (table, attributes) in asked.items():
+            check_unchanged(self._spark, table)
+            wanted[name] = understood(self._spark, table, self._tables.base_table(table), attributes)
+        for denial in denials:
+            check_denial(self._spark, manifest, denial)
+        return {name: self._captured(asked[name][0], each, tell) for name, each in wanted.items()}
+
+    def _captured(self, manifest: Manifest, wanted: Sequence[Wanted], tell: Tell) -> Columns:
         captured = self._attributes.of(manifest, wanted, tell)
         return Columns(manifest, captured, {id(each.attribute): each for each in wanted})
 
-    def _verdict(self, constraint: Constraint, columns: Columns, *, nulls_equal: bool) -> Verdict:
-        manifest = columns.manifest
-        checked = check(constraint, columns, nulls_equal=nulls_equal)
+    def _verdict(self, constraint: Constraint, checked: Checked, manifest: Manifest) -> Verdict:
         return Verdict(
             constraint.text,
             checked.kind,
@@ -108,6 +135,18 @@ def _read(constraints: str | Iterable[str]) -> list[Constraint]:
     if not texts:
         raise BadArgumentError("no constraint is given", instead='Give some: ["zip -> city, state", "key(npi)"].')
     return [read_constraint(each) for each in texts]
+
+
+def _check(constraint: Constraint, manifest: Manifest) -> Check:
+    match constraint:
+        case Dependency():
+            return DependencyCheck(constraint)
+        case Key():
+            return KeyCheck(constraint)
+        case Inclusion():
+            return InclusionCheck(constraint)
+        case Denial():
+            return denial_check(constraint, manifest)
 
 
 def _names(prefix: str, constraints: Sequence[Constraint]) -> list[str]:

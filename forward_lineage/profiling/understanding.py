@@ -6,22 +6,23 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
+from sqlglot import exp
 
 from forward_lineage.columns.files import ID
 from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
-from forward_lineage.frontend.constraints import Attribute, errors_of
+from forward_lineage.frontend.constraints import Attribute, Denial, errors_of, row_of
 from forward_lineage.profiling.capture import Wanted
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
-from forward_lineage.spark.names import quoted_name
+from forward_lineage.spark.names import quoted, quoted_name
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.tables import last_part
 from rewrites.refusals import nearest, position_of, refuse
 from rewrites.tables import BaseTable
-from udafs.errors import WrongSqlError
+from udafs.errors import LineageError, WrongSqlError
 
 
 def understood(
@@ -45,16 +46,26 @@ def understood(
     columns = [name for name, _ in manifest.columns]
     for each in attributes:
         refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), each.text)
-        column = plain_column(each.tree, alias)
-        if column is not None and column.lower() not in map(str.lower, columns):
-            with errors_of(each.constraint):
-                refuse(each.tree, f"{manifest.name} has no column {column}", nearest(column, columns), WrongSqlError)
+        with errors_of(each.constraint):
+            _check_columns(each, alias, columns)
     kinds = _kinds(spark, base, attributes, alias)
     for each in attributes:
         if plain_column(each.tree, alias) is None:
-            with errors_of(each.constraint):
-                _check_faithful(spark, manifest, each)
+            _check_faithful(spark, manifest, each)
     return [Wanted(each, kind, alias) for each, kind in zip(attributes, kinds, strict=True)]
+
+
+def _check_columns(attribute: Attribute, alias: str, columns: Sequence[str]) -> None:
+    """Say of a name that means nothing where it stands; names in a lambda may mean its own variables."""
+    known = {name.lower() for name in columns}
+    for column in attribute.tree.find_all(exp.Column):
+        table = row_of(column)
+        if attribute.tree.find(exp.Lambda) is not None or table.lower() in known:
+            return
+        if table and table.lower() != alias.lower():
+            refuse(column, f"{table} is not {alias}", f"Write {alias}.{column.name}, or the name alone.", WrongSqlError)
+        if len(column.parts) <= 2 and column.name.lower() not in known:
+            refuse(column, f"{alias} has no column {column.name}", nearest(column.name, list(columns)), WrongSqlError)
 
 
 def _kinds(spark: SparkSession, base: BaseTable, attributes: Sequence[Attribute], alias: str) -> list[T.DataType]:
@@ -75,14 +86,41 @@ def _kinds(spark: SparkSession, base: BaseTable, attributes: Sequence[Attribute]
     return [field.dataType for field in frame.schema.fields[1:]]
 
 
+def check_denial(spark: SparkSession, manifest: Manifest, denial: Denial) -> None:
+    """Check that Spark reads the condition of a denial as it was read here.
+
+    Raises:
+        LineageError: as for `understood`.
+
+    """
+    table, columns = quoted_name(manifest.name), {name.lower() for name, _ in manifest.columns}
+    rows = [quoted(row) for row in denial.rows if row.lower() not in columns]
+    relation = ", ".join(f"{table} AS {row}" for row in rows) or table
+    condition = denial.condition
+    # In one pair of parentheses Spark takes a single name for a list of aliases.
+    _check_texts(spark, condition, *(f"SELECT 1 FROM {relation} WHERE (({text}))" for text in _texts(condition)))
+
+
 def _check_faithful(spark: SparkSession, manifest: Manifest, attribute: Attribute) -> None:
-    planner = Planner(spark)
     table = quoted_name(manifest.name)
-    texts = [f"SELECT {text} FROM {table}" for text in (attribute.text, print_sql(attribute.tree))]
-    check_fidelity(planner.plan, *texts)
-    if planner.reading_functions:
-        refuse(
-            attribute.tree,
-            f"{planner.reading_functions}, which reads a table, in a constraint",
-            "Save the query that calls it, and check the saved result.",
-        )
+    _check_texts(spark, attribute, *(f"SELECT {text} FROM {table}" for text in _texts(attribute)))
+
+
+def _texts(attribute: Attribute) -> tuple[str, str]:
+    return attribute.text, print_sql(attribute.tree)
+
+
+def _check_texts(spark: SparkSession, attribute: Attribute, text: str, printed: str) -> None:
+    planner = Planner(spark)
+    with errors_of(attribute.constraint):
+        try:
+            check_fidelity(planner.plan, text, printed)
+        except LineageError as error:
+            at = position_of(attribute.tree)
+            raise (error if at is None else error.said_at(at)) from None
+        if planner.reading_functions:
+            refuse(
+                attribute.tree,
+                f"{planner.reading_functions}, which reads a table, in a constraint",
+                "Save the query that calls it, and check the saved result.",
+            )

@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from forward_lineage.columns.files import Ids
-from forward_lineage.profiling.codes import Array, Codes, Groups
-from forward_lineage.profiling.conflicts import Bad, Violations
-from forward_lineage.relations.run_arrays import runs_in
+from forward_lineage.profiling.codes import Array, Codes
+from forward_lineage.profiling.found import Found, Kind
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
-
-Kind = Literal["dependency", "key", "inclusion", "denial"]
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What was found about a constraint: over numbers of rows, groups and values.
-
-    Attributes:
-        groups: of rows.
-        bad: which of them violate it.
-        left: what a group has in common.
-        right: attributes of which the values in a group are told; by name.
-        ids: of the table's rows; None: 0, 1, 2, ….
-        nulls_equal: whether NULL is a value.
-
-    """
-
-    groups: Groups
-    bad: Bad
-    left: Sequence[Codes]
-    right: Mapping[str, Codes]
-    ids: Ids | None
-    nulls_equal: bool
-
-    @cached_property
-    def graph(self) -> Violations:
-        """The violations with their rows."""
-        return Violations.of(self.groups, self.bad)
-
-    def columns(self) -> list[pa.Array]:
-        """Return what groups have in common, how many rows they have, and how many values in each attribute."""
-        examples = self.graph.examples()
-        return [
-            *(each.shown(each.codes[examples]) for each in self.left),
-            pa.array(self.graph.sizes),
-            *(pa.array(self.graph.different(each, nulls_equal=self.nulls_equal)) for each in self.right.values()),
-        ]
-
-    def ids_of(self, rows: Array) -> Ids:
-        """Return the ids of some rows."""
-        return rows.astype(np.int64) if self.ids is None else self.ids[rows]
-
-    def relation(self) -> RunsRelation:
-        """Return the graph as a lineage relation: violation → row id."""
-        violation, ids = np.repeat(np.arange(self.graph.count), self.graph.sizes), self.ids_of(self.graph.order)
-        begins, ends = runs_in(ids, violation)
-        return RunsRelation.from_runs(violation[begins], ids[begins], ids[ends])
 
 
 @dataclass(eq=False)
@@ -143,6 +92,20 @@ class Verdict:
         """
         rows = self._found.graph.rows(self._checked(violation))
         return {name: _values(codes, rows, self._found.nulls_equal) for name, codes in self._found.right.items()}
+
+    def partners(self, violation: int) -> LineageSet:
+        """Return the ids of the rows that those of a violation must not stand beside, of a denial of two rows.
+
+        Raises:
+            BadArgumentError: there is no such violation; or it takes one row to violate the constraint.
+
+        """
+        rows = self._found.graph.rows(self._checked(violation))
+        if self._found.partners is None:
+            raise BadArgumentError(
+                f"rows that violate {self.constraint} have no partners", instead="Denials of two rows have."
+            )
+        return LineageSet(self._found.ids_of(self._found.partners(int(rows[0]))))
 
     def save(self, name: str) -> SavedResult:
         """Keep the violations as a saved result, whose lineage is the graph; a result of the name gets a new version.
