@@ -125,6 +125,8 @@ def _show(verdicts: Sequence[Verdict], limit: int) -> None:
         if not verdict.holds and limit:
             console.print()
             console.print(_violations(verdict, limit))
+            if verdict.count > limit:
+                click.echo(f"the first {limit:,} of {verdict.count:,}; --limit shows more")
         if verdict.saved_as is not None:
             click.echo(in_one_line(f"saved {verdict.saved_as}: {verdict.count:,} rows"))
 
@@ -138,9 +140,6 @@ def _violations(verdict: Verdict, limit: int) -> Table:
     for place, row in enumerate(shown):
         values = verdict.values(place)
         table.add_row(*(cell(show(row[name])) for name in users), *(cell(_listed(values[name])) for name in told))
-    if verdict.count > len(shown):
-        table.caption = f"the first {len(shown):,} of {verdict.count:,}; --limit shows more"
-        table.caption_justify = "left"
     return table
 
 

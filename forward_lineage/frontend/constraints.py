@@ -25,7 +25,7 @@ from sqlparse import tokens as kinds
 from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at, with_depth, without_comments
 from forward_lineage.frontend.lineage_on import is_one_group, items_of
 from forward_lineage.frontend.parsing import read_tree
-from rewrites.refusals import bugs_reported, refuse
+from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
 from udafs.errors import LineageError, WrongSqlError
 
@@ -90,7 +90,7 @@ class Denial:
     Attributes:
         text: as it was written.
         condition: what must not be.
-        rows: what qualifies the columns of one row, of two rows; () where nothing does.
+        rows: what qualifies the columns of one row, of two rows, in the order of the text; () where nothing does.
 
     """
 
@@ -173,8 +173,11 @@ class _Reader:
         if len(words) == 1:
             self._refuse(words[0], "NOT without a condition", FORMS)
         condition = self._attribute(words[1:], alias=False)
-        columns = list(condition.tree.find_all(exp.Column))
-        rows = list({row_of(each).lower(): row_of(each) for each in columns}.values())
+        columns = sorted(condition.tree.find_all(exp.Column), key=_place)
+        named: dict[str, str] = {}
+        for each in columns:
+            named.setdefault(row_of(each).lower(), row_of(each))
+        rows = list(named.values())
         if not columns:
             refuse(condition.tree, "a condition without columns", "Say what no row may be.", WrongSqlError)
         if len(rows) > 1 and "" in rows:
@@ -222,6 +225,11 @@ class _Reader:
 
     def _refuse(self, token: Token, what: str, instead: str) -> NoReturn:
         raise WrongSqlError(what, at=position_at(self.text, token.start), instead=instead)
+
+
+def _place(node: exp.Expr) -> tuple[int, int]:
+    at = position_of(node)
+    return (at.line, at.column) if at is not None else (0, 0)
 
 
 def row_of(column: exp.Column) -> str:

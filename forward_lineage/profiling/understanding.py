@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from sqlglot import exp
 
+from forward_lineage.columns.comparing import compared
 from forward_lineage.columns.files import ID
 from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
@@ -49,7 +50,9 @@ def understood(
         with errors_of(each.constraint):
             _check_columns(each, alias, columns)
     kinds = _kinds(spark, base, attributes, alias)
-    for each in attributes:
+    for each, kind in zip(attributes, kinds, strict=True):
+        with errors_of(each.constraint):
+            compared(each.tree, kind, "a constraint")
         if plain_column(each.tree, alias) is None:
             _check_faithful(spark, manifest, each)
     return [Wanted(each, kind, alias) for each, kind in zip(attributes, kinds, strict=True)]
