@@ -25,6 +25,7 @@ from sqlparse import tokens as kinds
 from forward_lineage.frontend.lexing import Token, blank, lex, meaningful, position_at, with_depth, without_comments
 from forward_lineage.frontend.lineage_on import is_one_group, items_of
 from forward_lineage.frontend.parsing import read_tree
+from forward_lineage.frontend.statement import refuse_variables
 from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
 from udafs.errors import LineageError, WrongSqlError
@@ -115,6 +116,7 @@ def read_constraint(text: str) -> Constraint:
     reader = _Reader(text, without_comments(text, tokens))
     if not words:
         raise WrongSqlError("there is no constraint here", instead=FORMS)
+    refuse_variables(text, words)
     with errors_of(reader.said), bugs_reported(lambda: position_at(text, words[0].start)):
         return reader.read(words)
 

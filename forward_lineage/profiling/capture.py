@@ -22,7 +22,7 @@ from forward_lineage.columns import files
 from forward_lineage.columns.comparing import FLOATS, compared, positive_zero
 from forward_lineage.columns.files import ID, Asked, Ids
 from forward_lineage.columns.keeping import Reader, Shelf, Writer, digest
-from forward_lineage.columns.rows import over_rows, plain_column, rows_of
+from forward_lineage.columns.rows import over_rows, rows_of
 from forward_lineage.frontend import print_sql
 from forward_lineage.frontend.constraints import Attribute
 from forward_lineage.profiling.codes import Codes, checked_rows, encoded
@@ -55,23 +55,19 @@ class Wanted:
         attribute: as it was written.
         kind: what Spark says of its type.
         table: by what its columns may be qualified.
+        column: the column that it is, as the table calls it; None: an expression.
 
     """
 
     attribute: Attribute
     kind: T.DataType
     table: str
-
-    @property
-    def column(self) -> str | None:
-        """The column that it is, if it is no more than that."""
-        return plain_column(self.attribute.tree, self.table)
+    column: str | None
 
     @property
     def key(self) -> str:
         """What tells it from others of its table."""
-        column = self.column
-        return print_sql(over_rows(self.attribute.tree, self.table)) if column is None else f"`{column.lower()}`"
+        return print_sql(over_rows(self.attribute.tree, self.table)) if self.column is None else f"`{self.column}`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +181,8 @@ class Attributes:
         """Those that are columns of the table's own files as they stand."""
         plain: dict[str, tuple[str, pa.DataType]] = {}
         for key, each in wanted.items():
+            if manifest.identity is not None and isinstance(each.kind, T.StringType):
+                continue  # of a table of a catalog it may be a CHAR, which Spark pads where it reads
             if columns := files.as_they_stand(manifest, {key: Asked(each.column, each.kind, key=False)}):
                 plain[key] = columns[key]
         if not plain:

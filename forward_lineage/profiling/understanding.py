@@ -55,7 +55,17 @@ def understood(
             compared(each.tree, kind, "a constraint")
         if plain_column(each.tree, alias) is None:
             _check_faithful(spark, manifest, each)
-    return [Wanted(each, kind, alias) for each, kind in zip(attributes, kinds, strict=True)]
+    return [
+        Wanted(each, kind, alias, _named(plain_column(each.tree, alias), columns))
+        for each, kind in zip(attributes, kinds, strict=True)
+    ]
+
+
+def _named(column: str | None, columns: Sequence[str]) -> str | None:
+    """A column as its table calls it; where two names differ in case only, the one that is written so."""
+    if column is None or column in columns:
+        return column
+    return next(name for name in columns if name.lower() == column.lower())
 
 
 def _check_columns(attribute: Attribute, alias: str, columns: Sequence[str]) -> None:

@@ -86,7 +86,8 @@ def ours(spark: SparkSession, file: Path, folder: Path, how: str) -> Callable[[C
 
 def desbordantes(file: Path) -> Callable[[Callable[[], None]], Said]:
     """Its verdicts say how many; its graph are the highlights, a list of rows for each violation."""
-    names = file.open().readline().strip().replace('"', "").split(",")
+    with file.open() as lines:
+        names = lines.readline().strip().replace('"', "").split(",")
 
     def work(known: Callable[[], None]) -> Said:
         verifier = desbordante.fd_verification.algorithms.Default()

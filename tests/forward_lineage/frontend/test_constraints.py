@@ -58,6 +58,7 @@ REFUSED = {
     "key()": "a key of nothing",
     "a,, b -> c": "with an empty place in its list",
     "a -> 'b": "a string that begins here is not closed (line 1, column 6)",
+    "a -> ${b}": "a variable (${…}) that Spark would put text in for (line 1, column 6)",
     "a -> b c": "malformed SQL near `c`",
     "a -> *": "this is no expression over columns",
     "a -> 1": "1, which is the same in every row, in `a -> 1`",

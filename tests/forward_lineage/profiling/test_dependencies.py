@@ -338,7 +338,7 @@ REFUSED = {
     "not (t.zip = u.zip)": "a row may stand so to itself, in `not (t.zip = u.zip)` (line 1, column 6)",
     "not (t.zip <> u.zip or t.city = u.city)": "compared otherwise than by =, <=>, <>, <, <=, > or >=",
     "not (zip.x <> u.zip)": "zip is a column, and would be a row, in",
-    "not (t.zip <> u.zip and t.nope = u.zip)": "places has no column nope, in `not (t.zip <> u.zip and t.nope = u.zip)`",
+    "not (t.zip <> u.zip and t.nope = u.zip)": "places has no column nope, in `not (t.zip <> u.zip and t.nope = u.z",
 }
 
 
