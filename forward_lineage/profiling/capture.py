@@ -56,6 +56,8 @@ class Wanted:
         kind: what Spark says of its type.
         table: by what its columns may be qualified.
         column: the column that it is, as the table calls it; None: an expression.
+        lasting: whether it is the same as long as the table is; not with a function of the user's in it, which may mean
+            something else another time.
 
     """
 
@@ -63,6 +65,7 @@ class Wanted:
     kind: T.DataType
     table: str
     column: str | None
+    lasting: bool = True
 
     @property
     def key(self) -> str:
@@ -135,13 +138,15 @@ class Attributes:
         shelves = {key: Shelf(self._home, "columns", digest(manifest.name.lower(), key)) for key in asked}
         versions = self._version(manifest)
         # On trust nobody knows whether the table is what it was.
-        found = {} if manifest.trusted else {key: shelf.find(versions) for key, shelf in shelves.items()}
-        missing = [key for key in asked if found.get(key) is None]
-        if missing:
+        lasting = [key for key, each in asked.items() if each.lasting and not manifest.trusted]
+        found = {key: shelves[key].find(versions) for key in lasting}
+        if missing := [key for key in asked if found.get(key) is None]:
             with ExitStack() as stack:
                 for key in sorted(missing, key=lambda key: digest(manifest.name.lower(), key)):
                     stack.enter_context(shelves[key].making())
-                self._make({key: asked[key] for key in missing}, shelves, manifest, tell)
+                there = {key for key in missing if key in lasting and shelves[key].find(versions)}  # made meanwhile
+                made = {key: shelves[key] for key in missing if key not in there}
+                self._make({key: asked[key] for key in made}, made, manifest, tell)
                 found |= {key: shelves[key].find(versions) for key in missing}
         columns = {key: _Column.read(reader) for key, reader in found.items() if reader is not None}
         if len(columns) < len(asked):
@@ -163,11 +168,9 @@ class Attributes:
 
     def _make(self, wanted: Mapping[str, Wanted], shelves: Mapping[str, Shelf], manifest: Manifest, tell: Tell) -> None:
         """Capture attributes, while nobody else does."""
-        versions = self._version(manifest)
-        there = {} if manifest.trusted else {key: shelves[key].find(versions) for key in wanted}
-        wanted = {key: each for key, each in wanted.items() if there.get(key) is None}
         with ExitStack() as stack:
-            writers = {key: stack.enter_context(shelves[key].writing(versions)) for key in wanted}
+            versions = self._version(manifest)
+            writers = {key: stack.enter_context(shelf.writing(versions)) for key, shelf in shelves.items()}
             made = self._of_files(manifest, wanted, tell)
             if left := {key: each for key, each in wanted.items() if key not in made}:
                 tell(f"computing {', '.join(each.attribute.text for each in left.values())}")
@@ -179,12 +182,7 @@ class Attributes:
 
     def _of_files(self, manifest: Manifest, wanted: Mapping[str, Wanted], tell: Tell) -> dict[str, _Column]:
         """Those that are columns of the table's own files as they stand."""
-        plain: dict[str, tuple[str, pa.DataType]] = {}
-        for key, each in wanted.items():
-            if manifest.identity is not None and isinstance(each.kind, T.StringType):
-                continue  # of a table of a catalog it may be a CHAR, which Spark pads where it reads
-            if columns := files.as_they_stand(manifest, {key: Asked(each.column, each.kind, key=False)}):
-                plain[key] = columns[key]
+        plain = self._plain(manifest, wanted)
         if not plain:
             return {}
         ids, rows = files.ids_by_position(manifest)
@@ -193,6 +191,19 @@ class Attributes:
         with ThreadPoolExecutor(2) as pool:  # Arrow hashes without holding Python up
             read = pool.map(partial(_read, manifest, rows), plain.values())
             return {key: _Column(codes, ids) for key, codes in zip(plain, read, strict=True) if codes is not None}
+
+    def _plain(self, manifest: Manifest, wanted: Mapping[str, Wanted]) -> dict[str, tuple[str, pa.DataType]]:
+        """Which column of the files each attribute is, and its type; without those that are none."""
+        asked = {
+            key: Asked(each.column, each.kind, key=False)
+            for key, each in wanted.items()
+            # Of a table of a catalog it may be a CHAR, which Spark pads where it reads.
+            if manifest.identity is None or not isinstance(each.kind, T.StringType)
+        }
+        found: dict[str, tuple[str, pa.DataType]] = {}
+        for some in [asked] if files.as_they_stand(manifest, asked) else [{key: each} for key, each in asked.items()]:
+            found |= files.as_they_stand(manifest, some) or {}
+        return found
 
     def _computed(self, manifest: Manifest, wanted: Mapping[str, Wanted], folder: Path) -> dict[str, _Column]:
         """By Spark, all of them in one job."""

@@ -50,15 +50,14 @@ def understood(
         with errors_of(each.constraint):
             _check_columns(each, alias, columns)
     kinds = _kinds(spark, base, attributes, alias)
+    wanted = []
     for each, kind in zip(attributes, kinds, strict=True):
         with errors_of(each.constraint):
             compared(each.tree, kind, "a constraint")
-        if plain_column(each.tree, alias) is None:
-            _check_faithful(spark, manifest, each)
-    return [
-        Wanted(each, kind, alias, _named(plain_column(each.tree, alias), columns))
-        for each, kind in zip(attributes, kinds, strict=True)
-    ]
+        column = _named(plain_column(each.tree, alias), columns)
+        lasting = column is not None or _check_faithful(spark, manifest, each)
+        wanted.append(Wanted(each, kind, alias, column, lasting))
+    return wanted
 
 
 def _named(column: str | None, columns: Sequence[str]) -> str | None:
@@ -114,16 +113,17 @@ def check_denial(spark: SparkSession, manifest: Manifest, denial: Denial) -> Non
     _check_texts(spark, condition, *(f"SELECT 1 FROM {relation} WHERE (({text}))" for text in _texts(condition)))
 
 
-def _check_faithful(spark: SparkSession, manifest: Manifest, attribute: Attribute) -> None:
+def _check_faithful(spark: SparkSession, manifest: Manifest, attribute: Attribute) -> bool:
+    """Check how Spark reads an expression; tell whether it calls none of the user's functions."""
     table = quoted_name(manifest.name)
-    _check_texts(spark, attribute, *(f"SELECT {text} FROM {table}" for text in _texts(attribute)))
+    return _check_texts(spark, attribute, *(f"SELECT {text} FROM {table}" for text in _texts(attribute)))
 
 
 def _texts(attribute: Attribute) -> tuple[str, str]:
     return attribute.text, print_sql(attribute.tree)
 
 
-def _check_texts(spark: SparkSession, attribute: Attribute, text: str, printed: str) -> None:
+def _check_texts(spark: SparkSession, attribute: Attribute, text: str, printed: str) -> bool:
     planner = Planner(spark)
     with errors_of(attribute.constraint):
         try:
@@ -137,3 +137,4 @@ def _check_texts(spark: SparkSession, attribute: Attribute, text: str, printed: 
                 f"{planner.reading_functions}, which reads a table, in a constraint",
                 "Save the query that calls it, and check the saved result.",
             )
+    return not planner.functions

@@ -369,3 +369,15 @@ def test_values_depend_on_settings(lineage: ForwardLineage, tmp_path: Path) -> N
         with configured(lineage.spark, {"spark.sql.session.timeZone": zone}):
             found.append(lineage.dependencies("t", "date(at) -> b")[0].holds)
     assert found == [True, False, True]
+
+
+def test_functions_of_the_user_may_change(lineage: ForwardLineage, tmp_path: Path) -> None:
+    places(lineage, tmp_path / "places")
+    found = []
+    for begins in (1, 5):
+        body = f"RETURN substring(zip, {begins}, 3)"
+        lineage.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION area(zip STRING) RETURNS STRING {body}")
+        (verdict,) = lineage.dependencies("places", "area(zip) AS area -> city")
+        found.append([row["area"] for row in verdict.violations.to_pylist()])
+    lineage.spark.sql("DROP TEMPORARY FUNCTION area")
+    assert found == [["941"], ["7"]]
