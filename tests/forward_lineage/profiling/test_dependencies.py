@@ -381,3 +381,15 @@ def test_functions_of_the_user_may_change(lineage: ForwardLineage, tmp_path: Pat
         found.append([row["area"] for row in verdict.violations.to_pylist()])
     lineage.spark.sql("DROP TEMPORARY FUNCTION area")
     assert found == [["941"], ["7"]]
+
+
+def test_char_columns_are_padded_as_spark_pads_them(lineage: ForwardLineage, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"c": ["a", "a  "], "b": pa.array([1, 2], pa.int32())}), tmp_path / "0.parquet")
+    lineage.spark.sql(f"CREATE TABLE chars (c CHAR(3), b INT) USING parquet LOCATION '{tmp_path}'")
+    try:
+        lineage.register("chars")
+        (verdict,) = lineage.dependencies("chars", "c -> b")
+        assert verdict.violations.to_pylist() == [{"c": "a  ", "rows": 2, "b_values": 2}]
+        assert verdict.violations.to_pylist() == lineage.spark.sql(verdict.sql).toArrow().to_pylist()
+    finally:
+        lineage.spark.sql("DROP TABLE chars")
