@@ -54,8 +54,9 @@ def profile(
 ) -> None:
     """Check CONSTRAINTS in TABLE, a registered table or saved result, and show what violates them.
 
-    A constraint is "zip -> city, state" or "key(npi, enrollment)"; attributes are columns or expressions over
-    them. With --json each is one object, its first violations in it. Ends with 0 if all hold, else with 3.
+    A constraint is "zip -> city, state", "key(npi, joined)", "state in states(code)", "not (members < 0)" or
+    "not (t.npi = u.npi and t.zip <> u.zip)"; attributes are columns or expressions over them. With --json each is one
+    object, its first violations in it. Ends with 0 if all hold, else with 3.
     """
     with opening.session("profile") as lineage:
         with _progress() as tell:

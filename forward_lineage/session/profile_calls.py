@@ -31,7 +31,9 @@ class ProfileCalls:
         Args:
             table: a registered table or a saved result.
             constraints: ``"zip -> city, state"``: rows that agree on the left agree on each attribute on the right;
-                ``"key(a, b)"``: no two rows agree on all. Attributes are expressions over the columns.
+                ``"key(a, b)"``: no two rows agree on all; ``"state in states(code)"``: another table has each value;
+                ``"not (members < 0)"``, ``"not (t.npi = u.npi and t.zip <> u.zip)"``: no row, no two rows are so.
+                Attributes are columns, or expressions over columns.
             nulls: ``"unknown"``: what has a NULL in it is not compared, as in SQL's own constraints; ``"equal"``: NULL
                 is a value like others.
             save: keep the violations of each constraint as a saved result, ``<save>_<constraint>``, e.g.
@@ -39,7 +41,8 @@ class ProfileCalls:
             progress: is told what is being done.
 
         Returns:
-            a verdict for each constraint: `holds`, `violations`, `rows` and `values` of one, `save`.
+            a verdict for each constraint: whether it `holds`; the `violations` as an Arrow table, most rows first; the
+            ids of the `rows` of each; the `values` in them, the `partners` of them; `save`.
 
         Raises:
             LineageError: a constraint is malformed, the message says where; there is no such table or column; the table
