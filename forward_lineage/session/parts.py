@@ -13,7 +13,9 @@ from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.result_tables import ResultTables
+from forward_lineage.store.saving.capturing import Capturing
 from forward_lineage.store.saving.saver import Saver
+from forward_lineage.store.saving.traced_query import Tracer
 from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
@@ -30,6 +32,7 @@ class Parts:
         library: what is saved.
         result_tables: saved results as tables that queries can read.
         saver: how results are saved.
+        capturing: captures lineage of saved results afterwards.
         questions: what may be asked of saved results.
         opening: how linked views are opened.
 
@@ -40,6 +43,7 @@ class Parts:
     library: Library
     result_tables: ResultTables
     saver: Saver
+    capturing: Capturing
     questions: Questions
     opening: Opening
 
@@ -60,6 +64,9 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     chosen = ChosenRows(spark, LineageCalls(tables, library, questions, result_tables.bring_up_to_date))
     names = SessionNames(tables, result_tables.bring_up_to_date)
     statements = Statements(tables, names, chosen, home)
-    saver = Saver(statements, tables, library, home)
+    tracer = Tracer(statements, tables, home)
+    saver = Saver(tracer, tables, library)
+    capturing = Capturing(tracer, tables, library)
+    library.capture_rest = capturing
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
-    return Parts(tables, statements, library, result_tables, saver, questions, opening)
+    return Parts(tables, statements, library, result_tables, saver, capturing, questions, opening)

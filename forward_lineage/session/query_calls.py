@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyspark.sql import DataFrame
 
 from forward_lineage.frontend import explanation, refuse_other_order
@@ -12,6 +10,7 @@ from forward_lineage.session.parts import Parts
 from forward_lineage.spark.granules import decoded
 from forward_lineage.spark.names import field_of_dl, quoted_name
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.tracing.narrowed import only, restricted
 from udafs.errors import BadArgumentError, NotTracedError
 
 
@@ -101,10 +100,9 @@ class QueryCalls:
         tables, statements = self._parts.tables, self._parts.statements
         known = tables.registered(table)
         statements.check_condition(quoted_name(known.name), where)
-        base = tables.base_table(known)
-        suspects = replace(base, row_id=f"CASE WHEN ({where}) THEN {base.row_id} END")
+        suspects = only([restricted(tables.base_table(known), where)])
         no_rows = NotTracedError("only a query has affected rows", instead="Give the query of this command alone.")
-        traced = statements.trace(sql, semantics, suspects=suspects, unless_query=no_rows)
+        traced = statements.trace(sql, semantics, narrowed=suspects, unless_query=no_rows)
         if not traced.rewritten.tables:
             reads = ", ".join(statements.trace(sql, semantics).rewritten.tables) or "no registered table"
             raise BadArgumentError(f"the query does not read {known.name}", instead=f"It reads {reads}.")

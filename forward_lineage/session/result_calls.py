@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from pyspark.sql import DataFrame
 
@@ -10,6 +10,7 @@ from forward_lineage.relations.segment import Form
 from forward_lineage.session.parts import Parts
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
+from forward_lineage.store.saving.scope import Scope, When
 from udafs.lineage_set import LineageSet
 
 
@@ -27,6 +28,9 @@ class ResultCalls:
         mode: Mode = "overwrite",
         keep_versions: bool = False,
         encoding: Form = "auto",
+        tables: Collection[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        capture: When = "now",
     ) -> SavedResult:
         """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
 
@@ -39,6 +43,11 @@ class ResultCalls:
             keep_versions: let this version, and those before it that are there, stay readable when a later one is
                 saved. Others go, unless saved results were made of them.
             encoding: of the lineage: ``"auto"`` for the smaller, ``"bdd"`` or ``"runs"`` to force one.
+            tables: the only tables, and saved results, of those that the query reads, whose lineage is captured; all
+                when not given.
+            where: table → condition over its columns: lineage in rows that meet it is all that is captured.
+            capture: ``"now"``: lineage is written with the rows; ``"later"``: at the first question, or by `capture`;
+                ``"auto"``: later if the query reads much.   [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
             what was saved: version, columns, number of rows, tables with their numbers of (row, id) pairs.
@@ -47,9 +56,24 @@ class ResultCalls:
             LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use.
 
         """
-        saved = self._parts.saver.save(df_or_sql, Wish(name, semantics, mode, keep_versions, encoding))
+        scope = Scope.of(tables, where, capture)
+        saved = self._parts.saver.save(df_or_sql, Wish(name, semantics, mode, keep_versions, encoding, scope))
         self._parts.result_tables.bring_up_to_date()
         return saved
+
+    def capture(self, name: str) -> SavedResult:
+        """Capture the lineage of a saved result that its save left for later; nothing happens if there is none left.
+
+        Its query runs again, on the same versions of its tables, and must give the rows that were saved.
+
+        Returns:
+            the result.
+
+        Raises:
+            LineageError: there is no such result; its tables are not what they were, or it has other rows now.
+
+        """
+        return self._parts.capturing.capture(name)
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every saved result, by name; those with a damaged manifest are left out."""

@@ -25,6 +25,7 @@ from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.tracing.narrowed import Narrowed
 from rewrites.refusals import position_of
 from rewrites.tables import BaseTable
 from udafs.errors import NotTracedError
@@ -113,14 +114,14 @@ class ChosenRows:
         self._names: OrderedDict[str, str] = OrderedDict()  # by what the views hold
         self._numbers = count()
 
-    def put_in(self, sql: str, args: Arguments, *, anywhere: bool, suspects: BaseTable | None) -> Consuming:
+    def put_in(self, sql: str, args: Arguments, *, anywhere: bool, narrowed: Narrowed | None) -> Consuming:
         """Answer the functions in the FROM clauses of a statement.
 
         Args:
             sql: one statement.
             args: values of its parameters.
             anywhere: whether the text is to run in other sessions, too: then there must be none.
-            suspects: the only table that is traced; see `Statements.trace`.
+            narrowed: what of the lineage is noted; see `Statements.trace`.
 
         Raises:
             LineageError: a function is malformed, or cannot be answered.
@@ -134,16 +135,16 @@ class ChosenRows:
             instead = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
             raise NotTracedError(what, at=calls[0].call.at, instead=instead)
         chosen = [self._choose(found.call, args) for found in calls]
-        tables = [self._table(each, suspects) for each in chosen]
+        tables = [self._table(each, narrowed) for each in chosen]
         names = [table.relation for table in tables]
         left = with_names(sql, calls, names)
         on_trust = frozenset().union(*(each.on_trust for each in chosen))
         return Consuming(left, _left_over(sql, left, args, calls), dict(zip(names, tables, strict=True)), on_trust)
 
-    def _table(self, chosen: Chosen, suspects: BaseTable | None) -> BaseTable:
-        table, suspected = chosen.table, None
-        if suspects is not None and suspects.name == table.name:
-            suspected = suspects.row_id
+    def _table(self, chosen: Chosen, narrowed: Narrowed | None) -> BaseTable:
+        table = chosen.table
+        restricting = narrowed.restricting(table.name) if narrowed is not None else None
+        suspected = restricting.row_id if restricting is not None else None
         name, with_ids = self._named(chosen, suspected)
         columns = ", ".join(map(quoted, table.columns))
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")

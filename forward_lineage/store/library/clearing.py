@@ -13,6 +13,7 @@ from pathlib import Path
 from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.locks import Lock, is_held
 from forward_lineage.storage.versions import Versions
+from forward_lineage.store.library.later import is_left_over
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import DamagedError, LineageError
 
@@ -69,14 +70,16 @@ class Clearing:
             self.clear_folders(name)
 
     def clear_folders(self, name: str) -> None:
-        """Remove data folders of a result that no manifest names and nobody is writing."""
+        """Remove data folders of a result that no manifest names and nobody is writing, and later lineage of none."""
         try:
-            loaded = [self.versions.get(name, number) for number in self.versions.numbers(name)]
+            numbers = self.versions.numbers(name)
+            loaded = [self.versions.get(name, number) for number in numbers]
         except LineageError:
             return  # it may name any of them
         named = {saved.data for saved in loaded if saved is not None}
         for folder in self.place.folders(name):
-            if folder.startswith("data-") and folder not in named and not self._is_busy(f"{name}/{folder}"):
+            left = folder.startswith("data-") and folder not in named and not self._is_busy(f"{name}/{folder}")
+            if left or is_left_over(folder, set(numbers)):
                 self.place.delete_folder(f"{name}/{folder}")
         self.place.clear_unfinished(name)
 

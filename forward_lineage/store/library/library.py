@@ -22,20 +22,25 @@ from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
+from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.clearing import BusyMark, Clearing
+from forward_lineage.store.library.later import Later
 from forward_lineage.store.library.saved_result import (
+    LATEST,
     SAVE_AGAIN,
-    STAGED,
     SavedResult,
     SegmentEntry,
     StageLineage,
     TracedTable,
 )
 from forward_lineage.store.library.soundness import check_sound, is_name
-from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
+from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError, NotTracedError
 
 _DROPPED = {"dropped": True}
 _MANY_RELATIONS = 64
+
+CaptureRest = Callable[[SavedResult, bool], SavedResult]
+"""Captures all lineage of a version, or else what its save left for later; returns the version with it."""
 
 
 class Library:
@@ -43,6 +48,10 @@ class Library:
 
     Args:
         home: the folder of registrations and saved results; made when the first result is saved.
+
+    Attributes:
+        later: lineage that was captured after its result was saved.
+        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
 
     """
 
@@ -52,9 +61,11 @@ class Library:
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
-            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=STAGED),
+            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=LATEST),
         )
         self._clearing = Clearing(self._place, self._versions)
+        self.later = Later(self._place)
+        self.capture_rest: CaptureRest | None = None
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
 
@@ -130,12 +141,45 @@ class Library:
         return found
 
     def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
-        """Return the lineage of a result in a table that it was made of directly; segments are read when asked."""
-        key = saved.manifest_path, table.name.lower()
+        """Return the lineage of a result in a table that it was made of directly; segments are read when asked.
+
+        Raises:
+            LineageError: it is not all captured, and cannot be any more.
+
+        """
+        return self._known_relation(self._whole(saved, table), table)
+
+    def relation_within(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        """Return the lineage of a result in those rows of a table that meet `TracedTable.only`; as for `relation`."""
+        if table.captured is Captured.NEVER:
+            return self.relation(saved, table)
+        left = table.captured is Captured.LATER
+        return self._known_relation(self._captured(saved, table, whole=False) if left else saved, table)
+
+    def _whole(self, saved: SavedResult, table: TracedTable) -> SavedResult:
+        """The result with all of its lineage in the table."""
+        if table.is_whole:
+            return saved
+        left = table.captured is Captured.LATER and table.only is None
+        return self.later.find(saved, whole=True) or self._captured(saved, table, whole=not left)
+
+    def _captured(self, saved: SavedResult, table: TracedTable, *, whole: bool) -> SavedResult:
+        found = self.later.find(saved, whole=whole)
+        if found is None and self.capture_rest is not None:
+            found = self.capture_rest(saved, whole)
+        if found is not None:
+            return found
+        raise NotTracedError(
+            f"the lineage of {saved.name} in {table.name} was not captured when it was saved",
+            instead="Ask in a session of ForwardLineage, which captures it then.",
+        )
+
+    def _known_relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        key = saved.folder, table.name.lower()
         found = self._relations.get(key)
         if found is None:
             self._forget_relations()
-            found = self._relations[key] = self._relation(saved, table)
+            found = self._relations[key] = self._relation(saved, saved.traced(table.name) or table)
         return found
 
     def _relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
