@@ -26,13 +26,36 @@ ROOMS = {
     "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"relations", "storage", "store", "row_ids", "frontend", "spark"},
-    "session": {"views", "store", "tracing", "row_ids", "frontend", "spark", "catalog", "results", "relations"},
+    "workloads": {"storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark"},
+    "session": {
+        "workloads",
+        "views",
+        "store",
+        "tracing",
+        "row_ids",
+        "frontend",
+        "spark",
+        "catalog",
+        "results",
+        "relations",
+    },
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
     "cli": {"session", "store", "checking", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
 }
-KNOW_RULES = {"stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "views", "session"}
+KNOW_RULES = {
+    "stored_tables",
+    "catalog",
+    "frontend",
+    "results",
+    "row_ids",
+    "spark",
+    "tracing",
+    "views",
+    "workloads",
+    "session",
+}
 
 
 def test_no_circles() -> None:

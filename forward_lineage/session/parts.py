@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
@@ -20,6 +21,9 @@ from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.views.opening import Opening
+from forward_lineage.workloads.answering import Answering
+from forward_lineage.workloads.making import Making
+from forward_lineage.workloads.saving import WorkloadSaver
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Parts:
         library: what is saved.
         result_tables: saved results as tables that queries can read.
         saver: how results are saved.
+        answering: answers consuming queries, from what was made for them beforehand.
         capturing: captures lineage of saved results afterwards.
         questions: what may be asked of saved results.
         opening: how linked views are opened.
@@ -42,7 +47,8 @@ class Parts:
     statements: Statements
     library: Library
     result_tables: ResultTables
-    saver: Saver
+    saver: WorkloadSaver
+    answering: Answering
     capturing: Capturing
     questions: Questions
     opening: Opening
@@ -65,8 +71,14 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     names = SessionNames(tables, result_tables.bring_up_to_date)
     statements = Statements(tables, names, chosen, home)
     tracer = Tracer(statements, tables, home)
-    saver = Saver(tracer, tables, library)
+    up_to_date = result_tables.bring_up_to_date
+
+    def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
+        return statements.run(statements.trace(sql, semantics, args))
+
+    answering = Answering(tables, library, home, run, up_to_date)
+    saver = WorkloadSaver(Saver(tracer, tables, library), statements, Making(tables, library), answering)
     capturing = Capturing(tracer, tables, library)
     library.capture_rest = capturing
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
-    return Parts(tables, statements, library, result_tables, saver, capturing, questions, opening)
+    return Parts(tables, statements, library, result_tables, saver, answering, capturing, questions, opening)

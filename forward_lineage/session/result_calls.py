@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -11,6 +11,8 @@ from forward_lineage.session.parts import Parts
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
+from forward_lineage.workloads.deriving import Attributes
+from forward_lineage.workloads.saving import Foreseen
 from udafs.lineage_set import LineageSet
 
 
@@ -31,6 +33,9 @@ class ResultCalls:
         tables: Collection[str] | None = None,
         where: Mapping[str, str] | None = None,
         capture: When = "now",
+        workload: Sequence[str] = (),
+        partition_by: Attributes = None,
+        cube: Attributes = None,
     ) -> SavedResult:
         """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
 
@@ -47,7 +52,13 @@ class ResultCalls:
                 when not given.
             where: table → condition over its columns: lineage in rows that meet it is all that is captured.
             capture: ``"now"``: lineage is written with the rows; ``"later"``: at the first question, or by `capture`;
-                ``"auto"``: later if the query reads much.   [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
+                ``"auto"``: later if the query reads much.
+            workload: consuming queries that will be asked of the result, with parameters: what they do not need is not
+                captured, and what they need is partitioned or added up; see `explain` and `answer`.
+            partition_by: table → expressions over its columns, values of which questions will choose; a list is of the
+                only table of the query.
+            cube: the same, by which the result's own aggregates are added up, too.
+                [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
             what was saved: version, columns, number of rows, tables with their numbers of (row, id) pairs.
@@ -57,7 +68,8 @@ class ResultCalls:
 
         """
         scope = Scope.of(tables, where, capture)
-        saved = self._parts.saver.save(df_or_sql, Wish(name, semantics, mode, keep_versions, encoding, scope))
+        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
+        saved = self._parts.saver.save(df_or_sql, wish, Foreseen(workload, partition_by, cube))
         self._parts.result_tables.bring_up_to_date()
         return saved
 
@@ -74,6 +86,15 @@ class ResultCalls:
 
         """
         return self._parts.capturing.capture(name)
+
+    def prepared(self, name: str) -> list[str]:
+        """Return in lines what was made beforehand for questions about a saved result, and what could not be and why.
+
+        Raises:
+            LineageError: there is no such result.
+
+        """
+        return self._parts.saver.prepared(name)
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every saved result, by name; those with a damaged manifest are left out."""
@@ -96,6 +117,7 @@ class ResultCalls:
 
         """
         self._parts.library.drop(name)
+        self._parts.answering.forget(name)
         self._parts.result_tables.bring_up_to_date()
 
     def result(self, name: str, version: int | None = None) -> DataFrame:

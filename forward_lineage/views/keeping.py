@@ -198,11 +198,12 @@ class Shelf:
     Args:
         home: the folder of registrations and results.
         asked: a short name for what was asked.
+        room: the folder of the home in which such arrays are kept.
 
     """
 
-    def __init__(self, home: Path, asked: str) -> None:
-        self._views, self._folder = home / "views", home / "views" / asked
+    def __init__(self, home: Path, asked: str, room: str = "views") -> None:
+        self._views, self._folder = home / room, home / room / asked
 
     def find(self, versions: str) -> Reader | None:
         """Return what was made of some versions, if it is there and whole."""

@@ -184,7 +184,7 @@ class _Making:
 
     def _read(self, columns: reading.Columns, bars: Sequence[Bars], manifest: Manifest) -> tuple[Capture, Ids | None]:
         """From the table's own files."""
-        ids, rows = _ids_by_position(manifest)
+        ids, rows = ids_by_position(manifest)
         return self._captured(bars, rows, reading.of_files(manifest, columns)), ids
 
     def _computed(self, bars: Sequence[Bars], manifest: Manifest) -> tuple[Capture, Ids | None]:
@@ -254,7 +254,7 @@ def _checked_rows(rows: int) -> int:
     return rows
 
 
-def _ids_by_position(manifest: Manifest) -> tuple[Ids | None, int]:
+def ids_by_position(manifest: Manifest) -> tuple[Ids | None, int]:
     """The ids of a table's rows, ascending, None if they are 0, 1, 2, …; and how many there are."""
     files = sorted((file.offset, file.rows) for file in manifest.files if file.rows)
     rows = sum(count for _, count in files)

@@ -52,6 +52,7 @@ class Library:
     Attributes:
         later: lineage that was captured after its result was saved.
         capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
+        recomputed: how often lineage was read that its save had left out for good.
 
     """
 
@@ -66,6 +67,7 @@ class Library:
         self._clearing = Clearing(self._place, self._versions)
         self.later = Later(self._place)
         self.capture_rest: CaptureRest | None = None
+        self.recomputed = 0
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
 
@@ -161,6 +163,7 @@ class Library:
         if table.is_whole:
             return saved
         left = table.captured is Captured.LATER and table.only is None
+        self.recomputed += not left
         return self.later.find(saved, whole=True) or self._captured(saved, table, whole=not left)
 
     def _captured(self, saved: SavedResult, table: TracedTable, *, whole: bool) -> SavedResult:
