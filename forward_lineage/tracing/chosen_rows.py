@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from typing import Protocol
@@ -20,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
+from forward_lineage.frontend.demanded import conditions_around
 from forward_lineage.frontend.lexing import lex, meaningful
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
@@ -62,12 +64,13 @@ class Chosen:
 class Chooser(Protocol):
     """Answers the functions: from saved results."""
 
-    def __call__(self, call: LineageCall, args: Arguments) -> Chosen:
-        """Return the rows that a function gives now.
+    def __call__(self, call: LineageCall, args: Arguments, around: Callable[[], frozenset[str]]) -> Chosen:
+        """Return the rows that a function gives now; those may be left out of which the statement takes none.
 
         Args:
             call: what it says.
             args: values of the statement's parameters.
+            around: gives the conditions that the statement demands of all the rows, see `frontend.demanded`.
 
         Raises:
             LineageError: as for `ForwardLineage.backward` and `forward`.
@@ -134,7 +137,7 @@ class ChosenRows:
             what = f"{calls[0].call.function}(…) in a text for other sessions: its answer is this session's"
             instead = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
             raise NotTracedError(what, at=calls[0].call.at, instead=instead)
-        chosen = [self._choose(found.call, args) for found in calls]
+        chosen = [self._choose(found.call, args, partial(_around, sql, calls, found)) for found in calls]
         tables = [self._table(each, narrowed) for each in chosen]
         names = [table.relation for table in tables]
         left = with_names(sql, calls, names)
@@ -182,6 +185,11 @@ def refuse_where_it_is_asked_again(statement: Statement, consuming: Consuming) -
             at=position_of(statement.tree),
             instead="Save the query with lineage.save(…), or CREATE TABLE … AS.",
         )
+
+
+def _around(sql: str, calls: list[FoundCall], call: FoundCall) -> frozenset[str]:
+    names = [_short_name(number) for number in range(len(calls))]
+    return conditions_around(with_names(sql, calls, names), names[calls.index(call)])
 
 
 def _view_with_ids(digest: str) -> str:

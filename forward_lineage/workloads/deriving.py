@@ -15,8 +15,9 @@ from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql
 from forward_lineage.frontend.consuming import BACKWARD, LineageCall, find_calls, with_names
+from forward_lineage.frontend.demanded import conditions_around
 from forward_lineage.workloads.making import Plan
-from forward_lineage.workloads.shape import PLACE, Shape, conditions_around, normalised, parameters_in, shape_of
+from forward_lineage.workloads.shape import PLACE, Shape, normalised, parameters_in, shape_of
 from udafs.errors import BadArgumentError, LineageError
 
 Attributes = Mapping[str, Sequence[str]] | Sequence[str] | None
@@ -162,7 +163,7 @@ def _united(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str
 
 
 def _partitioned(plan: Plan, attributes: Collection[str]) -> Plan:
-    wanted = bool(attributes) and {*plan.attributes} <= {*attributes}
+    wanted = bool(plan.attributes) and {*plan.attributes} <= {*attributes}
     return replace(plan, kind="partition") if wanted else plan
 
 
@@ -195,6 +196,12 @@ def _base(sql: str) -> tuple[exp.Select | None, str]:
     if not isinstance(tree, exp.Select) or not isinstance(source, exp.Table) or tree.args.get("joins"):
         return None, ""
     return tree, table or ".".join(part.name for part in source.parts)
+
+
+def only_name(sql: str) -> str | None:
+    """Return the name of the only table or view that the query of a result reads, by its text; None: there are more."""
+    tree, name = _base(sql)
+    return name if tree is not None and len(list(tree.find_all(exp.Table))) == 1 else None
 
 
 def _only_table(sql: str | None) -> str | None:

@@ -187,7 +187,7 @@ def _read(reader: Reader, number: int, said: FormEntry) -> Made:
         reader[f"{number}.starts"],
         reader.get(f"{number}.order"),
     )
-    return Made(plan, form, None)
+    return Made(plan, form)
 
 
 def _kind(said: str) -> Kind:

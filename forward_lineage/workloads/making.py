@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from forward_lineage.frontend.demanded import condition_texts
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from forward_lineage.workloads.base_rows import BaseRows, Wanted, base_rows, types_of
+from forward_lineage.workloads.base_rows import Wanted, base_rows, types_of
 from forward_lineage.workloads.columns import SUMMED, Array, Coded, Valued, check_coded, check_summed
 from forward_lineage.workloads.forms import Form, Kind, Sums, cells_of, cube, partition, sums_of
+from forward_lineage.workloads.known_columns import ColumnCache, KnownColumns
 from forward_lineage.workloads.placing import placed_table
-from forward_lineage.workloads.shape import condition_texts
+from forward_lineage.workloads.settings import settings_now
 from udafs.errors import LineageError, NotTracedError
 
 FEW_CELLS = 16
@@ -49,14 +51,22 @@ class Plan:
     fixed: tuple[str, ...] = ()
     kind: Kind | None = None
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All expressions over the table's rows."""
+        return *self.attributes, *self.keys, *self.calls, *self.fixed
+
+
+Refused = list[tuple[Plan, str]]
+"""What could not be made, and why."""
+
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A form, and of what it is."""
+    """A form, and for which questions it is."""
 
     plan: Plan
     form: Form
-    ids: Array | None
 
 
 class Making:
@@ -70,8 +80,9 @@ class Making:
 
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self.tables, self.library = tables, library
+        self._columns = ColumnCache()
 
-    def made(self, saved: SavedResult, plans: Sequence[Plan]) -> tuple[list[Made], dict[Plan, str]]:
+    def made(self, saved: SavedResult, plans: Sequence[Plan]) -> tuple[list[Made], Refused]:
         """Make forms of a version of a result.
 
         Returns:
@@ -79,7 +90,7 @@ class Making:
 
         """
         found: list[Made] = []
-        refused: dict[Plan, str] = {}
+        refused: Refused = []
         for table in dict.fromkeys(plan.table for plan in plans):
             mine = [plan for plan in plans if plan.table == table]
             try:
@@ -88,40 +99,55 @@ class Making:
                 refused |= dict.fromkeys(mine, error.what)
         return found, refused
 
-    def _of_table(self, saved: SavedResult, table: str, plans: Sequence[Plan], refused: dict[Plan, str]) -> list[Made]:
+    def _of_table(self, saved: SavedResult, table: str, plans: Sequence[Plan], refused: Refused) -> list[Made]:
         manifest = self.tables.registered(table)
         plans = [replace(plan, table=manifest.name) for plan in plans]
         edge = direct_edge(saved, manifest)
         check_unchanged(self.tables.spark, manifest)
-        with placed_table(self.tables, manifest) as base:
-            able = [plan for plan in plans if self._is_able(plan, edge, refused)]
-            rows = base_rows(self.tables.spark, manifest, base, self._wanted(able)) if able else None
-        if rows is None:
+        known = self._columns.of(repr((manifest.name, manifest.digest(), settings_now(self.tables.spark))))
+        able = self._computed(manifest, edge, plans, known, refused)
+        if not able:
             return []
-        bars, at = _bars(self._relation(saved, edge, manifest), saved, rows)
+        bars, at = _bars(self.library.relation_within(saved, edge), saved, known)
         found = []
         for plan in able:
             try:
-                found.append(Made(plan, _form(plan, bars, at, rows), rows.ids))
+                found.append(Made(plan, _form(plan, bars, at, known)))
             except NotTracedError as error:
-                refused[plan] = error.what
+                refused.append((plan, error.what))
         check_unchanged(self.tables.spark, manifest)
+        self._columns.shrink()
         return found
 
-    def _relation(self, saved: SavedResult, edge: TracedTable | None, manifest: Manifest) -> LineageRelation:
-        if edge is not None:
-            return self.library.relation_within(saved, edge)
-        return Pipeline(self.library, [saved]).relation(saved, manifest.name)
+    def _computed(
+        self,
+        manifest: Manifest,
+        edge: TracedTable,
+        plans: Sequence[Plan],
+        known: KnownColumns,
+        refused: Refused,
+    ) -> list[Plan]:
+        """Compute the columns that plans need; returns those that can be made."""
+        base = self.tables.base_table(manifest)
+        texts = dict.fromkeys(text for plan in plans for text in plan.texts)
+        with placed_table(self.tables, manifest) if texts.keys() - known.types.keys() else nullcontext():
+            able = [plan for plan in plans if self._is_able(plan, edge, known, refused)]
+        wanted = _wanted(able, known)
+        if able and (known.rows < 0 or wanted.coded or wanted.valued):
+            with placed_table(self.tables, manifest):
+                known.add(base_rows(self.tables.spark, manifest, base, wanted))
+        return able
 
-    def _is_able(self, plan: Plan, edge: TracedTable | None, refused: dict[Plan, str]) -> bool:
+    def _is_able(self, plan: Plan, edge: TracedTable, known: KnownColumns, refused: Refused) -> bool:
         """Whether what a plan names has types that we know, and the lineage that was captured is enough."""
         try:
-            if edge is not None and edge.captured is not Captured.NOW:
+            if edge.captured is not Captured.NOW:
                 raise NotTracedError(f"lineage in {edge.name} is not captured with the rows")
-            if edge is not None and edge.only is not None and not condition_texts(edge.only) <= set(plan.fixed):
+            if edge.only is not None and not condition_texts(edge.only) <= set(plan.fixed):
                 raise NotTracedError(f"of {edge.name} lineage in some rows is captured, and all may be asked for")
-            texts = [*plan.attributes, *plan.keys, *plan.calls, *plan.fixed]
-            types = types_of(self.tables.spark, texts)
+            new = [text for text in plan.texts if text not in known.types]
+            types = known.types
+            types |= types_of(self.tables.spark, new)
             for text in (*plan.attributes, *plan.keys):
                 check_coded(types[text], text)
             for text, functions in plan.calls.items():
@@ -130,21 +156,25 @@ class Making:
                 else:
                     check_coded(types[text], text)
         except LineageError as error:
-            refused[plan] = error.what
+            refused.append((plan, error.what))
             return False
         return True
 
-    def _wanted(self, plans: Sequence[Plan]) -> Wanted:
-        texts = [text for plan in plans for text in plan.calls]
-        types = types_of(self.tables.spark, texts)
-        numbers = {text for text in texts if _is_number(types[text])}
-        coded = [text for plan in plans for text in (*plan.attributes, *plan.keys, *plan.fixed)]
-        coded += [text for text in texts if text not in numbers]
-        return Wanted(tuple(dict.fromkeys(coded)), tuple(sorted(numbers)))
+
+def _wanted(plans: Sequence[Plan], known: KnownColumns) -> Wanted:
+    """The columns that are not known yet."""
+    texts = [text for plan in plans for text in plan.calls]
+    numbers = {text for text in texts if _is_number(known.types[text])}
+    coded = [text for plan in plans for text in (*plan.attributes, *plan.keys, *plan.fixed)]
+    coded += [text for text in texts if text not in numbers]
+    return Wanted(
+        tuple(text for text in dict.fromkeys(coded) if text not in known.coded),
+        tuple(text for text in sorted(numbers) if text not in known.valued),
+    )
 
 
-def direct_edge(saved: SavedResult, manifest: Manifest) -> TracedTable | None:
-    """Return the step from a result to a table that it was made of directly, None where others lie between.
+def direct_edge(saved: SavedResult, manifest: Manifest) -> TracedTable:
+    """Return the step from a result to a table that it was made of directly.
 
     Raises:
         NotTracedError: the table is not what the result was made of, or nobody would know.
@@ -168,7 +198,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in SUMMED)
 
 
-def _bars(relation: LineageRelation, saved: SavedResult, rows: BaseRows) -> tuple[Coded, Array]:
+def _bars(relation: LineageRelation, saved: SavedResult, rows: KnownColumns) -> tuple[Coded, Array]:
     """For each base row that a row of the result was made of, which one that was; and which base row it is."""
     bar, ids = relation.pairs()
     at = ids if rows.ids is None else np.searchsorted(rows.ids, ids)
@@ -180,7 +210,7 @@ def _bars(relation: LineageRelation, saved: SavedResult, rows: BaseRows) -> tupl
     return Coded(pa.nulls(max(saved.rows, 1)), bar.astype(kind)), at
 
 
-def _form(plan: Plan, bars: Coded, at: Array, rows: BaseRows) -> Form:
+def _form(plan: Plan, bars: Coded, at: Array, rows: KnownColumns) -> Form:
     inside = slice(None)
     for text in plan.fixed:
         holds = rows.coded[text]
@@ -203,7 +233,7 @@ def _at(column: Coded, chosen: slice | Array) -> Coded:
     return Coded(column.values, column.codes[chosen])
 
 
-def _sums(text: str, functions: frozenset[str], rows: BaseRows, chosen: slice | Array, count: int) -> Sums:
+def _sums(text: str, functions: frozenset[str], rows: KnownColumns, chosen: slice | Array, count: int) -> Sums:
     numbers = rows.valued.get(text)
     if numbers is None:
         return sums_of(_at(rows.coded[text], chosen), functions, count, text)

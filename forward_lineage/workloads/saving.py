@@ -14,7 +14,7 @@ from forward_lineage.store.saving.saver import Saver, Wish
 from forward_lineage.store.saving.scope import Scope
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.workloads.answering import Answering
-from forward_lineage.workloads.deriving import Attributes, Derived, derived
+from forward_lineage.workloads.deriving import Attributes, Derived, derived, only_name
 from forward_lineage.workloads.making import Making, Plan
 from forward_lineage.workloads.settings import settings_now
 from udafs.errors import BadArgumentError
@@ -97,7 +97,7 @@ class WorkloadSaver:
     def _scope(self, sql: str, wish: Wish, found: Derived) -> Scope:
         """What is captured; what the user says by hand goes first. What is made beforehand is of lineage that is."""
         scope = wish.scope
-        if found.tables is None:
+        if found.tables is None or (not found.where and self._is_table(only_name(sql))):
             return scope
         read = self._statements.trace(sql, wish.semantics).rewritten.tables
         needed = [table for table in read if self._leads_to(table, found.tables)]
@@ -106,6 +106,9 @@ class WorkloadSaver:
         known = {table.lower() for table in scope.where}
         more = {t: c for t, c in found.where.items() if t.lower() not in known and self._is_read(t, read)}
         return replace(scope, where={**scope.where, **more})
+
+    def _is_table(self, name: str | None) -> bool:
+        return name is not None and self._tables.get(name) is not None
 
     def _leads_to(self, table: str, targets: Collection[str]) -> bool:
         wanted = {target.lower() for target in targets}
@@ -121,7 +124,7 @@ class WorkloadSaver:
     def _make(self, saved: SavedResult, plans: Sequence[Plan]) -> None:
         made, refused = self._making.made(saved, plans)
         versions = {each.plan.table: self._tables.registered(each.plan.table).version for each in made}
-        why = tuple((described(plan), reason) for plan, reason in refused.items())
+        why = tuple((described(plan), reason) for plan, reason in refused)
         self._shelf.keep(saved, made, versions, settings_now(self._tables.spark), why)
 
 
@@ -132,7 +135,9 @@ def described(plan: Plan) -> str:
     said += [f"partitioned by {', '.join(plan.attributes)}"] if plan.attributes else []
     keys = ", ".join(plan.keys) or "nothing"
     said += [f"added up by {keys}: {', '.join(['count(*)', *functions])}"] if plan.kind != "partition" else []
-    said += [f"with {', '.join([*plan.keys, *functions])}"] if plan.kind == "partition" and plan.calls else []
+    said += (
+        [f"with {', '.join([*plan.keys, *functions])}"] if plan.kind == "partition" and (plan.keys or functions) else []
+    )
     return "; ".join([*said, *(f"where {each}" for each in plan.fixed)])
 
 

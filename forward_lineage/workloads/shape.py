@@ -16,10 +16,11 @@ from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql
 from forward_lineage.frontend.consuming import BACKWARD, FoundCall, LineageCall, find_calls, with_names
+from forward_lineage.frontend.demanded import texts_over
 from rewrites.conditions import conjuncts
 from rewrites.refusals import position_of
 from rewrites.spark_functions import AGGREGATES
-from udafs.errors import LineageError, NotTracedError
+from udafs.errors import NotTracedError
 
 FUNCTIONS = frozenset({"count", "sum", "avg", "mean", "min", "max"})
 PLACE = "__dlw0"
@@ -111,7 +112,7 @@ def shape_of(sql: str) -> Shape:
         raise _other(tree, "another item of FROM, or names for its columns")
     if any(query is not tree for query in tree.find_all(exp.Query)):
         raise _other(tree, "a subquery")
-    text = _texts(table.alias_or_name)
+    text = texts_over(table.alias_or_name)
     items = tuple(_item(each, text) for each in tree.expressions)
     keys = tuple(dict.fromkeys(_keys(tree, text)))
     if not any(isinstance(item, Call) for item in items):
@@ -129,37 +130,10 @@ def shape_of(sql: str) -> Shape:
     return Shape(sql, placed, found.call, items, keys, compared, tuple(map(text, others)))
 
 
-def conditions_around(placed: str, name: str) -> frozenset[str]:
-    """Return the conditions that a query demands of all rows of an item of FROM, as texts.
-
-    Args:
-        placed: the statement, with a name for each function.
-        name: that of the item; there are none where the item is not alone in its FROM.
-
-    """
-    try:
-        tree = parse(placed).tree
-    except LineageError:
-        return frozenset()  # said again where the statement is read
-    for table in tree.find_all(exp.Table):
-        select = table.parent.parent if isinstance(table.parent, exp.From) else None
-        if table.name == name and isinstance(select, exp.Select):
-            if select.args.get("joins") or select.args.get("laterals") or not select.args.get("where"):
-                return frozenset()
-            return frozenset(map(_texts(table.alias_or_name), conjuncts(select.args["where"].this)))
-    return frozenset()
-
-
-def condition_texts(condition: str) -> frozenset[str]:
-    """Return the parts of a condition that AND connects, as `conditions_around` writes them."""
-    where = parse(f"SELECT 1 FROM {PLACE} WHERE ({condition})").tree.args["where"]
-    return frozenset(map(_texts(PLACE), conjuncts(where.this)))
-
-
 def texts_of(expression: exp.Expr | str) -> list[str]:
     """Return the text of an expression over `PLACE`, of the operands that it is made of, and of its columns."""
     tree = parse(f"SELECT {expression} FROM {PLACE}").tree.expressions[0] if isinstance(expression, str) else expression
-    bare, text = tree.unnest(), _texts(PLACE)
+    bare, text = tree.unnest(), texts_over(PLACE)
     found = [text(bare)]
     if isinstance(bare, exp.Mul | exp.Add | exp.Sub):
         found += [each for side in (bare.this, bare.expression) for each in texts_of(side)]
@@ -189,7 +163,7 @@ def parts_of(condition: exp.Expr) -> list[exp.Expr]:
 
 def compared_with(condition: exp.Expr, alias: str) -> Iterator[Compared]:
     """Return the comparisons with values that a condition over the rows of a table is; none if it is another one."""
-    return _compared(condition, _texts(alias))
+    return _compared(condition, texts_over(alias))
 
 
 def _only_call(sql: str) -> FoundCall:
@@ -202,24 +176,6 @@ def _only_call(sql: str) -> FoundCall:
 
 def _other(node: exp.Expr, what: str) -> NotTracedError:
     return NotTracedError(f"the query has {what}", at=position_of(node))
-
-
-def _texts(alias: str) -> Callable[[exp.Expr], str]:
-    """How expressions over the rows of a table are written, whatever it is called."""
-
-    def text(expression: exp.Expr) -> str:
-        found = expression.copy().unnest()
-        for column in list(found.find_all(exp.Column)):
-            if column.table and not column.args.get("db") and column.table.lower() == alias.lower():
-                column.set("table", None)
-        for identifier in found.find_all(exp.Identifier):
-            identifier.set("this", identifier.name.lower())
-            identifier.set("quoted", True)
-        for call in found.find_all(exp.Anonymous):
-            call.set("this", call.name.lower())
-        return print_sql(found)
-
-    return text
 
 
 def _item(item: exp.Expr, text: Callable[[exp.Expr], str]) -> Call | str:
