@@ -42,7 +42,19 @@ ROOMS = {
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
-    "cli": {"session", "store", "checking", "drawing", "row_ids", "frontend", "spark", "catalog", "results", "demo"},
+    "cli": {
+        "session",
+        "workloads",
+        "store",
+        "checking",
+        "drawing",
+        "row_ids",
+        "frontend",
+        "spark",
+        "catalog",
+        "results",
+        "demo",
+    },
 }
 KNOW_RULES = {
     "stored_tables",

@@ -96,7 +96,7 @@ class Making:
             try:
                 found += self._of_table(saved, table, mine, refused)
             except LineageError as error:
-                refused |= dict.fromkeys(mine, error.what)
+                refused += [(plan, error.what) for plan in mine]
         return found, refused
 
     def _of_table(self, saved: SavedResult, table: str, plans: Sequence[Plan], refused: Refused) -> list[Made]:

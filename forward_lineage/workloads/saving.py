@@ -92,6 +92,8 @@ class WorkloadSaver:
                 "what is captured later cannot be partitioned or added up with the rows",
                 instead='Leave capture="later" out, or partition_by= and cube=.',
             )
+        for plan in found.plans:
+            self._tables.registered(plan.table)  # says so if there is no such table
         return replace(found, plans=()) if wish.scope.when == "later" else found
 
     def _scope(self, sql: str, wish: Wish, found: Derived) -> Scope:
