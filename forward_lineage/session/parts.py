@@ -79,6 +79,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     answering = Answering(tables, library, home, run, up_to_date)
     saver = WorkloadSaver(Saver(tracer, tables, library), statements, Making(tables, library), answering)
     capturing = Capturing(tracer, tables, library)
-    library.capture_rest = capturing
+    library.lineage.capture_rest = capturing
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
     return Parts(tables, statements, library, result_tables, saver, answering, capturing, questions, opening)

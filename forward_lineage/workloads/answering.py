@@ -103,12 +103,12 @@ class Answering:
             if isinstance(found, pa.Table):
                 return Answer(found, why.match.made.form.kind)
             why = found
-        before = self._library.recomputed
+        before = self._library.lineage.recomputed
         frame = self._sql(sql, "data", args)
         rows = frame.drop("DL") if "DL" in frame.columns else frame
         with spark_errors():
             table = rows.toArrow()
-        return Answer(table, RECOMPUTED if self._library.recomputed > before else CAPTURED, why)
+        return Answer(table, RECOMPUTED if self._library.lineage.recomputed > before else CAPTURED, why)
 
     def _from_form(self, ready: _Prepared, args: Arguments) -> pa.Table | str:
         bounds = ready.match.bounds(args)

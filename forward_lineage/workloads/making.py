@@ -108,7 +108,7 @@ class Making:
         able = self._computed(manifest, edge, plans, known, refused)
         if not able:
             return []
-        bars, at = _bars(self.library.relation_within(saved, edge), saved, known)
+        bars, at = _bars(self.library.lineage.relation_within(saved, edge), saved, known)
         found = []
         for plan in able:
             try:

@@ -107,7 +107,7 @@ class Questions:
         name = ancestor(pipeline, saved, table)
         within = self._captured_within(saved, name, _edges(pipeline, name), around)
         if within is not None:
-            return Reached([(saved, within, self._library.relation_within(saved, within).backward(rows))])
+            return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
         reached = pipeline.backward(saved, rows, name)
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self._check_one_kind_of_ids(saved, reached)

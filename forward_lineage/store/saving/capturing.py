@@ -45,7 +45,7 @@ from udafs.errors import ChangedError, LineageError, NotTracedError
 
 
 class Capturing:
-    """Captures afterwards; see `Library.capture_rest`.
+    """Captures afterwards; see `ReadLineage.capture_rest`.
 
     Args:
         tracer: traces queries of the session.

@@ -148,7 +148,7 @@ class TestWhere:
         library = tables._parts.library
         table = saved.traced("r")
         assert table is not None
-        number, base = library.relation_within(saved, table).pairs()
+        number, base = library.lineage.relation_within(saved, table).pairs()
         found: dict[int, list[int]] = {row: [] for row in range(saved.rows)}
         for row, each in zip(number.tolist(), base.tolist(), strict=True):
             found[row].append(each)
