@@ -32,7 +32,7 @@ from forward_lineage.workloads.kept_forms import FormShelf, KeptForms
 from forward_lineage.workloads.known_values import OtherKindError
 from forward_lineage.workloads.matching import Match, match
 from forward_lineage.workloads.placing import placed_table
-from forward_lineage.workloads.settings import settings_now
+from forward_lineage.workloads.settings import Settings
 from forward_lineage.workloads.shape import Shape, shape_of
 from forward_lineage.workloads.totals import answer_of
 from udafs.errors import LineageError
@@ -88,6 +88,7 @@ class Answering:
         self._tables, self._library, self._sql = tables, library, sql
         self._spark, self._bring_up_to_date = tables.spark, bring_up_to_date
         self.shelf = FormShelf(home)
+        self._settings = Settings(tables.spark)
         self._bars = ChosenBars(ResultRows(tables.spark))
         self._kept: dict[str, KeptForms | None] = {}
         self._prepared: OrderedDict[tuple[str, str], _Prepared | str] = OrderedDict()
@@ -141,10 +142,10 @@ class Answering:
         manifest = self._tables.get(name)
         if manifest is None or manifest.version != ready.kept.versions[name]:
             return f"{name} has changed"
-        if settings_now(self._spark) != ready.kept.settings:
+        if self._settings.now() != ready.kept.settings:
             return "settings of the session differ from those under which it was made"
         try:
-            if manifest.provider.by_position:
+            if manifest.provider.by_position and manifest.identity is None:
                 check_files(manifest, current_files(manifest))
             else:
                 check_unchanged(self._spark, manifest)

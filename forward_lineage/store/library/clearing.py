@@ -8,36 +8,17 @@ stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from forward_lineage.storage.local_folder import LocalFolder
-from forward_lineage.storage.locks import Lock, is_held
+from forward_lineage.storage.locks import is_held
 from forward_lineage.storage.versions import Versions
+from forward_lineage.store.library.busy import BUSY
 from forward_lineage.store.library.later import is_left_over
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import DamagedError, LineageError
 
 #: One version of a result: the name of its folder, and its number.
 Key = tuple[str, int]
-_BUSY = ".saving"  # locked by the process that writes the folder, for as long as it lives
-
-
-class BusyMark:
-    """Says of a data folder that a process that lives is writing it.
-
-    Args:
-        folder: the data folder.
-
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / _BUSY
-        self._lock = Lock(self._path)
-
-    def remove(self) -> None:
-        """Say that the folder is written."""
-        self._path.unlink(missing_ok=True)
-        self._lock.release()
 
 
 class Clearing:
@@ -98,7 +79,7 @@ class Clearing:
         return there
 
     def _is_busy(self, folder: str) -> bool:
-        return is_held(self.place.path(folder) / _BUSY)
+        return is_held(self.place.path(folder) / BUSY)
 
 
 def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:

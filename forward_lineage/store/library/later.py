@@ -23,6 +23,7 @@ from forward_lineage.storage.local_folder import LocalFolder, sync_folder, sync_
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import check_no_link, read_file
 from forward_lineage.storage.sealed import seal, unseal
+from forward_lineage.store.library.busy import BUSY
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.saved_result import SavedResult, Stage, StageLineage, TableLineage, TracedTable
 from forward_lineage.store.library.soundness import check_sound
@@ -125,6 +126,7 @@ class Later:
                 os.fsync(file.fileno())
             sync_folders(folder)
             folder.rename(target)
+            (target / BUSY).unlink(missing_ok=True)  # it came along
             sync_folder(target.parent)
         found = self.find(saved, whole=whole)
         assert found is not None, "it was written"

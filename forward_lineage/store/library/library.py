@@ -22,7 +22,8 @@ from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
-from forward_lineage.store.library.clearing import BusyMark, Clearing
+from forward_lineage.store.library.busy import BusyMark
+from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.later import Later
 from forward_lineage.store.library.read_lineage import ReadLineage
 from forward_lineage.store.library.saved_result import (

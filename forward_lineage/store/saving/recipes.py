@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forward_lineage.frontend.consuming import find_calls
+from forward_lineage.row_ids.secrets import gives_away
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.planning import Planner
@@ -53,11 +54,11 @@ def settings_of_then(spark: SparkSession, recipe: Recipe) -> Iterator[None]:
 
 
 def _settings(spark: SparkSession) -> dict[str, str]:
-    """What was set for this session and can be set for another."""
+    """What was set for this session and can be set for another; secrets are left as they are."""
     found = spark._jsparkSession.conf().getAll()
     listed = {each._1(): each._2() for each in (found.toSeq().apply(i) for i in range(found.size()))}
     mine = {key: str(value) for key, value in sorted(listed.items()) if key.startswith(_OURS)}
-    return {key: value for key, value in mine.items() if spark.conf.isModifiable(key)}
+    return {key: value for key, value in mine.items() if spark.conf.isModifiable(key) and not gives_away(key, value)}
 
 
 def _refused(spark: SparkSession, traced: TracedStatement, meaning: Mapping[str, Any]) -> str | None:

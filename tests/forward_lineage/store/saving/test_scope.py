@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.later import LATER, WHOLE
 from forward_lineage.store.library.library import Library
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError, SetupError
+from udafs.lineage_set import LineageSet
 
 JOIN = "SELECT r.g, s.h, sum(r.v) AS v, count(*) AS n FROM r JOIN s ON r.k = s.k GROUP BY r.g, s.h"
 STAGED = "SELECT r.k, r.v, t.total FROM r JOIN (SELECT g, sum(v) AS total FROM r GROUP BY g) t ON r.g = t.g"
@@ -284,3 +286,35 @@ def test_earlier_releases_refuse_it_by_name(tables: ForwardLineage, monkeypatch:
     assert library.get("whole").is_whole
     with pytest.raises(SetupError, match="has manifest format 4, this release reads up to 3"):
         library.get("part")
+
+
+def test_two_sessions_that_ask_first(tables: ForwardLineage) -> None:
+    """One captures, the other waits and finds it."""
+    saved = tables.save(JOIN, "later", capture="later")
+    sessions = [ForwardLineage(tables.spark.newSession(), tables.home) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda lineage: lineage.backward_ids("later", table="r"), sessions))
+    assert found[0] == found[1] != LineageSet()
+    assert sorted(path.name for path in saved.home.glob("*-*")) == [saved.data, "later-1"]
+
+
+def test_a_capture_that_is_cut_off_leaves_nothing(tables: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = tables.save(JOIN, "later", capture="later")
+    with monkeypatch.context() as patched:
+        patched.setattr("forward_lineage.store.saving.capturing.matched", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tables.capture("later")
+    assert [path.name for path in saved.home.glob("*-*")] == [saved.data]
+    tables.capture("later")
+    assert not list((saved.home / "later-1").glob(".*")), "nothing but lineage"
+
+
+def test_no_secret_is_kept(tables: ForwardLineage) -> None:
+    tables.spark.conf.set("spark.sql.catalog.mine.password", "hunter2")
+    try:
+        saved = tables.save(JOIN, "later", capture="later")
+        assert saved.recipe is not None and "hunter2" not in saved.manifest_path.read_text()
+        tables.capture("later")
+        assert tables.spark.conf.get("spark.sql.catalog.mine.password") == "hunter2"
+    finally:
+        tables.spark.conf.unset("spark.sql.catalog.mine.password")
