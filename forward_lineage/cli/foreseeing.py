@@ -9,21 +9,8 @@ from typing import Any
 import click
 
 from forward_lineage.cli.inputs import read_sql
-from forward_lineage.cli.options import Command
+from forward_lineage.cli.options import Command, OfTable
 from forward_lineage.frontend import split_script
-
-
-class OfTable(click.ParamType[tuple[str, str]]):
-    """Something of a table: `TABLE=SQL`."""
-
-    name = "TABLE=SQL"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """See the class."""
-        table, equals, text = str(value).partition("=")
-        if not equals or not table.strip() or not text.strip():
-            self.fail(f"{str(value)[:60]!r} is not TABLE=SQL, e.g. sales=region", param, ctx)
-        return table.strip(), text.strip()
 
 
 def foreseeing_options(command: Command) -> Command:
