@@ -28,9 +28,11 @@ ROOMS = {
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
     "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
+    "workloads": {"columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark"},
     "session": {
         "views",
         "profiling",
+        "workloads",
         "store",
         "tracing",
         "row_ids",
@@ -46,6 +48,7 @@ ROOMS = {
     "cli": {
         "session",
         "profiling",
+        "workloads",
         "store",
         "checking",
         "drawing",
@@ -59,7 +62,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "session"),
+    *("profiling", "workloads", "session"),
 }
 
 

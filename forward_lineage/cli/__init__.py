@@ -12,6 +12,7 @@ from py4j.protocol import Py4JNetworkError
 
 from forward_lineage.cli.backward import backward
 from forward_lineage.cli.bench import bench
+from forward_lineage.cli.capture import capture
 from forward_lineage.cli.check import check
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.drop import drop
@@ -70,6 +71,7 @@ for _command in (
     rewrite,
     run,
     save,
+    capture,
     backward,
     forward,
     impact,
