@@ -26,7 +26,7 @@ ROOMS = {
     "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"relations", "storage", "store", "row_ids", "frontend", "spark"},
-    "workloads": {"storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark"},
+    "workloads": {"storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results"},
     "session": {
         "workloads",
         "views",
