@@ -28,7 +28,9 @@ ROOMS = {
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
     "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
-    "workloads": {"columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark"},
+    "workloads": {
+        *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
+    },
     "session": {
         "views",
         "profiling",

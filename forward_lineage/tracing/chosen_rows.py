@@ -117,7 +117,9 @@ class ChosenRows:
         self._names: OrderedDict[str, str] = OrderedDict()  # by what the views hold
         self._numbers = count()
 
-    def put_in(self, sql: str, args: Arguments, *, anywhere: bool, narrowed: Narrowed | None) -> Consuming:
+    def put_in(
+        self, sql: str, args: Arguments, *, anywhere: bool, narrowed: Narrowed | None, all_looked_at: bool = False
+    ) -> Consuming:
         """Answer the functions in the FROM clauses of a statement.
 
         Args:
@@ -125,6 +127,7 @@ class ChosenRows:
             args: values of its parameters.
             anywhere: whether the text is to run in other sessions, too: then there must be none.
             narrowed: what of the lineage is noted; see `Statements.trace`.
+            all_looked_at: whether lineage has rows, too, that a condition keeps out: control lineage does.
 
         Raises:
             LineageError: a function is malformed, or cannot be answered.
@@ -137,7 +140,8 @@ class ChosenRows:
             what = f"{calls[0].call.function}(…) in a text for other sessions: its answer is this session's"
             instead = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
             raise NotTracedError(what, at=calls[0].call.at, instead=instead)
-        chosen = [self._choose(found.call, args, partial(_around, sql, calls, found)) for found in calls]
+        around = (frozenset if all_looked_at else partial(_around, sql, calls, found) for found in calls)
+        chosen = [self._choose(found.call, args, each) for found, each in zip(calls, around, strict=True)]
         tables = [self._table(each, narrowed) for each in chosen]
         names = [table.relation for table in tables]
         left = with_names(sql, calls, names)

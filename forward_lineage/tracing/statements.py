@@ -139,7 +139,8 @@ class Statements:
 
         """
         refuse_no_text(sql)
-        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, narrowed=narrowed)
+        control = semantics != "data"
+        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control)
         text, args = consuming.sql, consuming.args
         targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):

@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql, refuse_other_readings
+from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.sources import check_repeatable
@@ -106,7 +107,7 @@ class Answering:
             why = found
         before = self._library.lineage.recomputed
         frame = self._sql(sql, "data", args)
-        rows = frame.drop("DL") if "DL" in frame.columns else frame
+        rows = frame if meaning_of(frame) is None else frame.drop(LINEAGE_COLUMN)
         with spark_errors():
             table = rows.toArrow()
         return Answer(table, RECOMPUTED if self._library.lineage.recomputed > before else CAPTURED, why)

@@ -22,7 +22,7 @@ from forward_lineage.workloads.columns import SUMMED, Array, Coded, Valued, chec
 from forward_lineage.workloads.forms import Form, Kind, Sums, cells_of, cube, partition, sums_of
 from forward_lineage.workloads.known_columns import ColumnCache, KnownColumns
 from forward_lineage.workloads.placing import placed_table
-from forward_lineage.workloads.settings import settings_now
+from forward_lineage.workloads.settings import Settings
 from udafs.errors import LineageError, NotTracedError
 
 FEW_CELLS = 16
@@ -80,6 +80,7 @@ class Making:
 
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self.tables, self.library = tables, library
+        self.settings = Settings(tables.spark)
         self._columns = ColumnCache()
 
     def made(self, saved: SavedResult, plans: Sequence[Plan]) -> tuple[list[Made], Refused]:
@@ -104,7 +105,7 @@ class Making:
         plans = [replace(plan, table=manifest.name) for plan in plans]
         edge = direct_edge(saved, manifest)
         check_unchanged(self.tables.spark, manifest)
-        known = self._columns.of(repr((manifest.name, manifest.digest(), settings_now(self.tables.spark))))
+        known = self._columns.of(repr((manifest.name, manifest.digest(), self.settings.now())))
         able = self._computed(manifest, edge, plans, known, refused)
         if not able:
             return []

@@ -16,7 +16,6 @@ from forward_lineage.tracing.statements import Statements
 from forward_lineage.workloads.answering import Answering
 from forward_lineage.workloads.deriving import Attributes, Derived, derived, only_name
 from forward_lineage.workloads.making import Making, Plan
-from forward_lineage.workloads.settings import settings_now
 from udafs.errors import BadArgumentError
 
 
@@ -127,7 +126,7 @@ class WorkloadSaver:
         made, refused = self._making.made(saved, plans)
         versions = {each.plan.table: self._tables.registered(each.plan.table).version for each in made}
         why = tuple((described(plan), reason) for plan, reason in refused)
-        self._shelf.keep(saved, made, versions, settings_now(self._tables.spark), why)
+        self._shelf.keep(saved, made, versions, self._making.settings.now(), why)
 
 
 def described(plan: Plan) -> str:

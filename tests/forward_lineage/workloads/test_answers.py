@@ -128,6 +128,20 @@ def test_outside_the_workload(asked: ForwardLineage) -> None:
     check(asked, QUESTIONS["keys"], other_kind, {"captured"})
 
 
+def test_zeros_of_both_signs(lineage: ForwardLineage, tmp_path: Path) -> None:
+    """Equal, and not the same: what is computed from them is computed for each."""
+    values = pa.table({"g": pa.array([1, 1, 1], pa.int32()), "f": pa.array([0.0, -0.0, 2.0])})
+    parquet.write_table(values, tmp_path / "z.parquet")
+    lineage.register("z", path=tmp_path / "z.parquet")
+    question = "SELECT min(atan2(f, -1.0)) AS a, max(atan2(f, -1.0)) AS b FROM BACKWARD(r WHERE g = :g, z)"
+    lineage.save("SELECT g, count(*) AS n FROM z GROUP BY g", "r", workload=[question])
+    check(lineage, question, {"g": 1}, {"cube", "partition"})
+    least = "SELECT min(f) AS a FROM BACKWARD(r WHERE g = :g, z)"
+    lineage.save("SELECT g, count(*) AS n FROM z GROUP BY g", "r", workload=[least])
+    assert lineage.prepared("r") == ["lineage in z; added up by nothing: count(*), min(`f`): not made, `f` has -0.0, "
+                                     "and which zero is the least is left to chance"]  # fmt: skip
+
+
 def test_by_hand(asked: ForwardLineage) -> None:
     asked.save(SAVED, "r", cube=["k", "year(d)"])
     by_year = "SELECT g, year(d), sum(v) AS v, count(*) AS n FROM BACKWARD(r WHERE g = :g, t) GROUP BY g, year(d)"

@@ -10,6 +10,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.workloads.deriving import derived
 from forward_lineage.workloads.shape import shape_of
+from tests.forward_lineage.conftest import rows_with_lineage
 from tests.forward_lineage.store.saving.test_scope import JOIN, write
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
@@ -72,6 +73,15 @@ class TestPruning:
         tables.save(JOIN, "q", where={"r": "v > 2"})
         wanted = question.replace("(q", "(all_of_it").replace(", q)", ", all_of_it)")
         assert rows(tables, question) == rows(tables, wanted)
+
+    def test_control_lineage_has_what_conditions_keep_out(self, tables: ForwardLineage) -> None:
+        question = "SELECT h FROM s WHERE NOT EXISTS (SELECT 1 FROM BACKWARD(q, r) x WHERE v > 2 AND x.k = s.k)"
+        tables.save(JOIN, "all_of_it")
+        tables.save(JOIN, "q", where={"r": "v > 2"})
+        found, wanted = (
+            rows_with_lineage(tables.sql(each, "control")) for each in (question, question.replace("(q", "(all_of_it"))
+        )
+        assert found == wanted
 
     def test_through_a_step(self, tables: ForwardLineage) -> None:
         tables.save(f"{JOIN} ORDER BY ALL", "step")
