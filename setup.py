@@ -30,6 +30,7 @@ DEV = [
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
+    "desbordante>=2.5",  # rival of our dependencies, in benches
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",

@@ -4,8 +4,9 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 
 - `python` runs with a Spark session called `spark`, as a notebook would have it;
 - `sql` runs in that session, `sql lineage` through `lineage.sql` of the `lineage` that the page has made before;
-- `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead; `make` and
-  `pip` are checked, not run: the target has a rule, the extra exists;
+- `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
+  also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
+  extra exists;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;
 - a comment `<!-- setup` … `-->` holds Python that readers do not see, e.g. to write a file that a command reads; it
@@ -29,6 +30,7 @@ from typing import Any
 import sqlparse
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.cli.answers import FOUND
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
 from tests.markdown_pages import Block
@@ -98,7 +100,7 @@ class Reader:
             return ""
         if words[0] == "forward-lineage" and not _SHELL.intersection(shlex.shlex(command, punctuation_chars=True)):
             result = invoke(self.names["spark"], *words[1:])
-            assert result.exit_code == 0, f"{where}: {command}\n{result.output}"
+            assert result.exit_code in (0, FOUND), f"{where}: {command}\n{result.output}"
             return result.stdout
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         environment = {**os.environ, "PATH": path, "PYSPARK_PYTHON": sys.executable}

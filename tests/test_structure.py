@@ -23,13 +23,20 @@ ROOMS = {
     "results": set[str](),
     "frontend": {"catalog", "stored_tables"},
     "row_ids": {"storage", "spark", "catalog", "results", "stored_tables"},
+    "columns": {"storage", "row_ids", "spark"},
     "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
-    "views": {"relations", "storage", "store", "row_ids", "frontend", "spark"},
+    "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
+    "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
+    "workloads": {
+        *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
+    },
     "pages": {"views", "frontend"},
     "session": {
         "pages",
         "views",
+        "profiling",
+        "workloads",
         "store",
         "tracing",
         "row_ids",
@@ -44,6 +51,8 @@ ROOMS = {
     "demo": {"session", "spark"},
     "cli": {
         "session",
+        "profiling",
+        "workloads",
         "pages",
         "store",
         "checking",
@@ -56,7 +65,10 @@ ROOMS = {
         "demo",
     },
 }
-KNOW_RULES = {"stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "views", "session"}
+KNOW_RULES = {
+    *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
+    *("profiling", "workloads", "session"),
+}
 
 
 def test_no_circles() -> None:

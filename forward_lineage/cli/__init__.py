@@ -12,6 +12,7 @@ from py4j.protocol import Py4JNetworkError
 
 from forward_lineage.cli.backward import backward
 from forward_lineage.cli.bench import bench
+from forward_lineage.cli.capture import capture
 from forward_lineage.cli.check import check
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.drop import drop
@@ -23,6 +24,7 @@ from forward_lineage.cli.impact import impact
 from forward_lineage.cli.kernel import kernel
 from forward_lineage.cli.ls import ls
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.profile import profile
 from forward_lineage.cli.rewrite import rewrite
 from forward_lineage.cli.run import run
 from forward_lineage.cli.save import save
@@ -70,6 +72,7 @@ for _command in (
     rewrite,
     run,
     save,
+    capture,
     backward,
     forward,
     impact,
@@ -81,6 +84,7 @@ for _command in (
     kernel,
     explore,
     check,
+    profile,
     bench,
 ):
     main.add_command(_command)

@@ -119,12 +119,16 @@ def print_rows(frame: DataFrame, limit: int | None = None) -> bool:
         whether there were any.
 
     """
-    frame = decoded(frame if limit is None else frame.limit(limit))
-    objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
-    lines = [row[0] for row in objects.toLocalIterator()]
+    lines = json_lines(decoded(frame if limit is None else frame.limit(limit)))
     for line in lines:
         click.echo(json_line(line))
     return bool(lines)
+
+
+def json_lines(frame: DataFrame) -> list[str]:
+    """Return rows as JSON objects, as Spark writes them."""
+    objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
+    return [row[0] for row in objects.toLocalIterator()]
 
 
 def decoded(frame: DataFrame) -> DataFrame:

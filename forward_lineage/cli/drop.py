@@ -10,6 +10,7 @@ from forward_lineage.cli.options import home_option
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.registrations import home_folder
 from forward_lineage.store.library.library import Library
+from forward_lineage.workloads.kept_forms import FormShelf
 
 
 @click.command()
@@ -18,4 +19,5 @@ from forward_lineage.store.library.library import Library
 def drop(name: str, home: Path | None) -> None:
     """Forget a saved result; results that were made of it can be traced as before."""
     Library(home_folder(home)).drop(name)
+    FormShelf(home_folder(home)).forget(name)
     click.echo(in_one_line(f"dropped {name}"))

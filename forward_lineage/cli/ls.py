@@ -13,6 +13,7 @@ from forward_lineage.cli.options import home_option, json_option
 from forward_lineage.cli.plain_text import cell, in_one_line, plain
 from forward_lineage.cli.tables import plain_table
 from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
@@ -57,7 +58,9 @@ def _described(saved: SavedResult) -> dict[str, Any]:
 def _described_table(saved: SavedResult, table: TracedTable) -> dict[str, Any]:
     kept = saved.kept_of(table)
     sizes = {"pairs": sum(each.pairs for each in kept), "bytes": sum(each.size for each in kept)}
-    known = {"version": table.version, **sizes}
+    known: dict[str, Any] = {"version": table.version, **sizes}
+    if not table.is_whole:
+        known |= {"captured": str(table.captured), **({"only": table.only} if table.only else {})}
     return {**known, "trusted": True} if table.trusted else known
 
 
@@ -66,10 +69,19 @@ def _print(found: list[SavedResult]) -> None:
     table = plain_table("result", *numbers, "lineage", "made of", right=numbers)
     for saved in found:
         lineage = saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, granules"
-        made_of = ", ".join(f"{each.name} (on trust)" if each.trusted else each.name for each in saved.tables)
+        made_of = ", ".join(map(_named, saved.tables))
         sizes = (f"{saved.rows:,}", f"{saved.pairs:,}", f"{saved.size:,}")
         table.add_row(cell(saved.name), str(saved.version), *sizes, lineage, cell(made_of))
     Console(highlight=False).print(table)
+
+
+_CAPTURED = {Captured.NOW: "in part", Captured.LATER: "later", Captured.NEVER: "not captured"}
+
+
+def _named(table: TracedTable) -> str:
+    notes = ["on trust"] if table.trusted else []
+    notes += [] if table.is_whole else [_CAPTURED[table.captured]]
+    return f"{table.name} ({', '.join(notes)})" if notes else table.name
 
 
 def _print_details(saved: SavedResult) -> None:

@@ -84,17 +84,25 @@ class Numbers(click.ParamType[list[int]]):
         return numbers
 
 
-class Order(click.ParamType[tuple[str, str]]):
-    """A table and its sort keys: `lineitem=l_shipdate, l_orderkey DESC`."""
+class OfTable(click.ParamType[tuple[str, str]]):
+    """Something of a table: `TABLE=SQL`."""
 
-    name = "TABLE=KEYS"
+    name = "TABLE=SQL"
+    example = "sales=region"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """See the class."""
         table, equals, keys = str(value).partition("=")
         if not equals or not table.strip() or not keys.strip():
-            self.fail(f"{value!r} is not TABLE=KEYS, e.g. lineitem=l_shipdate", param, ctx)
+            self.fail(f"{str(value)[:60]!r} is not {self.name}, e.g. {self.example}", param, ctx)
         return table.strip(), keys.strip()
+
+
+class Order(OfTable):
+    """A table and its sort keys: `lineitem=l_shipdate, l_orderkey DESC`."""
+
+    name = "TABLE=KEYS"
+    example = "lineitem=l_shipdate"
 
 
 class Scales(click.ParamType[list[float]]):

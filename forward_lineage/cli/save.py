@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from forward_lineage.cli.foreseeing import foreseeing_options
 from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.saving.saver import Mode
 
 
@@ -23,16 +27,29 @@ from forward_lineage.store.saving.saver import Mode
     help="If the name is taken: save a new version, put the rows behind those that are there, or refuse.",
 )
 @click.option("--keep-versions", is_flag=True, help="Let this version stay readable when a later one is saved.")
+@foreseeing_options
 @session_options
-def save(*, file: str, name: str, semantics: str, mode: Mode, keep_versions: bool, opening: Opening) -> None:
+def save(
+    *,
+    file: str,
+    name: str,
+    semantics: str,
+    mode: Mode,
+    keep_versions: bool,
+    foreseen: dict[str, Any],
+    opening: Opening,
+) -> None:
     """Save the rows of a query and their lineage under a name; saving again makes a new version.
 
     FILE holds one Spark SQL statement; - reads standard input. Later queries may read the result by its name.
     """
     sql = read_sql(file)
     with opening.session("save") as lineage:
-        saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions)
-        tables = ", ".join(table.name for table in saved.tables) or "no table"
-        size = saved.lineage_size
+        saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
+        now = [table.name for table in saved.tables if table.captured is Captured.NOW]
+        tables, size = ", ".join(now) or "no table", saved.lineage_size
         said = f"saved {saved.name}, version {saved.version}: {saved.rows:,} rows, lineage in {tables} ({size:,} bytes)"
-        click.echo(in_one_line(said))
+        later = [table.name for table in saved.tables if table.captured is Captured.LATER]
+        click.echo(in_one_line(f"{said}, later in {', '.join(later)}" if later else said))
+        for line in lineage.prepared(saved.name):
+            click.echo(in_one_line(line))

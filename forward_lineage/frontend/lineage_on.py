@@ -159,18 +159,24 @@ def read_clause(sql: str, readable: str, clause: list[Token]) -> tuple[exp.Expr,
             at=position_at(sql, clause[0].start),
             instead="Name columns of base tables, or write LINEAGE ON () to trace nothing.",
         )
-    if _is_one_group(listed) and listed[1].word not in ("SELECT", "WITH"):
+    if is_one_group(listed) and listed[1].word not in ("SELECT", "WITH"):
         listed = listed[1:-1]
-    return tuple(_expression(sql, readable, item) for item in _items(sql, listed)) if listed else ()
+    return tuple(_expression(sql, readable, item) for item in items_of(sql, listed, "LINEAGE ON")) if listed else ()
 
 
-def _is_one_group(tokens: list[Token]) -> bool:
+def is_one_group(tokens: list[Token]) -> bool:
     """Whether the first token is a parenthesis that the last one closes."""
     inside = [depth for _, depth in with_depth(tokens)][1:-1]
-    return tokens[0].text == "(" and tokens[-1].text == ")" and all(inside)
+    return bool(tokens) and tokens[0].text == "(" and tokens[-1].text == ")" and all(inside)
 
 
-def _items(sql: str, listed: list[Token]) -> list[list[Token]]:
+def items_of(sql: str, listed: list[Token], called: str) -> list[list[Token]]:
+    """Return the tokens of each item of a list, which has commas between its items.
+
+    Raises:
+        WrongSqlError: an item is empty; `called` is what the list is.
+
+    """
     items: list[list[Token]] = [[]]
     for token, depth in with_depth(listed):
         if token.text == "," and depth == 0:
@@ -178,7 +184,7 @@ def _items(sql: str, listed: list[Token]) -> list[list[Token]]:
         else:
             items[-1].append(token)
     if not all(items):
-        what = "LINEAGE ON with an empty place in its list"
+        what = f"{called} with an empty place in its list"
         raise WrongSqlError(what, at=position_at(sql, listed[0].start), instead="Leave out the comma.")
     return items
 

@@ -65,7 +65,7 @@ def parse(sql: str) -> Statement:
     """
     tokens = lex(sql)
     words = _one_statement(sql, meaningful(tokens))
-    _refuse_variables(sql, words)
+    refuse_variables(sql, words)
     readable = without_comments(sql, tokens)
     clause = find_clause(sql, words)
     said = words[:clause]
@@ -101,7 +101,13 @@ def _one_statement(sql: str, words: list[Token]) -> list[Token]:
     return words
 
 
-def _refuse_variables(sql: str, words: list[Token]) -> None:
+def refuse_variables(sql: str, words: list[Token]) -> None:
+    """Refuse text whose parts Spark would put values of variables for before it reads it.
+
+    Raises:
+        NotTracedError: there is a variable in it.
+
+    """
     for dollar, brace in itertools.pairwise(words):
         if dollar.text == "$" and brace.text == "{":
             raise NotTracedError(

@@ -37,7 +37,7 @@ def check_options(options: Mapping[str, Any]) -> dict[str, str]:
 
     """
     for name, value in options.items():
-        if _tells(name, str(value)):
+        if gives_away(name, str(value)):
             raise BadArgumentError(
                 f"option {name} holds a secret, which a manifest would keep",
                 instead=f'Put it into the environment, and say options={{"{name}": "${{env:NAME}}"}}: the reference is '
@@ -53,7 +53,7 @@ def check_path(path: str) -> None:
         BadArgumentError: it does.
 
     """
-    if "://" in path and _tells("", path):
+    if "://" in path and gives_away("", path):
         raise BadArgumentError(
             "path= holds a user or a password, which a manifest would keep",
             instead="Leave it out, and let Spark's configuration say it (spark.hadoop.…).",
@@ -77,7 +77,7 @@ def redacted(source: Mapping[str, Any]) -> dict[str, Any]:
         return dict(source)
     return {
         **source,
-        "options": {name: REDACTED if _tells(name, str(options[name])) else options[name] for name in options},
+        "options": {name: REDACTED if gives_away(name, str(options[name])) else options[name] for name in options},
     }
 
 
@@ -100,8 +100,8 @@ def _resolved(name: str, value: str) -> str:
     return _REFERENCE.sub(look_up, value)
 
 
-def _tells(name: str, value: str) -> bool:
-    """Whether an option's value gives a secret away."""
+def gives_away(name: str, value: str) -> bool:
+    """Tell whether the value of an option, or of a setting, gives a secret away."""
     rest = _REFERENCE.sub("", value)
     if rest and rest != REDACTED and _is_secret(name):
         return True

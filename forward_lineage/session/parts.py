@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.result_tables import ResultTables
+from forward_lineage.store.saving.capturing import Capturing
 from forward_lineage.store.saving.saver import Saver
+from forward_lineage.store.saving.traced_query import Tracer
 from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.views.opening import Opening
+from forward_lineage.workloads.answering import Answering
+from forward_lineage.workloads.making import Making
+from forward_lineage.workloads.saving import WorkloadSaver
 
 
 @dataclass(frozen=True)
@@ -30,8 +37,11 @@ class Parts:
         library: what is saved.
         result_tables: saved results as tables that queries can read.
         saver: how results are saved.
+        answering: answers consuming queries, from what was made for them beforehand.
+        capturing: captures lineage of saved results afterwards.
         questions: what may be asked of saved results.
         opening: how linked views are opened.
+        profiler: how constraints are checked.
 
     """
 
@@ -39,9 +49,12 @@ class Parts:
     statements: Statements
     library: Library
     result_tables: ResultTables
-    saver: Saver
+    saver: WorkloadSaver
+    answering: Answering
+    capturing: Capturing
     questions: Questions
     opening: Opening
+    profiler: Profiler
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
@@ -60,6 +73,17 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     chosen = ChosenRows(spark, LineageCalls(tables, library, questions, result_tables.bring_up_to_date))
     names = SessionNames(tables, result_tables.bring_up_to_date)
     statements = Statements(tables, names, chosen, home)
-    saver = Saver(statements, tables, library, home)
+    tracer = Tracer(statements, tables, home)
+    up_to_date = result_tables.bring_up_to_date
+
+    def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
+        return statements.run(statements.trace(sql, semantics, args))
+
+    answering = Answering(tables, library, home, run, up_to_date)
+    rows_saver = Saver(tracer, tables, library)
+    saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
+    capturing = Capturing(tracer, tables, library)
+    library.lineage.capture_rest = capturing
     opening = Opening(tables, library, home, result_tables.bring_up_to_date)
-    return Parts(tables, statements, library, result_tables, saver, questions, opening)
+    profiler = Profiler(tables, rows_saver, home, up_to_date)
+    return Parts(tables, statements, library, result_tables, saver, answering, capturing, questions, opening, profiler)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -12,6 +12,11 @@ from forward_lineage.session.parts import Parts
 from forward_lineage.spark.granules import decoded
 from forward_lineage.spark.names import field_of_dl, quoted_name
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.store.saving.scope import Scope, When
+from forward_lineage.tracing.narrowed import only, restricted
+from forward_lineage.workloads.answering import Answer
+from forward_lineage.workloads.deriving import Attributes
+from forward_lineage.workloads.saving import Foreseen
 from udafs.errors import BadArgumentError, NotTracedError
 
 
@@ -48,22 +53,66 @@ class QueryCalls:
         refuse_other_order(rewritten.places)
         return rewritten.sql
 
-    def explain(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
+    def answer(self, sql: str, args: Arguments = None) -> Answer:
+        """Return the rows of a consuming query, without their lineage, in the fastest way there is.
+
+        Where `save` was told of such questions, nothing but what was made for them is read, and no Spark job runs.
+        Else the query is run as by `sql`.   [Smoke, §4.2; docs/workloads.md]
+
+        Args:
+            sql: a query of ``BACKWARD(result WHERE …, table)``; others are run as by `sql`.
+            args: values of its parameters, as `spark.sql` takes them.
+
+        Returns:
+            the rows as an Arrow table of the columns and types that Spark gives, and what they were made of.
+
+        Raises:
+            LineageError: as for `sql`.
+
+        """
+        return self._parts.answering.answer(sql, args)
+
+    def explain(
+        self,
+        sql: str,
+        semantics: str = "data",
+        args: Arguments = None,
+        *,
+        name: str | None = None,
+        workload: Sequence[str] = (),
+        partition_by: Attributes = None,
+        cube: Attributes = None,
+        tables: Collection[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        capture: When = "now",
+    ) -> str:
         """Return how lineage travels in a statement: what is computed once and referred to, and what each row carries.
 
         Args:
             sql: one statement, as for `sql`; it is not run.
             semantics: ``"data"`` or ``"control"``.
             args: values of its parameters.
+            name: under which it would be saved; then also what would be captured, and made for the questions in
+                `workload`, with the other arguments as for `save`.
+            workload: as for `save`.
+            partition_by: as for `save`.
+            cube: as for `save`.
+            tables: as for `save`.
+            where: as for `save`.
+            capture: as for `save`.
 
         Returns:
-            a line for each stage, in the order in which they are computed, then one for the result.
+            a line for each stage, in the order in which they are computed, then one for the result; then one for each
+            table, and for each thing that is made.
 
         Raises:
             LineageError: as for `sql`.
 
         """
-        return explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
+        if name is None:
+            return explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
+        scope = Scope.of(tables, where, capture)
+        return self._parts.saver.explain(sql, name, semantics, scope, Foreseen(workload, partition_by, cube))
 
     def granules(self, frame: DataFrame) -> DataFrame:
         """Return a result of LINEAGE ON with the values that its ids stand for in place of the ids.
@@ -101,10 +150,9 @@ class QueryCalls:
         tables, statements = self._parts.tables, self._parts.statements
         known = tables.registered(table)
         statements.check_condition(quoted_name(known.name), where)
-        base = tables.base_table(known)
-        suspects = replace(base, row_id=f"CASE WHEN ({where}) THEN {base.row_id} END")
+        suspects = only([restricted(tables.base_table(known), where)])
         no_rows = NotTracedError("only a query has affected rows", instead="Give the query of this command alone.")
-        traced = statements.trace(sql, semantics, suspects=suspects, unless_query=no_rows)
+        traced = statements.trace(sql, semantics, narrowed=suspects, unless_query=no_rows)
         if not traced.rewritten.tables:
             reads = ", ".join(statements.trace(sql, semantics).rewritten.tables) or "no registered table"
             raise BadArgumentError(f"the query does not read {known.name}", instead=f"It reads {reads}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -10,6 +10,9 @@ from forward_lineage.relations.segment import Form
 from forward_lineage.session.parts import Parts
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
+from forward_lineage.store.saving.scope import Scope, When
+from forward_lineage.workloads.deriving import Attributes
+from forward_lineage.workloads.saving import Foreseen
 from udafs.lineage_set import LineageSet
 
 
@@ -27,6 +30,12 @@ class ResultCalls:
         mode: Mode = "overwrite",
         keep_versions: bool = False,
         encoding: Form = "auto",
+        tables: Collection[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        capture: When = "now",
+        workload: Sequence[str] = (),
+        partition_by: Attributes = None,
+        cube: Attributes = None,
     ) -> SavedResult:
         """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
 
@@ -39,6 +48,17 @@ class ResultCalls:
             keep_versions: let this version, and those before it that are there, stay readable when a later one is
                 saved. Others go, unless saved results were made of them.
             encoding: of the lineage: ``"auto"`` for the smaller, ``"bdd"`` or ``"runs"`` to force one.
+            tables: the only tables, and saved results, of those that the query reads, whose lineage is captured; all
+                when not given.
+            where: table → condition over its columns: lineage in rows that meet it is all that is captured.
+            capture: ``"now"``: lineage is written with the rows; ``"later"``: at the first question, or by `capture`;
+                ``"auto"``: later if the query reads much.
+            workload: consuming queries that will be asked of the result, with parameters: what they do not need is not
+                captured, and what they need is partitioned or added up; see `explain` and `answer`.
+            partition_by: table → expressions over its columns, values of which questions will choose; a list is of the
+                only table of the query.
+            cube: the same, by which the result's own aggregates are added up, too.
+                [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
             what was saved: version, columns, number of rows, tables with their numbers of (row, id) pairs.
@@ -47,9 +67,34 @@ class ResultCalls:
             LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use.
 
         """
-        saved = self._parts.saver.save(df_or_sql, Wish(name, semantics, mode, keep_versions, encoding))
+        scope = Scope.of(tables, where, capture)
+        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
+        saved = self._parts.saver.save(df_or_sql, wish, Foreseen(workload, partition_by, cube))
         self._parts.result_tables.bring_up_to_date()
         return saved
+
+    def capture(self, name: str) -> SavedResult:
+        """Capture the lineage of a saved result that its save left for later; nothing happens if there is none left.
+
+        Its query runs again, on the same versions of its tables, and must give the rows that were saved.
+
+        Returns:
+            the result.
+
+        Raises:
+            LineageError: there is no such result; its tables are not what they were, or it has other rows now.
+
+        """
+        return self._parts.capturing.capture(name)
+
+    def prepared(self, name: str) -> list[str]:
+        """Return in lines what was made beforehand for questions about a saved result, and what could not be and why.
+
+        Raises:
+            LineageError: there is no such result.
+
+        """
+        return self._parts.saver.prepared(name)
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every saved result, by name; those with a damaged manifest are left out."""
@@ -72,6 +117,7 @@ class ResultCalls:
 
         """
         self._parts.library.drop(name)
+        self._parts.answering.forget(name)
         self._parts.result_tables.bring_up_to_date()
 
     def result(self, name: str, version: int | None = None) -> DataFrame:

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.session.parts import parts_of
+from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.table_calls import TableCalls
@@ -15,7 +16,7 @@ from forward_lineage.session.view_calls import ViewCalls
 from udafs.attach import attach
 
 
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls):
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls):
     """Rows with their lineage, for a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from typing import Protocol
@@ -20,11 +21,13 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
+from forward_lineage.frontend.demanded import conditions_around
 from forward_lineage.frontend.lexing import lex, meaningful
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.tracing.narrowed import Narrowed
 from rewrites.refusals import position_of
 from rewrites.tables import BaseTable
 from udafs.errors import NotTracedError
@@ -61,12 +64,13 @@ class Chosen:
 class Chooser(Protocol):
     """Answers the functions: from saved results."""
 
-    def __call__(self, call: LineageCall, args: Arguments) -> Chosen:
-        """Return the rows that a function gives now.
+    def __call__(self, call: LineageCall, args: Arguments, around: Callable[[], frozenset[str]]) -> Chosen:
+        """Return the rows that a function gives now; those may be left out of which the statement takes none.
 
         Args:
             call: what it says.
             args: values of the statement's parameters.
+            around: gives the conditions that the statement demands of all the rows, see `frontend.demanded`.
 
         Raises:
             LineageError: as for `ForwardLineage.backward` and `forward`.
@@ -113,14 +117,17 @@ class ChosenRows:
         self._names: OrderedDict[str, str] = OrderedDict()  # by what the views hold
         self._numbers = count()
 
-    def put_in(self, sql: str, args: Arguments, *, anywhere: bool, suspects: BaseTable | None) -> Consuming:
+    def put_in(
+        self, sql: str, args: Arguments, *, anywhere: bool, narrowed: Narrowed | None, all_looked_at: bool = False
+    ) -> Consuming:
         """Answer the functions in the FROM clauses of a statement.
 
         Args:
             sql: one statement.
             args: values of its parameters.
             anywhere: whether the text is to run in other sessions, too: then there must be none.
-            suspects: the only table that is traced; see `Statements.trace`.
+            narrowed: what of the lineage is noted; see `Statements.trace`.
+            all_looked_at: whether lineage has rows, too, that a condition keeps out: control lineage does.
 
         Raises:
             LineageError: a function is malformed, or cannot be answered.
@@ -133,17 +140,18 @@ class ChosenRows:
             what = f"{calls[0].call.function}(…) in a text for other sessions: its answer is this session's"
             instead = "Run it with lineage.sql(…), or keep it with lineage.save(…)."
             raise NotTracedError(what, at=calls[0].call.at, instead=instead)
-        chosen = [self._choose(found.call, args) for found in calls]
-        tables = [self._table(each, suspects) for each in chosen]
+        around = (frozenset if all_looked_at else partial(_around, sql, calls, found) for found in calls)
+        chosen = [self._choose(found.call, args, each) for found, each in zip(calls, around, strict=True)]
+        tables = [self._table(each, narrowed) for each in chosen]
         names = [table.relation for table in tables]
         left = with_names(sql, calls, names)
         on_trust = frozenset().union(*(each.on_trust for each in chosen))
         return Consuming(left, _left_over(sql, left, args, calls), dict(zip(names, tables, strict=True)), on_trust)
 
-    def _table(self, chosen: Chosen, suspects: BaseTable | None) -> BaseTable:
-        table, suspected = chosen.table, None
-        if suspects is not None and suspects.name == table.name:
-            suspected = suspects.row_id
+    def _table(self, chosen: Chosen, narrowed: Narrowed | None) -> BaseTable:
+        table = chosen.table
+        restricting = narrowed.restricting(table.name) if narrowed is not None else None
+        suspected = restricting.row_id if restricting is not None else None
         name, with_ids = self._named(chosen, suspected)
         columns = ", ".join(map(quoted, table.columns))
         hidden = f"{table.row_id} AS {_ID}" + (f", {suspected} AS {_SUSPECT}" if suspected else "")
@@ -181,6 +189,11 @@ def refuse_where_it_is_asked_again(statement: Statement, consuming: Consuming) -
             at=position_of(statement.tree),
             instead="Save the query with lineage.save(…), or CREATE TABLE … AS.",
         )
+
+
+def _around(sql: str, calls: list[FoundCall], call: FoundCall) -> frozenset[str]:
+    names = [_short_name(number) for number in range(len(calls))]
+    return conditions_around(with_names(sql, calls, names), names[calls.index(call)])
 
 
 def _view_with_ids(digest: str) -> str:

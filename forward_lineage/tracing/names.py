@@ -22,6 +22,7 @@ from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
 from forward_lineage.spark.views import refuse_other_meaning
 from forward_lineage.stored_tables import PROPERTY, Kept
+from forward_lineage.tracing.narrowed import Narrowed
 from rewrites.lineage_functions import DLUNION
 from rewrites.tables import BaseTable, Source, StoredTable, View
 from udafs.errors import LineageError, NotTracedError
@@ -146,23 +147,25 @@ class SessionNames:
         self._tables = tables
         self._bring_up_to_date = bring_up_to_date
 
-    def here(self, suspects: BaseTable | None = None) -> NamesOfStatement:
+    def here(self, narrowed: Narrowed | None = None) -> NamesOfStatement:
         """Return what names mean to a query that runs in this session: its hidden views serve best.
 
         Args:
-            suspects: takes the place of the table of its name.
+            narrowed: tables in it take the places of those of their names.
 
         """
         self._bring_up_to_date()
+        restricted = narrowed.restricted if narrowed is not None else ()
         catalog = self._tables.catalog
-        if suspects is not None:
-            catalog = catalog.replacing(suspects)
+        for table in restricted:
+            catalog = catalog.replacing(table)
 
         def read_from(table: BaseTable) -> BaseTable:
-            return table if table is suspects else self._tables.base_table_here(table)
+            taken = any(table is each for each in restricted)
+            return table if taken else self._tables.base_table_here(table)
 
         known = self._tables
-        stored = self._stored if suspects is None else partial(self._stored, suspects=suspects)
+        stored = partial(self._stored, restricted=restricted) if restricted else self._stored
         return NamesOfStatement(known.spark, catalog, known.damaged, known.of_catalogs, read_from, stored)
 
     def anywhere(self) -> NamesOfStatement:
@@ -172,13 +175,14 @@ class SessionNames:
         catalogs = tables.of_catalogs
         return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, catalogs, stored=self._stored)
 
-    def _stored(self, kept: Kept, suspects: BaseTable | None = None) -> StoredTable:
+    def _stored(self, kept: Kept, restricted: Sequence[BaseTable] = ()) -> StoredTable:
         table = kept.table(ids_that_are_gone(kept.called, kept.meaning(), self._tables))
-        if suspects is None:
-            return table
-        rows = suspects.identified or suspects.relation  # the other ids in the table are not asked for
-        only = f"(SELECT {DLUNION}({suspects.row_id}) AS ids FROM {rows})"
-        return replace(table, only={name: only for name in table.lineage if name.lower() == suspects.name.lower()})
+        only = {each.name.lower(): _ids_of(each) for each in restricted}  # the other ids in the table are not asked for
+        return replace(table, only={name: only[name.lower()] for name in table.lineage if name.lower() in only})
+
+
+def _ids_of(table: BaseTable) -> str:
+    return f"(SELECT {DLUNION}({table.row_id}) AS ids FROM {table.identified or table.relation})"
 
 
 def _full_name(spark: SparkSession, name: str) -> str | None:

@@ -34,8 +34,8 @@ from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_vi
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
 from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
+from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
-from rewrites.tables import BaseTable
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
@@ -83,7 +83,7 @@ class _Asked:
 
     semantics: str
     anywhere: bool
-    suspects: BaseTable | None
+    narrowed: Narrowed | None
     in_parts: str | None
     by_reference: bool
     by_chance: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ class Statements:
         args: Arguments = None,
         *,
         anywhere: bool = False,
-        suspects: BaseTable | None = None,
+        narrowed: Narrowed | None = None,
         unless_query: LineageError | None = None,
         in_parts: str | None = None,
     ) -> TracedStatement:
@@ -130,7 +130,7 @@ class Statements:
             args: values of its parameters.
             anywhere: whether the text is to run in other sessions, too. That of a command always is: a view that it
                 makes must not depend on this session's hidden ones.
-            suspects: the only table to trace, in place of the registered one of its name.
+            narrowed: what of the lineage is noted; None: all.
             unless_query: what to raise when the statement is a command or anything else that has no rows.
             in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
 
@@ -139,14 +139,15 @@ class Statements:
 
         """
         refuse_no_text(sql)
-        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, suspects=suspects)
+        control = semantics != "data"
+        consuming = self._chosen.put_in(sql, args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control)
         text, args = consuming.sql, consuming.args
         targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
         refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), text)
-        asked = _Asked(semantics, anywhere, suspects, in_parts, self._refers())
-        known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, suspects, consuming))
+        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers())
+        known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
             statement = self._read(text, args, unless_query, targets)
             known = self._rewritten(statement, asked, args, targets[0] if targets else None, consuming)
@@ -175,8 +176,8 @@ class Statements:
             raise unless_query
         return statement
 
-    def _meaning_of_names(self, anywhere: bool, suspects: BaseTable | None, consuming: Consuming) -> NamesOfStatement:
-        names = self._names.anywhere() if anywhere else self._names.here(suspects)
+    def _meaning_of_names(self, anywhere: bool, narrowed: Narrowed | None, consuming: Consuming) -> NamesOfStatement:
+        names = self._names.anywhere() if anywhere else self._names.here(narrowed)
         return replace(names, chosen=consuming.tables)
 
     def _targets(self, sql: str) -> list[Target] | None:
@@ -261,13 +262,13 @@ class Statements:
     def _rewritten(
         self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None, consuming: Consuming
     ) -> Remembered:
-        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.suspects, consuming))
+        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.narrowed, consuming))
         try:
             rewritten = rewrite_statement(
                 statement,
                 names,
                 asked.semantics,
-                None if asked.suspects is None else [asked.suspects.name],
+                None if asked.narrowed is None else asked.narrowed.tables,
                 filled=target.columns if target is not None else (),
                 fields=target.lineage if target is not None else (),
                 into=None if target is None else target.meaning or "",

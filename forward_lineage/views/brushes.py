@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forward_lineage.views.membership import BATCH, Array, Chosen, Membership, Sparse
+from forward_lineage.relations.groups import BATCH
+from forward_lineage.views.membership import Array, Chosen, Membership, Sparse
 
 #: What things cost, in nanoseconds, measured on one core; only which of them is less matters.
 SCANNED = 2.0  # to look up the bar of a row that is next in turn

@@ -17,10 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from forward_lineage.columns.files import Batch
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.views.encoding import Keys, numbers
 from forward_lineage.views.measures import ROWS, Counted, Measure, check_sums
-from forward_lineage.views.membership import Array, narrowest
+from forward_lineage.views.membership import Array
 from forward_lineage.views.questions import ROW_COUNT, Question, aggregate_of, is_float
 from forward_lineage.views.view import Aggregate, View
 from udafs.errors import NotTracedError
@@ -29,8 +31,6 @@ MOST_BARS = 1 << 20
 
 Allocate = Callable[[str, int, Any], npt.NDArray[Any]]
 """Gives an array of zeros with a name, to be kept: of so many elements, of a type."""
-Batch = tuple[slice | Array, Mapping[str, pa.Array]]
-"""Which base rows, counted from 0, and columns named as `questions.rows_sql` says."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from forward_lineage.relations.groups import BATCH
 from forward_lineage.views.measures import Counted, Measure, Numbers, Part, nothing, weights
-from forward_lineage.views.membership import BATCH, Array, Chosen, Dense
+from forward_lineage.views.membership import Array, Chosen, Dense
 
 #: Cells that are looked at in one go: what is copied of them stays in the processor's cache.
 _BLOCK = 1 << 18

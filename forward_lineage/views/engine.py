@@ -16,10 +16,11 @@ from typing import Literal
 
 import numpy as np
 
+from forward_lineage.relations.groups import BATCH
 from forward_lineage.views.brushes import CELL, Brush, Selection, Wanted, between
 from forward_lineage.views.cubes import Cube
 from forward_lineage.views.measures import ROWS, Counted, Measure, Part, Tally, combined, nothing
-from forward_lineage.views.membership import BATCH, Chosen, Membership
+from forward_lineage.views.membership import Chosen, Membership
 
 Choice = Mapping[int, Chosen]
 """The bars that are chosen in each view that has a brush, by the view's number."""

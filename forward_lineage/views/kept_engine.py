@@ -14,11 +14,11 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from forward_lineage.columns.keeping import Reader, Writer
 from forward_lineage.storage.fields import made
 from forward_lineage.views import cubes
 from forward_lineage.views.cubes import Cube, Limits
 from forward_lineage.views.engine import Engine, engine_of
-from forward_lineage.views.keeping import Reader, Writer
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import Measure, Part
 from forward_lineage.views.membership import Dense, Membership, Sparse

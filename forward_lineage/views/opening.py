@@ -9,22 +9,23 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from forward_lineage.columns import files
+from forward_lineage.columns.files import Batch, Ids
+from forward_lineage.columns.keeping import Shelf, Writer, digest
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.views import kept_engine, reading, saved
-from forward_lineage.views.capture import Bars, Batch, Capture
+from forward_lineage.views import kept_engine, saved
+from forward_lineage.views.capture import Bars, Capture
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Engine, engine_of
-from forward_lineage.views.keeping import Shelf, Writer, digest
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import Measure
 from forward_lineage.views.membership import Array, Dense, Membership
-from forward_lineage.views.questions import Question, questions, rows_sql
+from forward_lineage.views.questions import Question, columns_of, questions, rows_sql
 from forward_lineage.views.view import View
 from forward_lineage.views.view_sql import read_view
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
@@ -34,7 +35,6 @@ MOST_ROWS = 2**32 - 1
 _RESULT = re.compile(r"\s*(\w+)\s*")
 #: What the values of an expression may depend on besides the table.
 _SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
-Ids = npt.NDArray[np.int64]
 Found = dict[str, tuple[View, Membership]]
 _Way = Callable[[Sequence[Bars], Manifest], tuple[Capture, Ids | None]]
 
@@ -69,7 +69,7 @@ class Opening:
         manifest = self._table_of(over, table)
         linked = self._linked(results, manifest, table)
         # White space in front is where a text stands in its file, for messages.
-        shelf = Shelf(self._home, digest([(name, sql.lstrip()) for name, sql in asked.items()], table))
+        shelf = Shelf(self._home, "views", digest([(name, sql.lstrip()) for name, sql in asked.items()], table))
         versions = self._versions(manifest, linked, limits)
         trusted = bool(manifest and manifest.trusted) or bool(linked and linked.trusted)
         reader = None if trusted else shelf.find(versions)  # on trust: nobody knows whether the table is what it was
@@ -155,7 +155,8 @@ class _Making:
         """
         bars = [Bars.of(question, self._tables.spark) for question in over]
         pairs = saved.pairs_of(linked, self._library) if linked is not None else []
-        columns = reading.as_they_stand(manifest, over)
+        wanted = columns_of(over)
+        columns = files.as_they_stand(manifest, wanted) if wanted is not None else None
         ways: list[_Way] = [self._computed] if columns is None else [partial(self._read, columns), self._computed]
         for way in ways:
             capture, ids = way(bars, manifest)
@@ -183,23 +184,23 @@ class _Making:
         found = self._results(linked, pairs, ids, _checked_rows(ids.size))
         self._write(found, self._engine(found, ()), ids)
 
-    def _read(self, columns: reading.Columns, bars: Sequence[Bars], manifest: Manifest) -> tuple[Capture, Ids | None]:
+    def _read(self, columns: files.Columns, bars: Sequence[Bars], manifest: Manifest) -> tuple[Capture, Ids | None]:
         """From the table's own files."""
-        ids, rows = _ids_by_position(manifest)
-        return self._captured(bars, rows, reading.of_files(manifest, columns)), ids
+        ids, rows = files.ids_by_position(manifest)
+        return self._captured(bars, rows, files.of_files(manifest, columns)), ids
 
     def _computed(self, bars: Sequence[Bars], manifest: Manifest) -> tuple[Capture, Ids | None]:
         """By Spark."""
         sql = rows_sql(self._tables.base_table(manifest), [each.question for each in bars])
         with self._writer.scratch() as folder:
-            files = reading.written(self._tables.spark, sql, folder / "rows")
-            ids = reading.ids_in(files)
+            written = files.written(self._tables.spark, sql, folder / "rows")
+            ids = files.ids_in(written)
             rows = ids.size
             if np.any(np.diff(ids) == 0):
                 raise ChangedError(f"the ids of {manifest.name} are not unique any more", instead="Register it again.")
             dense = not rows or int(ids[-1]) == rows - 1
             known = None if dense else ids
-            return self._captured(bars, rows, reading.of_written(files, known)), known
+            return self._captured(bars, rows, files.of_written(written, known)), known
 
     def _captured(self, bars: Sequence[Bars], rows: int, batches: Iterable[Batch]) -> Capture:
         numbers = [self._names.index(each.question.name) for each in bars]
@@ -253,13 +254,3 @@ def _checked_rows(rows: int) -> int:
     if rows > MOST_ROWS:
         raise NotTracedError(f"views over {rows:,} rows, {MOST_ROWS:,} are the most", instead="Register a part of it.")
     return rows
-
-
-def _ids_by_position(manifest: Manifest) -> tuple[Ids | None, int]:
-    """The ids of a table's rows, ascending, None if they are 0, 1, 2, …; and how many there are."""
-    files = sorted((file.offset, file.rows) for file in manifest.files if file.rows)
-    rows = sum(count for _, count in files)
-    if not files or files[-1][0] + files[-1][1] == rows:
-        return None, rows
-    _checked_rows(rows)
-    return np.concatenate([np.arange(first, first + count) for first, count in files]), rows

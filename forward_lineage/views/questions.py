@@ -9,23 +9,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from sqlglot import exp
 
+from forward_lineage.columns.comparing import FLOATS, WHOLE, compared, spark_call
+from forward_lineage.columns.files import ID, Asked
+from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
-from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Planner
 from forward_lineage.views.view import Aggregate
 from forward_lineage.views.view_sql import SAVE_IT, GroupBy
 from rewrites.refusals import refuse
 from rewrites.tables import BaseTable
 
-ID = "__dl_row_id"
 ROW_COUNT = "__dl_rows"
-_ALIAS = "__dl_rows_of_table"
-_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-_FLOATS = (T.FloatType, T.DoubleType)
-_NESTED = (T.StructType, T.ArrayType, T.MapType, T.VariantType)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ class Question:
 
     def keys(self) -> list[exp.Expr]:
         """The keys as they are compared."""
-        return [_compared(key, kind) for key, kind in zip(self.asked.keys, self.key_types, strict=True)]
+        return [compared(key, kind, "a view") for key, kind in zip(self.asked.keys, self.key_types, strict=True)]
 
     def bars(self, spark: SparkSession) -> DataFrame:
         """Return the view's rows, and behind the user's columns what they are checked and built by.
@@ -68,12 +65,12 @@ class Question:
         """
         tree = self.asked.tree.copy()
         more = [exp.alias_(key, f"__dl_key{place}") for place, key in enumerate(self.keys())]
-        more.append(exp.alias_(_call("count", exp.Star()), ROW_COUNT))
+        more.append(exp.alias_(spark_call("count", exp.Star()), ROW_COUNT))
         for place, argument in self.asked.arguments.items():
             wanted = [("count", "valid")]
             if self.adds_up(place):
                 wanted += [("min", "least"), ("max", "most"), ("sum", "total")]
-            more += [exp.alias_(_call(f, argument.copy()), f"__dl_{name}{place}") for f, name in wanted]
+            more += [exp.alias_(spark_call(f, argument.copy()), f"__dl_{name}{place}") for f, name in wanted]
         tree.set("expressions", [*tree.expressions, *more])
         with spark_errors():
             return spark.sql(print_sql(tree))
@@ -108,8 +105,6 @@ def rows_sql(base: BaseTable, views: Sequence[Question]) -> str:
     The columns are ``__dl_row_id``; for view v its keys ``v<v>_key<i>``; with a WHERE ``v<v>_in``, whether the row is
     in the view; and ``v<v>_value<c>`` for each column c that is an aggregate of something.
     """
-    columns = ", ".join(quoted(column) for column in base.columns)
-    relation = f"(SELECT {base.row_id} AS {ID}, {columns} FROM {base.identified or base.relation})"
     items = [ID]
     for number, view in enumerate(views):
         left = None if view.asked.condition is None else _sql(view, view.asked.condition)
@@ -122,7 +117,22 @@ def rows_sql(base: BaseTable, views: Sequence[Question]) -> str:
             if not view.adds_up(place):  # what is counted need not be a number
                 value = f"CASE WHEN ({value}) IS NOT NULL THEN 1 END"
             items.append(f"{_where(value, left)} AS v{number}_value{place}")
-    return f"SELECT {', '.join(items)} FROM {relation} AS {_ALIAS}"
+    return f"SELECT {', '.join(items)} FROM {rows_of(base)}"
+
+
+def columns_of(views: Sequence[Question]) -> dict[str, Asked] | None:
+    """Return the columns of `rows_sql`, but for the ids, as they are asked of files; None where WHERE chooses rows."""
+    wanted: dict[str, Asked] = {}
+    for number, view in enumerate(views):
+        if view.asked.condition is not None:
+            return None
+        keys = zip(view.asked.keys, view.key_types, strict=True)
+        for place, (key, kind) in enumerate(keys):
+            wanted[f"v{number}_key{place}"] = Asked(plain_column(key, view.asked.alias), kind)
+        for place, argument in view.asked.arguments.items():
+            kind = view.kinds[place] or T.NullType()
+            wanted[f"v{number}_value{place}"] = Asked(plain_column(argument, view.asked.alias), kind, key=False)
+    return wanted
 
 
 def aggregate_of(function: str, measure: int, kind: T.DataType | None) -> Aggregate:
@@ -133,17 +143,12 @@ def aggregate_of(function: str, measure: int, kind: T.DataType | None) -> Aggreg
 
 def is_float(kind: T.DataType | None) -> bool:
     """Whether values are floats, whose sums depend on the order."""
-    return isinstance(kind, _FLOATS)
+    return isinstance(kind, FLOATS)
 
 
 def _sql(view: Question, expression: exp.Expr) -> str:
     """An expression as text, its columns qualified with the alias that the rows of all views have."""
-    found = expression.copy()
-    for column in found.find_all(exp.Column):
-        first = column.parts[0]
-        if len(column.parts) > 1 and first.name.lower() == view.asked.alias.lower():
-            first.replace(exp.to_identifier(_ALIAS))
-    return print_sql(found)
+    return print_sql(over_rows(expression, view.asked.alias))
 
 
 def _where(value: str, left: str | None) -> str:
@@ -164,29 +169,7 @@ def _kinds(spark: SparkSession, asked: GroupBy) -> tuple[T.DataType | None, ...]
     for place, argument in arguments.items():
         call, kind = asked.items[place], fields[f"c{place}"]
         assert call is not None, "only calls have arguments"
-        if call.function != "count" and not isinstance(kind, (*_WHOLE, *_FLOATS, T.DecimalType)):
+        if call.function != "count" and not isinstance(kind, (*WHOLE, *FLOATS, T.DecimalType)):
             what = f"{call.function} of {kind.simpleString()} in a view"
             refuse(argument, what, "Make it a number: CAST(… AS …).")
     return tuple(fields.get(f"c{place}") for place in range(len(asked.items)))
-
-
-def _compared(key: exp.Expr, kind: T.DataType) -> exp.Expr:
-    """A key in a form in which equal is what is equal to GROUP BY."""
-    if isinstance(kind, (*_WHOLE, T.BooleanType, T.NullType)) or kind.simpleString() == "string":
-        return key.copy()
-    if isinstance(kind, T.DateType):
-        return _call("unix_date", key.copy())
-    if isinstance(kind, _FLOATS):  # 0.0 and −0.0 are one group; so are all NaN, which have one spelling
-        zero = _call("float" if isinstance(kind, T.FloatType) else "double", exp.Literal.number(0))
-        return _call("string", exp.Add(this=exp.Paren(this=key.copy()), expression=zero))
-    if isinstance(kind, T.BinaryType):
-        return _call("hex", key.copy())
-    if isinstance(kind, _NESTED) or kind.simpleString().startswith(("string", "geo")):
-        refuse(key, f"a key of type {kind.simpleString()} in a view", "Make it a text: CAST(… AS STRING).")
-    if isinstance(kind, T.TimestampType):
-        return _call("unix_micros", key.copy())
-    return _call("string", key.copy())
-
-
-def _call(function: str, *arguments: exp.Expr) -> exp.Anonymous:
-    return exp.Anonymous(this=function, expressions=list(arguments))

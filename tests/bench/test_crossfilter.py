@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import engine_of
 from forward_lineage.views.kept_engine import cubes_of
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import ROWS
-from forward_lineage.views.membership import Dense, narrowest
+from forward_lineage.views.membership import Dense
 from forward_lineage.views.view import View
 from tests.bench import ontime
 from tests.bench.crossfilter import (

@@ -28,6 +28,9 @@ from forward_lineage.tracing.chosen_rows import Chosen
 from udafs.errors import BadArgumentError, ChangedError, LineageError, Position
 from udafs.lineage_set import LineageSet
 
+Around = Callable[[], frozenset[str]]
+"""Gives the conditions that a statement demands of the rows that a function gives."""
+
 
 @dataclass(frozen=True)
 class _Found:
@@ -82,10 +85,10 @@ class LineageCalls:
         self._tables, self._library, self._questions = tables, library, questions
         self._bring_up_to_date = bring_up_to_date
 
-    def __call__(self, call: LineageCall, args: Arguments) -> Chosen:
+    def __call__(self, call: LineageCall, args: Arguments, around: Around = frozenset) -> Chosen:
         """Return the rows that a function gives, of a table that queries of this session can read."""
         self._bring_up_to_date()
-        found = self._found(call, args)
+        found = self._found(call, args, around)
         with _placed(call.at):
             manifest = self._present(found)
             by_value = manifest.provider is Provider.KEY
@@ -93,16 +96,16 @@ class LineageCalls:
                 self._tables.base_table(manifest), manifest.version, found.ids, by_value, on_trust=found.on_trust
             )
 
-    def _found(self, call: LineageCall, args: Arguments) -> _Found:
+    def _found(self, call: LineageCall, args: Arguments, around: Around = frozenset) -> _Found:
         within = self._found(call.source, args) if isinstance(call.source, LineageCall) else None
         with _placed(call.at):
             if call.function == BACKWARD:
-                return self._backward(call, within, args)
+                return self._backward(call, within, args, around)
             return self._forward(call, within, args)
 
     # ------------------------------------------------------------ the two functions
 
-    def _backward(self, call: LineageCall, within: _Found | None, args: Arguments) -> _Found:
+    def _backward(self, call: LineageCall, within: _Found | None, args: Arguments, around: Around) -> _Found:
         if within is None:
             saved = self._library.get(".".join(call.name))
             asked = _asked(call, saved.name, args)
@@ -110,7 +113,7 @@ class LineageCalls:
         else:
             saved = self._result_within(within)
             rows = self._restricted(call, within, args)
-        reached = self._questions.traced_back(saved, rows, joined(call.target))
+        reached = self._questions.traced_back(saved, rows, joined(call.target), around)
         owner, edge, _ = reached.edges[0]
         if edge.granules:
             raise ends_in_values(owner, edge, edge.name)

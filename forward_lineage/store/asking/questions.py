@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from forward_lineage.frontend.demanded import condition_texts
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
@@ -18,7 +19,7 @@ from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import BadArgumentError, NotSavedError
 from udafs.lineage_set import LineageSet
 
@@ -83,18 +84,44 @@ class Questions:
         saved = self._library.get(result)
         return self.traced_back(saved, self._row_numbers(saved, where, rows), table), saved
 
-    def traced_back(self, saved: SavedResult, rows: LineageSet, table: str | None) -> Reached:
+    def traced_back(
+        self,
+        saved: SavedResult,
+        rows: LineageSet,
+        table: str | None,
+        around: Callable[[], frozenset[str]] = frozenset,
+    ) -> Reached:
         """Return what rows of a version of a result were made of.
+
+        Args:
+            saved: the version.
+            rows: which rows.
+            table: the table; None for the only one.
+            around: gives the conditions that are demanded of the table's rows: others may be left out.
 
         Raises:
             LineageError: as for `ForwardLineage.backward`.
 
         """
         pipeline = Pipeline(self._library, [saved])
-        reached = pipeline.backward(saved, rows, ancestor(pipeline, saved, table))
+        name = ancestor(pipeline, saved, table)
+        within = self._captured_within(saved, name, _edges(pipeline, name), around)
+        if within is not None:
+            return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
+        reached = pipeline.backward(saved, rows, name)
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self._check_one_kind_of_ids(saved, reached)
         return reached
+
+    @staticmethod
+    def _captured_within(
+        saved: SavedResult, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
+    ) -> TracedTable | None:
+        """The only step to a table, if lineage in some of its rows was captured and no other rows are asked for."""
+        edge = saved.traced(table)
+        if edge is None or edge.only is None or len(edges) > 1:
+            return None
+        return edge if condition_texts(edge.only) <= around() else None
 
     def _check_one_kind_of_ids(self, saved: SavedResult, reached: Reached) -> None:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]

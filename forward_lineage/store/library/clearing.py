@@ -8,35 +8,17 @@ stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from forward_lineage.storage.local_folder import LocalFolder
-from forward_lineage.storage.locks import Lock, is_held
+from forward_lineage.storage.locks import is_held
 from forward_lineage.storage.versions import Versions
+from forward_lineage.store.library.busy import BUSY
+from forward_lineage.store.library.later import is_left_over
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import DamagedError, LineageError
 
 #: One version of a result: the name of its folder, and its number.
 Key = tuple[str, int]
-_BUSY = ".saving"  # locked by the process that writes the folder, for as long as it lives
-
-
-class BusyMark:
-    """Says of a data folder that a process that lives is writing it.
-
-    Args:
-        folder: the data folder.
-
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / _BUSY
-        self._lock = Lock(self._path)
-
-    def remove(self) -> None:
-        """Say that the folder is written."""
-        self._path.unlink(missing_ok=True)
-        self._lock.release()
 
 
 class Clearing:
@@ -69,14 +51,16 @@ class Clearing:
             self.clear_folders(name)
 
     def clear_folders(self, name: str) -> None:
-        """Remove data folders of a result that no manifest names and nobody is writing."""
+        """Remove data folders of a result that no manifest names and nobody is writing, and later lineage of none."""
         try:
-            loaded = [self.versions.get(name, number) for number in self.versions.numbers(name)]
+            numbers = self.versions.numbers(name)
+            loaded = [self.versions.get(name, number) for number in numbers]
         except LineageError:
             return  # it may name any of them
         named = {saved.data for saved in loaded if saved is not None}
         for folder in self.place.folders(name):
-            if folder.startswith("data-") and folder not in named and not self._is_busy(f"{name}/{folder}"):
+            left = folder.startswith("data-") and folder not in named and not self._is_busy(f"{name}/{folder}")
+            if left or is_left_over(folder, set(numbers)):
                 self.place.delete_folder(f"{name}/{folder}")
         self.place.clear_unfinished(name)
 
@@ -95,7 +79,7 @@ class Clearing:
         return there
 
     def _is_busy(self, folder: str) -> bool:
-        return is_held(self.place.path(folder) / _BUSY)
+        return is_held(self.place.path(folder) / BUSY)
 
 
 def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from forward_lineage.relations.paths import PathsRelation, Step
+from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.storage.interface import MissingError
@@ -22,20 +22,20 @@ from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
 from forward_lineage.storage.versions import Kind, Versions
-from forward_lineage.store.library.clearing import BusyMark, Clearing
+from forward_lineage.store.library.busy import BusyMark
+from forward_lineage.store.library.clearing import Clearing
+from forward_lineage.store.library.later import Later
+from forward_lineage.store.library.read_lineage import ReadLineage
 from forward_lineage.store.library.saved_result import (
+    LATEST,
     SAVE_AGAIN,
-    STAGED,
     SavedResult,
-    SegmentEntry,
-    StageLineage,
     TracedTable,
 )
 from forward_lineage.store.library.soundness import check_sound, is_name
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
 
 _DROPPED = {"dropped": True}
-_MANY_RELATIONS = 64
 
 
 class Library:
@@ -43,6 +43,10 @@ class Library:
 
     Args:
         home: the folder of registrations and saved results; made when the first result is saved.
+
+    Attributes:
+        later: lineage that was captured after its result was saved.
+        lineage: of all results, as it is read.
 
     """
 
@@ -52,11 +56,11 @@ class Library:
         self._place = LocalFolder(self.folder)
         self._versions = Versions(
             self._place,
-            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=STAGED),
+            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=LATEST),
         )
         self._clearing = Clearing(self._place, self._versions)
-        self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
-        self._many_relations = _MANY_RELATIONS
+        self.later = Later(self._place)
+        self.lineage = ReadLineage(self.later, self.cache)
 
     # ------------------------------------------------------------ reading
 
@@ -130,39 +134,8 @@ class Library:
         return found
 
     def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
-        """Return the lineage of a result in a table that it was made of directly; segments are read when asked."""
-        key = saved.manifest_path, table.name.lower()
-        found = self._relations.get(key)
-        if found is None:
-            self._forget_relations()
-            found = self._relations[key] = self._relation(saved, table)
-        return found
-
-    def _relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
-        def stored(segments: Iterable[SegmentEntry]) -> StoredRelation:
-            return StoredRelation(saved.segment_files(segments), self.cache)
-
-        behind: list[PathsRelation | None] = []  # what rows of each stage were made of in the table
-
-        def paths(of: Iterable[StageLineage]) -> list[Step]:
-            return [(stored(each.segments), behind[each.stage]) for each in of if behind[each.stage] is not None]
-
-        for stage in saved.stages:
-            own = [(stored(each.segments), None) for each in stage.tables if each.table.lower() == table.name.lower()]
-            led = [*own, *paths(stage.stages)]
-            behind.append(PathsRelation(led) if led else None)
-        direct = stored(table.segments)
-        led = paths(saved.refers)
-        return PathsRelation([(direct, None), *led]) if led else direct
-
-    def _forget_relations(self) -> None:
-        """Give back the lineage of versions that are gone, whoever cleared them away; looked for now and then."""
-        if len(self._relations) < self._many_relations:
-            return
-        for key in list(self._relations):
-            if not key[0].exists():
-                self._relations.pop(key).release()
-        self._many_relations = max(_MANY_RELATIONS, 2 * len(self._relations))
+        """Return the lineage of a result in a table that it was made of directly; see `ReadLineage.relation`."""
+        return self.lineage.relation(saved, table)
 
     def _bytes_of(self, path: Path, size: int | None) -> bytes:
         data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)

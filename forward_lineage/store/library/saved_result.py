@@ -3,6 +3,7 @@
 HOME/results/<name>/<version>.json      this; immutable, the highest version counts
 HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineage, granules/<table>/*.parquet,
                                         stages/<number>/lineage/<table>/*.lineage
+HOME/results/<name>/later-<version>/    lineage that was captured after the result was saved, see `late`
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.storage.fields import made
+from forward_lineage.store.library.captured import Captured, Recipe
 
 STAGED = 3  # the format of manifests that name stages
+IN_PART = 4  # of those that say that some lineage was not captured with the rows
+LATEST = IN_PART
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
@@ -92,6 +96,8 @@ class TracedTable:
         dictionary: folder of the granules' values, relative to the data folder.
         dictionary_files: the files in it; `first_row` counts from 0 over all of them.
         manifest: the registration as it was, as JSON-able data; None for a saved result, which has a manifest itself.
+        captured: when the lineage is captured; the segments are there if that was with the rows.
+        only: a condition over the table's columns: lineage in rows that meet it is all that is captured; None: all is.
 
     """
 
@@ -103,6 +109,13 @@ class TracedTable:
     dictionary: str | None = field(default=None, repr=False)
     dictionary_files: tuple[RowFile, ...] = field(default=(), repr=False)
     manifest: dict[str, Any] | None = field(default=None, repr=False)
+    captured: Captured = Captured.NOW
+    only: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lineage in the table was captured with the rows."""
+        return self.captured is Captured.NOW and self.only is None
 
     @property
     def is_result(self) -> bool:
@@ -195,6 +208,7 @@ class SavedResult:
         kept: whether this version, and those before it that are there, stay when a later one is saved.
         refers: the rows' lineage in stages, which adds to that in tables; rows before the first segment have none.
         stages: inner queries whose rows the result's were made of.
+        recipe: of a result some of whose lineage was not captured with the rows.
         home: the folder of the result; not part of the manifest.
 
     """
@@ -214,6 +228,7 @@ class SavedResult:
     kept: bool = False
     refers: tuple[StageLineage, ...] = ()
     stages: tuple[Stage, ...] = ()
+    recipe: Recipe | None = field(default=None, repr=False)
     home: Path = field(default=Path(), repr=False)
 
     @property
@@ -235,6 +250,11 @@ class SavedResult:
     def trusted(self) -> tuple[str, ...]:
         """The tables that the result was made of directly and that were taken on trust."""
         return tuple(table.name for table in self.tables if table.trusted)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lineage was captured with the rows."""
+        return all(table.is_whole for table in self.tables)
 
     @property
     def granularity(self) -> str:
@@ -276,8 +296,15 @@ class SavedResult:
         return [each.file_in(self.folder) for each in segments]
 
     def to_data(self) -> dict[str, Any]:
-        """Return the manifest as JSON-able data."""
+        """Return the manifest as JSON-able data: of the earliest format that says it all."""
         fields = {key: value for key, value in asdict(self).items() if key != "home"}
+        if self.recipe is not None:
+            return {"format": IN_PART, **fields}
+        del fields["recipe"]
+        fields["tables"] = [
+            {key: value for key, value in table.items() if key not in ("captured", "only")}
+            for table in fields["tables"]
+        ]
         if self.stages:
             return {"format": STAGED, **fields}
         return {key: value for key, value in fields.items() if key not in ("refers", "stages")}

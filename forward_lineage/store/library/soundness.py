@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from forward_lineage.row_ids.manifest import Provider
+from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.saved_result import (
     RowFile,
     SavedResult,
@@ -42,6 +43,7 @@ def check_sound(saved: SavedResult) -> None:
     _demand(0 <= saved.rows <= MAX_ID and 0 < saved.keeps_numbers_of <= saved.version, "no such number")
     if saved.row_files:
         _check_rows(saved.row_files, saved.rows, "rows")
+    _demand(saved.is_whole or saved.recipe is not None, "lineage in part, and no way to the rest")
     names = [table.name.lower() for table in saved.tables]
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
@@ -51,7 +53,11 @@ def check_sound(saved: SavedResult) -> None:
 
 def _check_table(table: TracedTable, rows: int) -> None:
     _demand(table.version >= 0 and table.provider is not Provider.DROPPED, "no such version")
-    _check_segments(table.segments, rows, "lineage")
+    if table.captured is Captured.NOW:
+        _check_segments(table.segments, rows, "lineage")
+    else:
+        _demand(not table.segments, "lineage that was not captured")
+    _demand(table.is_whole or not table.granules, "granules in part")
     _demand((table.dictionary is None) == (not table.granules), "granules and their dictionary")
     if table.dictionary is not None:
         _check_path(table.dictionary, "granules")

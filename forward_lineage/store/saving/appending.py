@@ -25,7 +25,8 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         both together, in the folder of `more`.
 
     Raises:
-        BadArgumentError: they differ in columns, semantics or tables, or are results of LINEAGE ON.
+        BadArgumentError: they differ in columns, semantics or tables, or are results of LINEAGE ON, or not all lineage
+            was captured.
 
     """
     _check_alike(before, more)
@@ -55,6 +56,11 @@ def _check_alike(before: SavedResult, more: SavedResult) -> None:
         raise BadArgumentError(
             f"{more.name} has {before.semantics} lineage in {_names(before.tables)}, the query to append has "
             f"{more.semantics} lineage in {_names(more.tables)}",
+            instead=_OVERWRITE,
+        )
+    if not (before.is_whole and more.is_whole):
+        raise BadArgumentError(
+            f"of {more.name} not all lineage was captured with the rows, so that no rows can be appended",
             instead=_OVERWRITE,
         )
     if any(table.granules for table in (*before.tables, *more.tables)):

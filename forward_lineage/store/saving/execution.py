@@ -89,7 +89,7 @@ def write_result(
 
     """
     spark, folder, form = frame.sparkSession, target.folder, target.form
-    arrow = _parquet_schema(target.schema, target.name, spark)
+    arrow = parquet_schema(target.schema, target.name, spark)
     task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form, len(frames))
     (folder / "rows").mkdir()
     progress = spark_progress(spark, f"saving {target.name}")
@@ -98,12 +98,17 @@ def write_result(
     tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
     row_files, segments = settle(folder, tasks, target.first_row, form)
     if not row_files:  # Spark needs a file to know the columns
-        path = f"rows/part-{target.first_row:019}.parquet"
-        open_parquet(folder / path, arrow).close()
-        row_files = [row_file(folder, path, target.first_row, 0)]
+        row_files = [no_rows(folder, arrow, target.first_row)]
     found = [read_frames([folder / each.frames[number] for each in tasks]) for number in range(len(frames))]
     _clear_attempts(folder)
     return Written(tuple(row_files), tuple(map(tuple, segments)) or tuple(() for _ in tables), tuple(found))
+
+
+def no_rows(folder: Path, schema: pa.Schema, first_row: int) -> RowFile:
+    """Write a file without rows, which says what the columns are."""
+    path = f"rows/part-{first_row:019}.parquet"
+    open_parquet(folder / path, schema).close()
+    return row_file(folder, path, first_row, 0)
 
 
 def user_schema(frame: DataFrame, *others: str | None) -> StructType:
@@ -131,7 +136,7 @@ def _run_tasks(flat: DataFrame, task: Task) -> list[Any]:
         return DataFrame(flat._jdf.mapInArrow(column._jc, False, None), flat.sparkSession).collect()
 
 
-def _parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Schema:
+def parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Schema:
     """Return the schema of the files, with the metadata by which Spark knows the columns again.
 
     Raises:

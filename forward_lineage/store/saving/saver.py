@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
-from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.relations.segment import Form
-from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.granules import entries_sql, write_dictionary
 from forward_lineage.spark.names import quoted
-from forward_lineage.spark.plan_facts import unrepeatable_parts
-from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.tables import type_name
-from forward_lineage.spark.traced_frame import lineage_of_frame
+from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
-from forward_lineage.store.saving.execution import Target, user_schema, write_result
+from forward_lineage.store.saving.computed import Computed, write_computed
+from forward_lineage.store.saving.execution import Target
 from forward_lineage.store.saving.origins import origins
-from forward_lineage.store.saving.staging import Kept, NotStagedError, Staging
-from forward_lineage.tracing.statements import Statements
-from udafs.errors import BadArgumentError, NameTakenError, NotTracedError
+from forward_lineage.store.saving.scope import ALL_NOW, Scope
+from forward_lineage.store.saving.staging import Kept
+from forward_lineage.store.saving.traced_query import TracedQuery, Tracer
+from forward_lineage.store.saving.writing import written
+from udafs.errors import BadArgumentError, NameTakenError
 
 Mode = Literal["overwrite", "error", "append"]
 
@@ -47,6 +45,7 @@ class Wish:
     mode: Mode = "overwrite"
     keep_versions: bool = False
     encoding: Form = "auto"
+    scope: Scope = ALL_NOW
 
     def check(self) -> None:
         """Check each for itself.
@@ -60,49 +59,25 @@ class Wish:
         check_name(self.name)
 
 
-@dataclass(frozen=True)
-class _Query:
-    """What is to be saved.
-
-    Attributes:
-        frame: its rows, with `DL` if anything was traced.
-        meaning: of `DL`.
-        parts: the same rows from a statement in parts, if it has stages.
-        prefix: of the names by which parts read stages.
-
-    """
-
-    frame: DataFrame
-    meaning: Mapping[str, Any]
-    parts: Sequence[StatementPart] = ()
-    prefix: str = ""
-
-    @property
-    def schema(self) -> StructType:
-        """The user's columns."""
-        return user_schema(self.frame, LINEAGE_COLUMN if self.meaning["tables"] else None)
-
-
 class Saver:
     """Saves results of one session.
 
     Args:
-        statements: runs the query of a result.
+        tracer: traces the query of a result.
         tables: the session's registered tables.
         library: where results go.
-        home: folder of both, by which a DataFrame knows whose it is.
 
     """
 
-    def __init__(self, statements: Statements, tables: RegisteredTables, library: Library, home: Path) -> None:
-        self._statements, self._tables, self._library, self._home = statements, tables, library, home
+    def __init__(self, tracer: Tracer, tables: RegisteredTables, library: Library) -> None:
+        self._tracer, self._tables, self._library = tracer, tables, library
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish) -> SavedResult:
         """See `ForwardLineage.save`."""
         wish.check()
         self._check_free(wish.name, wish.mode)
-        query = self._traced(df_or_sql, wish.semantics)
-        made_of = origins(query.meaning, self._tables, self._library)
+        query = self._tracer.query(df_or_sql, wish.semantics, wish.scope)
+        made_of = [query.applied(each) for each in origins(query.meaning, self._tables, self._library)]
         before = self._library.latest(wish.name) if wish.mode == "append" else None
         with self._library.writing(wish.name) as folder:
             lineage = self._write(query, made_of, folder, wish, before)
@@ -111,53 +86,35 @@ class Saver:
             whole = saved if before is None else appended(before, saved)
             return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish.mode))
 
-    def _traced(self, df_or_sql: DataFrame | str, semantics: str) -> _Query:
-        """Return what is to be saved, and what its `DL` means."""
-        if isinstance(df_or_sql, DataFrame):
-            return _Query(df_or_sql, self._meaning_of_frame(df_or_sql))
-        if not isinstance(df_or_sql, str):
-            raise BadArgumentError(
-                f"only SQL and DataFrames can be saved, not {type(df_or_sql).__name__}",
-                instead="Give the query's text, or what lineage.sql(…) returned.",
-            )
-        no_rows = NotTracedError("a statement that is no query has no rows to save", instead="Save its SELECT.")
-        prefix = f"__fl_{uuid4().hex[:12]}"
-        traced = self._statements.trace(df_or_sql, semantics, unless_query=no_rows, in_parts=prefix)
-        with configured(self._tables.spark, QUICK_VALUES):
-            frame = self._statements.run(traced)
-        untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self._home)}
-        parts = traced.rewritten.parts
-        if parts and unrepeatable_parts(self._tables.spark.sql(traced.rewritten.user_sql)):
-            parts = ()  # chance and the clock are asked once a query
-        return _Query(frame, meaning_of(frame) or untraced, parts, prefix)
+    def save_computed(self, computed: Computed, wish: Wish) -> SavedResult:
+        """Save rows and lineage that are known already; the table must still be what they were computed of.
 
-    def _meaning_of_frame(self, frame: DataFrame) -> Mapping[str, Any]:
-        meaning = lineage_of_frame(frame)
-        if meaning["home"] != str(self._home):
-            raise BadArgumentError(
-                f"the DataFrame was traced under the home {meaning['home']}, not {self._home}",
-                instead="Save it with the ForwardLineage that made it.",
-            )
-        return meaning
+        Raises:
+            LineageError: it is not, the name is in use, or a column cannot be kept.
+
+        """
+        wish.check()
+        self._check_free(wish.name, wish.mode)
+        tables = [{"name": computed.table.name, "version": computed.table.version}]
+        meaning = {"sql": computed.sql, "semantics": wish.semantics, "tables": tables}
+        spark = self._tables.spark
+        with spark_errors():
+            query = TracedQuery(spark.sql(computed.sql), meaning)
+        made_of = origins(meaning, self._tables, self._library)
+        with self._library.writing(wish.name) as folder:
+            written = write_computed(computed, Target(folder, wish.name, query.schema, wish.encoding), spark)
+            kept = Kept(written.row_files, {computed.table.name: written.segments[0]})
+            saved = _described(wish, query, made_of, kept, folder)
+            return self._library.publish(lambda newest: self._still_free(saved, newest, None, wish.mode))
 
     def _write(
-        self, query: _Query, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
+        self, query: TracedQuery, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
     ) -> Kept:
-        first_row = before.rows if before else 0
-        if query.parts:
-            staging = Staging(self._tables.spark, folder, wish.name, wish.encoding, len(before.stages) if before else 0)
-            try:
-                kept = staging.save(query.parts, query.prefix, query.schema, first_row)
-            except NotStagedError:
-                staging.clear()
-            else:
-                origins(query.meaning, self._tables, self._library)  # each part has read the tables for itself
-                return kept
-        tables = [table.name for table in made_of]
-        lineage = LINEAGE_COLUMN if made_of else None
-        target = Target(folder, wish.name, query.schema, wish.encoding, first_row)
-        written = write_result(query.frame, lineage, tables, target)
-        return Kept(written.row_files, dict(zip(tables, written.segments, strict=True)))
+        target = Target(folder, wish.name, query.schema, wish.encoding, before.rows if before else 0)
+        kept, in_parts = written(self._tables.spark, query, target, len(before.stages) if before else 0)
+        if in_parts:
+            origins(query.meaning, self._tables, self._library)  # each part has read the tables for itself
+        return kept
 
     def _with_dictionary(
         self, table: TracedTable, meaning: Mapping[str, Any], folder: Path, number: int
@@ -213,7 +170,7 @@ def _files_of_dictionary(data: Path, paths: list[Path]) -> tuple[RowFile, ...]:
     return tuple(files)
 
 
-def _described(wish: Wish, query: _Query, made_of: list[TracedTable], kept: Kept, folder: Path) -> SavedResult:
+def _described(wish: Wish, query: TracedQuery, made_of: list[TracedTable], kept: Kept, folder: Path) -> SavedResult:
     return SavedResult(
         name=wish.name,
         version=0,
@@ -224,13 +181,20 @@ def _described(wish: Wish, query: _Query, made_of: list[TracedTable], kept: Kept
         schema=json.loads(query.schema.json()),
         rows=sum(file.rows for file in kept.row_files),
         row_files=kept.row_files,
-        tables=tuple(replace(each, segments=kept.of_table(each.name, i, folder)) for i, each in enumerate(made_of)),
+        tables=tuple(_with_lineage(each, i, kept, folder) for i, each in enumerate(made_of)),
         data=folder.name,
         keeps_numbers_of=0,
         kept=wish.keep_versions,
         refers=kept.refers,
         stages=kept.stages,
+        recipe=query.recipe,
     )
+
+
+def _with_lineage(table: TracedTable, number: int, kept: Kept, folder: Path) -> TracedTable:
+    if table.captured is not Captured.NOW:
+        return table
+    return replace(table, segments=kept.of_table(table.name, number, folder))
 
 
 def _check_choice(what: str, given: str, known: tuple[str, ...]) -> None:

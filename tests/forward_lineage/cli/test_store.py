@@ -95,6 +95,24 @@ def test_save_says_what_it_saved(run: Run) -> None:
         assert done.stdout.startswith(f"saved per_item, version {version}: 5 rows, lineage in item, sales (")
 
 
+def test_save_with_questions_in_mind(fresh: Run, tmp_path: Path) -> None:
+    asked = tmp_path / "asked.sql"
+    asked.write_text("SELECT count(*) AS n FROM BACKWARD(mine WHERE i_name = :i, sales) WHERE num > 1 AND s_id = :s;")
+    done = fresh("save", "-", "mine", "--workload", asked, stdin=PER_ITEM)
+    assert "lineage in sales (" in done.stdout and "partitioned by `s_id`" in done.stdout, done.output
+    listed = fresh("ls").stdout
+    assert "item (not captured)" in listed and "sales (in part)" in listed
+    done = fresh(
+        "save", "-", "mine", "--tables", "sales", "--where", "sales=num > 1", "--capture", "later", stdin=PER_ITEM
+    )
+    assert "lineage in no table (0 bytes), later in sales" in done.stdout, done.output
+    assert fresh("capture", "mine").stdout == "captured the lineage of mine, version 2\n"
+    done = fresh("save", "-", "mine", "--partition-by", "sales", stdin=PER_ITEM)
+    assert done.exit_code == 2 and "is not TABLE=SQL" in done.stderr
+    assert json.loads(fresh("ls", "mine", "--json").stdout.splitlines()[-1])["tables"]["sales"]["captured"] == "later"
+    assert fresh("drop", "mine").exit_code == 0
+
+
 def test_a_name_that_is_taken(saved: Run) -> None:
     done = saved("save", "-", "per_item", "--mode", "error", stdin=PER_ITEM)
     assert (done.exit_code, done.stdout) == (1, "")

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from forward_lineage.pages.asked import AskedPage, AskedView, page_of
 from forward_lineage.pages.shown import Shown, shown
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.engine import engine_of
 from forward_lineage.views.linked import LinkedViews
-from forward_lineage.views.membership import Dense, narrowest
+from forward_lineage.views.membership import Dense
 from forward_lineage.views.view import Aggregate, View
 from udafs.lineage_set import LineageSet
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from forward_lineage.columns.keeping import Shelf
 from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.views import kept_engine
 from forward_lineage.views.cubes import Limits
-from forward_lineage.views.keeping import Shelf
 from forward_lineage.views.linked import LinkedViews
 from tests.forward_lineage.views.random_views import LIMITS, Model, models
 
@@ -22,7 +22,7 @@ IDS = np.array([3, 7, 8, 2**40, 2**62])
 
 
 def written(linked: LinkedViews, home: Path, versions: str = "one") -> Shelf:
-    shelf = Shelf(home, "asked")
+    shelf = Shelf(home, "views", "asked")
     views = [linked._views[name] for name in linked.names]
     with shelf.making(), shelf.writing(versions) as writer:
         kept_engine.write(writer, views, linked.engine, IDS[: linked.rows] if linked.rows <= IDS.size else None)

@@ -75,7 +75,7 @@ def test_questions_go_through_stages(staged: tuple[Library, SavedResult], tmp_pa
 def test_an_earlier_release_refuses_it_by_name(
     staged: tuple[Library, SavedResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forward_lineage.store.library.library.STAGED", 2)
+    monkeypatch.setattr("forward_lineage.store.library.library.LATEST", 2)
     assert Library(tmp_path).get("r", 1).stages == ()
     with pytest.raises(SetupError, match="has manifest format 3, this release reads up to 2"):
         Library(tmp_path).get("r")

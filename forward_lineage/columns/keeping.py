@@ -1,7 +1,7 @@
-"""The arrays of views on disk: made once, then mapped into memory by every process that opens the same views.
+"""Arrays of a table on disk: made once, then mapped into memory by every process that asks for the same.
 
-HOME/views/<what was asked>/<of which versions>/     views.json, sealed, written last; one file an array, raw; the bars
-HOME/views/<what was asked>/.lock                    held by whoever makes them; others wait and find them made
+HOME/<room>/<what was asked>/<of which versions>/    <room>.json, sealed, written last; one file an array, raw
+HOME/<room>/<what was asked>/.lock                   held by whoever makes them; others wait and find them made
 
 They say nothing that the tables and saved results do not say, so what is of other versions, damaged or half done is
 made anew, not mourned. Checksums are compared whenever a folder is opened; that also brings it into memory.
@@ -32,10 +32,9 @@ from forward_lineage.storage.own_files import check_no_link, open_file
 from forward_lineage.storage.sealed import seal, unseal
 from udafs.errors import DamagedError
 
-_MANIFEST = "views.json"
 _PIECE = 1 << 24
 _KINDS = "biuf"  # numbers only: an array of objects would be one of addresses
-_AGAIN = "Open the views again: they are made anew."
+_AGAIN = "Ask again: it is made anew."
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class ArrayFile:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a folder of views holds.
+    """What a folder of arrays holds.
 
     Attributes:
         arrays: its arrays.
@@ -77,11 +76,12 @@ class Writer:
 
     Args:
         folder: where; it is there and empty.
+        manifest: the name of the file that says what the others are.
 
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, manifest: str) -> None:
+        self._folder, self._manifest = folder, manifest
         self._arrays: dict[str, npt.NDArray[Any]] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -130,7 +130,7 @@ class Writer:
             files.append(ArrayFile(name, array.dtype.str, array.shape, _checksum(array)))
         data = seal({"arrays": [asdict(file) for file in files], "described": described})
         with writable(self._folder):
-            (self._folder / _MANIFEST).write_bytes(data)
+            (self._folder / self._manifest).write_bytes(data)
 
 
 class Reader:
@@ -138,20 +138,20 @@ class Reader:
 
     Args:
         folder: where.
+        manifest: the name of the file that says what the others are.
 
     Raises:
         DamagedError: a file is missing, damaged, or reached through a link.
 
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, manifest: str) -> None:
         self._folder = folder
         try:
-            manifest = bytes(self._bytes(_MANIFEST))
-            data = unseal(manifest, str(folder / _MANIFEST))
+            data = unseal(bytes(self._bytes(manifest)), str(folder / manifest))
             contents = made(Contents, {name: value for name, value in data.items() if name != "format"})
         except (ValueError, KeyError, TypeError, OSError) as error:
-            raise DamagedError(f"{folder / _MANIFEST} is damaged or missing: {error}", instead=_AGAIN) from None
+            raise DamagedError(f"{folder / manifest} is damaged or missing: {error}", instead=_AGAIN) from None
         self.described = contents.described
         self._arrays = {file.name: self._opened(file) for file in contents.arrays}
 
@@ -193,36 +193,37 @@ def digest(*said: object) -> str:
 
 
 class Shelf:
-    """Where the arrays of some views are kept.
+    """Where the arrays that answer something are kept.
 
     Args:
         home: the folder of registrations and results.
+        room: whose arrays they are, e.g. ``views``.
         asked: a short name for what was asked.
 
     """
 
-    def __init__(self, home: Path, asked: str) -> None:
-        self._views, self._folder = home / "views", home / "views" / asked
+    def __init__(self, home: Path, room: str, asked: str) -> None:
+        self._room, self._folder, self._manifest = home / room, home / room / asked, f"{room}.json"
 
     def find(self, versions: str) -> Reader | None:
         """Return what was made of some versions, if it is there and whole."""
-        check_no_link(self._views, self._folder.name)
-        if not (self._folder / versions / _MANIFEST).exists():
+        check_no_link(self._room, self._folder.name)
+        if not (self._folder / versions / self._manifest).exists():
             return None
         try:
-            return Reader(self._folder / versions)
+            return Reader(self._folder / versions, self._manifest)
         except DamagedError:
             return None
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """Let nobody else make these views meanwhile, in this process or another.
+        """Let nobody else make these arrays meanwhile, in this process or another.
 
         Raises:
             SetupError: the home cannot be written.
 
         """
-        check_no_link(self._views, f"{self._folder.name}/.lock")
+        check_no_link(self._room, f"{self._folder.name}/.lock")
         with writable(self._folder):
             make_folder(self._folder)
             lock = Lock(self._folder / ".lock")
@@ -240,12 +241,12 @@ class Shelf:
 
         """
         unfinished = self._folder / f".{uuid.uuid4().hex[:12]}.partial"
-        for old in self._folder.glob(".*.partial"):  # of whoever was killed: only one makes these views
+        for old in self._folder.glob(".*.partial"):  # of whoever was killed: only one makes these
             shutil.rmtree(old, ignore_errors=True)
         with writable(self._folder):
             unfinished.mkdir()
         try:
-            yield Writer(unfinished)
+            yield Writer(unfinished, self._manifest)
             with writable(self._folder):
                 self._publish(unfinished, versions)
         finally:

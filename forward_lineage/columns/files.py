@@ -1,10 +1,14 @@
-"""The rows of a table, batch by batch: from its own Parquet files where they will do, else as Spark computes them."""
+"""The rows of a table: from its own Parquet files where they will do, else as Spark computes them.
+
+Rows are counted from 0 in the order of their ids, whichever way they come.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
-from sqlglot import exp
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.views.capture import Batch
-from forward_lineage.views.membership import Array
-from forward_lineage.views.questions import ID, Question
 from udafs.errors import DamagedError
+
+Ids = npt.NDArray[np.int64]
+Batch = tuple[slice | npt.NDArray[np.integer], Mapping[str, pa.Array]]
+"""Which rows, counted from 0 in the order of their ids, and columns by the names under which they were asked for."""
 
 _BATCH = 1 << 17
 #: Types that Arrow reads from a file as Spark does, in the Arrow type that says so.
@@ -35,36 +39,58 @@ _AS_IT_STANDS: dict[type[T.DataType], pa.DataType] = {
     T.DoubleType: pa.float64(),
 }
 _KEYS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.StringType, T.BooleanType, T.DateType)
+#: The column of ids in files that Spark wrote for us.
+ID = "__dl_row_id"
+
+
+class Asked(NamedTuple):
+    """A column that is to be read.
+
+    Attributes:
+        column: of the table; None: an expression, which files do not have.
+        kind: what Spark says of its type.
+        key: whether its values are compared, and not only added up.
+
+    """
+
+    column: str | None
+    kind: T.DataType
+    key: bool = True
+
 
 Columns = Mapping[str, tuple[str, pa.DataType]]
-"""For each column of `questions.rows_sql` the column of the files that it is, and its type."""
+"""For each name under which it was asked for the column of the files that it is, and its type."""
 
 
-def as_they_stand(manifest: Manifest, views: Sequence[Question]) -> Columns | None:
-    """Return which columns of a table's files its views need; None where files do not say it all.
+def as_they_stand(manifest: Manifest, wanted: Mapping[str, Asked]) -> Columns | None:
+    """Return which columns of a table's files are wanted; None where files do not say it all.
 
     Args:
         manifest: the table.
-        views: over it.
+        wanted: columns of it.
 
     """
     if not manifest.provider.by_position or not manifest.files:
         return None
     names = {name.lower(): name for name, _ in manifest.columns}
+    if len(names) < len(manifest.columns):  # `a` and `A`: Spark's settings say which is meant
+        return None
     found: dict[str, tuple[str, pa.DataType]] = {}
-    for number, view in enumerate(views):
-        if view.asked.condition is not None:
+    for name, (column, kind, key) in wanted.items():
+        arrow = _arrow_type(kind, key=key)
+        if arrow is None or column is None or column.lower() not in names or _is_of_folders(manifest, column):
             return None
-        keys = zip(view.asked.keys, view.key_types, strict=True)
-        wanted = [(f"key{place}", key, kind) for place, (key, kind) in enumerate(keys)]
-        for place, argument in view.asked.arguments.items():
-            wanted.append((f"value{place}", argument, view.kinds[place] or T.NullType()))
-        for name, expression, kind in wanted:
-            arrow = _arrow_type(kind, key=name.startswith("key"))
-            if arrow is None or not _is_plain(expression, view) or expression.name.lower() not in names:
-                return None
-            found[f"v{number}_{name}"] = names[expression.name.lower()], arrow
+        found[name] = names[column.lower()], arrow
     return found if all(_has(file.path, found) for file in manifest.files) else None
+
+
+def ids_by_position(manifest: Manifest) -> tuple[Ids | None, int]:
+    """Return the ids of a table's rows, ascending, None if they are 0, 1, 2, …; and how many there are."""
+    files = sorted((file.offset, file.rows) for file in manifest.files if file.rows)
+    rows = sum(count for _, count in files)
+    if not files or files[-1][0] + files[-1][1] == rows:
+        return None, rows
+    return np.concatenate([np.arange(first, first + count) for first, count in files]), rows
 
 
 def of_files(manifest: Manifest, columns: Columns) -> Iterator[Batch]:
@@ -84,9 +110,37 @@ def of_files(manifest: Manifest, columns: Columns) -> Iterator[Batch]:
 
 def _batches(path: str, columns: Columns) -> Iterator[pa.RecordBatch]:
     texts = sorted({name for name, kind in columns.values() if pa.types.is_string(kind)})
+    with _opened(path, texts) as parquet:
+        yield from parquet.iter_batches(_BATCH, columns=sorted({name for name, _ in columns.values()}))
+
+
+def whole_column(manifest: Manifest, column: str, kind: pa.DataType) -> pa.ChunkedArray:
+    """Read a column of a table's files, row after row in the order of the ids; strings as dictionaries.
+
+    Raises:
+        DamagedError: a file cannot be read.
+
+    """
+    paths = [file.path for file in sorted(manifest.files, key=lambda file: file.offset)]
+    return column_of(paths, column, kind)
+
+
+def column_of(paths: Sequence[Path | str], column: str, kind: pa.DataType) -> pa.ChunkedArray:
+    """Read a column of some files, one after the other; strings as dictionaries."""
+    read = pa.dictionary(pa.int32(), kind) if pa.types.is_string(kind) else kind
+    chunks: list[pa.Array] = []
+    for path in paths:
+        with _opened(path, [column] if read != kind else []) as parquet:
+            chunks += parquet.read(columns=[column]).column(column).chunks
+    return pa.chunked_array(chunks, read)
+
+
+@contextmanager
+def _opened(path: Path | str, texts: Sequence[str]) -> Iterator[pq.ParquetFile]:
+    """A file that is to be read, some of its columns as dictionaries."""
     try:
         with pq.ParquetFile(path, read_dictionary=texts) as parquet:
-            yield from parquet.iter_batches(_BATCH, columns=sorted({name for name, _ in columns.values()}))
+            yield parquet
     except (OSError, pa.ArrowException) as error:
         raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
 
@@ -115,15 +169,9 @@ def of_written(files: Sequence[Path], ids: npt.NDArray[np.int64] | None) -> Iter
     for path in files:
         with pq.ParquetFile(path) as parquet:
             for batch in parquet.iter_batches(_BATCH):
-                mine: Array = batch.column(ID).to_numpy()
+                mine: Ids = batch.column(ID).to_numpy()
                 read = {name: batch.column(name) for name in batch.schema.names if name != ID}
                 yield mine if ids is None else np.searchsorted(ids, mine), read
-
-
-def _is_plain(expression: exp.Expr, view: Question) -> bool:
-    if not isinstance(expression, exp.Column):
-        return False
-    return not expression.table or expression.table.lower() == view.asked.alias.lower()
 
 
 def _arrow_type(kind: T.DataType, *, key: bool) -> pa.DataType | None:
@@ -132,6 +180,12 @@ def _arrow_type(kind: T.DataType, *, key: bool) -> pa.DataType | None:
     if (key and not isinstance(kind, _KEYS)) or kind.simpleString().startswith("string collate"):
         return None
     return _AS_IT_STANDS.get(type(kind))
+
+
+def _is_of_folders(manifest: Manifest, column: str) -> bool:
+    """Whether folders say what is in a column, `year=2024`: Spark then believes them, whatever the files have."""
+    begins = f"{column.lower()}="
+    return any(part.lower().startswith(begins) for file in manifest.files for part in Path(file.path).parts[:-1])
 
 
 def _has(path: str, columns: Columns) -> bool:

@@ -1,0 +1,107 @@
+"""The lineage of saved results as questions read it: all of it, wherever it was captured and whenever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from forward_lineage.relations.paths import PathsRelation, Step
+from forward_lineage.relations.stored import SegmentCache, StoredRelation
+from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.later import Later
+from forward_lineage.store.library.saved_result import SavedResult, SegmentEntry, StageLineage, TracedTable
+from udafs.errors import NotTracedError
+
+CaptureRest = Callable[[SavedResult, bool], SavedResult]
+"""Captures all lineage of a version, or else what its save left for later; returns the version with it."""
+_MANY_RELATIONS = 64
+
+
+class ReadLineage:
+    """Lineage of the results of a home, each kept while it is there.
+
+    Args:
+        later: what was captured after results were saved.
+        cache: of segments.
+
+    Attributes:
+        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
+        recomputed: how often lineage was read that its save had left out for good.
+
+    """
+
+    def __init__(self, later: Later, cache: SegmentCache) -> None:
+        self._later, self._cache = later, cache
+        self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
+        self._many_relations = _MANY_RELATIONS
+        self.capture_rest: CaptureRest | None = None
+        self.recomputed = 0
+
+    def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        """Return the lineage of a result in a table that it was made of directly; segments are read when asked.
+
+        Raises:
+            LineageError: it is not all captured, and cannot be any more.
+
+        """
+        return self._known_relation(self._whole(saved, table), table)
+
+    def relation_within(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        """Return the lineage of a result in those rows of a table that meet `TracedTable.only`; as for `relation`."""
+        if table.captured is Captured.NEVER:
+            return self.relation(saved, table)
+        left = table.captured is Captured.LATER
+        return self._known_relation(self._captured(saved, table, whole=False) if left else saved, table)
+
+    def _whole(self, saved: SavedResult, table: TracedTable) -> SavedResult:
+        """The result with all of its lineage in the table."""
+        if table.is_whole:
+            return saved
+        left = table.captured is Captured.LATER and table.only is None
+        self.recomputed += not left
+        return self._later.find(saved, whole=True) or self._captured(saved, table, whole=not left)
+
+    def _captured(self, saved: SavedResult, table: TracedTable, *, whole: bool) -> SavedResult:
+        found = self._later.find(saved, whole=whole)
+        if found is None and self.capture_rest is not None:
+            found = self.capture_rest(saved, whole)
+        if found is not None:
+            return found
+        raise NotTracedError(
+            f"the lineage of {saved.name} in {table.name} was not captured when it was saved",
+            instead="Ask in a session of ForwardLineage, which captures it then.",
+        )
+
+    def _known_relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        key = saved.folder, table.name.lower()
+        found = self._relations.get(key)
+        if found is None:
+            self._forget_relations()
+            found = self._relations[key] = self._relation(saved, saved.traced(table.name) or table)
+        return found
+
+    def _relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+        def stored(segments: Iterable[SegmentEntry]) -> StoredRelation:
+            return StoredRelation(saved.segment_files(segments), self._cache)
+
+        behind: list[PathsRelation | None] = []  # what rows of each stage were made of in the table
+
+        def paths(of: Iterable[StageLineage]) -> list[Step]:
+            return [(stored(each.segments), behind[each.stage]) for each in of if behind[each.stage] is not None]
+
+        for stage in saved.stages:
+            own = [(stored(each.segments), None) for each in stage.tables if each.table.lower() == table.name.lower()]
+            led = [*own, *paths(stage.stages)]
+            behind.append(PathsRelation(led) if led else None)
+        direct = stored(table.segments)
+        led = paths(saved.refers)
+        return PathsRelation([(direct, None), *led]) if led else direct
+
+    def _forget_relations(self) -> None:
+        """Give back the lineage of versions that are gone, whoever cleared them away; looked for now and then."""
+        if len(self._relations) < self._many_relations:
+            return
+        for key in list(self._relations):
+            if not key[0].exists():
+                self._relations.pop(key).release()
+        self._many_relations = max(_MANY_RELATIONS, 2 * len(self._relations))

@@ -1,0 +1,297 @@
+"""Expressions over the rows of a table, computed for all of them.
+
+The table's files are read where that will do (`columns` says when); else Spark computes them, into files of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from sqlglot import exp
+
+from forward_lineage.columns.files import ids_by_position, ids_in, written
+from forward_lineage.frontend import parse
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.sources import check_repeatable
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted
+from forward_lineage.workloads.columns import Coded, Places, Valued, batches_of, combined, valued
+from forward_lineage.workloads.shape import PLACE, column_text, texts_of
+from rewrites.tables import BaseTable
+from udafs.errors import NotTracedError
+
+Ids = npt.NDArray[np.int64]
+_ID = "__dl_row_id"
+_PADDED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark notes CHAR(n)
+_OPERATORS: dict[type[exp.Expr], str] = {exp.Mul: "*", exp.Add: "+", exp.Sub: "-"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Texts of expressions over a table's columns.
+
+    Attributes:
+        coded: those whose different values are asked for.
+        valued: those whose numbers are.
+
+    """
+
+    coded: tuple[str, ...]
+    valued: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseRows:
+    """What was computed.
+
+    Attributes:
+        rows: how many rows the table has.
+        ids: of them, ascending; None: they are 0, 1, 2, ….
+        coded: by text.
+        valued: by text.
+
+    """
+
+    rows: int
+    ids: Ids | None
+    coded: Mapping[str, Coded]
+    valued: Mapping[str, Valued]
+
+
+def types_of(spark: SparkSession, texts: Sequence[str]) -> dict[str, pa.DataType]:
+    """Return the types of expressions over the rows of `PLACE`, which must be there.
+
+    Raises:
+        NotTracedError: one depends on more than the row.
+        WrongSqlError: Spark's own complaint about one.
+
+    """
+    listed = list(dict.fromkeys(texts))
+    if not listed:
+        return {}
+    items = ", ".join(f"{text} AS c{number}" for number, text in enumerate(listed))
+    with spark_errors():
+        frame = spark.sql(f"SELECT {items} FROM {PLACE}")
+    check_repeatable(frame, "a question")
+    for column, text in zip(frame.schema.fields, listed, strict=True):
+        kind = column.dataType.simpleString()
+        if kind.startswith("string ") or _PADDED in column.metadata:  # equal is not what has the same characters
+            raise NotTracedError(f"{text} is of type {column.metadata.get(_PADDED, kind)}")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    return dict(zip(listed, to_arrow_schema(frame.schema, timezone=zone).types, strict=True))
+
+
+def base_rows(spark: SparkSession, manifest: Manifest, base: BaseTable, wanted: Wanted) -> BaseRows:
+    """Compute expressions for every row of a table, which is `PLACE`, too.
+
+    Raises:
+        LineageError: they cannot be numbers, or the table cannot be read.
+
+    """
+    types = types_of(spark, [text for each in (*wanted.coded, *wanted.valued) for text in texts_of(each)])
+    files = _Files.of(manifest, wanted, types)
+    if files is not None:
+        with suppress(NotTracedError):  # too many values, sums that Spark might round
+            return files.read(spark)
+    return _computed(spark, base, wanted, types)
+
+
+# ---------------------------------------------------------------- from the table's files
+
+
+@dataclass
+class _Files:
+    """What of a table's files is read.
+
+    Attributes:
+        manifest: the table.
+        wanted: what is computed.
+        types: of the expressions and their parts.
+        names: of the files' columns, by name in lower case.
+        spread: columns of which every row's number is read.
+        few: columns of which the different values are.
+
+    """
+
+    manifest: Manifest
+    wanted: Wanted
+    types: Mapping[str, pa.DataType]
+    names: Mapping[str, str]
+    spread: dict[str, list[Valued]] = field(default_factory=dict)
+    few: dict[str, Places] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, manifest: Manifest, wanted: Wanted, types: Mapping[str, pa.DataType]) -> _Files | None:
+        """What is to be read; None where files do not say it all."""
+        if not manifest.provider.by_position or not manifest.files:
+            return None
+        self = cls(manifest, wanted, types, {name.lower(): name for name, _ in manifest.columns})
+        plans = [self._plan(_tree(text), coded=True) for text in wanted.coded]
+        plans += [self._plan(_tree(text), coded=False) for text in wanted.valued]
+        columns = {*self.spread, *self.few}
+        return self if all(plans) and columns and self._as_they_stand(columns) else None
+
+    def _plan(self, tree: exp.Expr, *, coded: bool) -> bool:
+        """Note what an expression reads; False where it cannot be computed from files."""
+        bare, operator = tree.unnest(), _OPERATORS.get(type(tree.unnest()))
+        columns = {column.name.lower() for column in bare.find_all(exp.Column)}
+        if not columns <= self.names.keys() or any(column.table for column in bare.find_all(exp.Column)):
+            return False
+        if len(columns) == 1 and (coded or not isinstance(bare, exp.Column)):
+            if pa.types.is_floating(self.types[column_text(next(iter(columns)))]):
+                return False  # 0.0 and -0.0 are equal, and what is computed from them need not be
+            self.few.setdefault(next(iter(columns)), Places(pa.null(), 0))
+            return True
+        if isinstance(bare, exp.Column):
+            self.spread.setdefault(bare.name.lower(), [])
+            return True
+        return not coded and operator is not None and all(
+            self._plan(side, coded=False) for side in (bare.this, bare.expression)
+        )  # fmt: skip
+
+    def _as_they_stand(self, columns: set[str]) -> bool:
+        """Whether Arrow reads the columns from every file in the types that Spark does."""
+        for file in self.manifest.files:
+            try:
+                schema = pq.read_schema(file.path)
+            except (OSError, pa.ArrowException):
+                return False
+            for name in columns:
+                text = column_text(name)
+                found = self.names[name]
+                if found not in schema.names or text not in self.types or schema.field(found).type != self.types[text]:
+                    return False
+        return True
+
+    def read(self, spark: SparkSession) -> BaseRows:
+        ids, rows = ids_by_position(self.manifest)
+        self.few = {name: Places(self._type(name), rows) for name in self.few}
+        files = [Path(each.path) for each in sorted(self.manifest.files, key=lambda file: file.offset)]
+        names = sorted({self.names[name] for name in (*self.few, *self.spread)})
+        for batch in batches_of(files, names):
+            for name, places in self.few.items():
+                places.add(batch.column(self.names[name]))
+            for name, parts in self.spread.items():
+                parts.append(valued(batch.column(self.names[name])))
+        whole = {name: _joined(parts) for name, parts in self.spread.items()}
+        mapped = self._mapped(spark)
+        coded = {text: self._coded(text, mapped) for text in self.wanted.coded}
+        numbers = {text: self._valued(_tree(text), whole, mapped) for text in self.wanted.valued}
+        return BaseRows(rows, ids, coded, numbers)
+
+    def _type(self, name: str) -> pa.DataType:
+        return self.types[column_text(name)]
+
+    def _mapped(self, spark: SparkSession) -> dict[str, pa.Array]:
+        """What expressions over one column are for its different values, by their text."""
+        found: dict[str, pa.Array] = {}
+        for name, places in self.few.items():
+            texts = [text for text in self.types if _columns(text) == {name} and not _is_plain(text)]
+            if texts:
+                found |= _of_values(spark, name, places.different(), texts)
+        return found
+
+    def _coded(self, text: str, mapped: Mapping[str, pa.Array]) -> Coded:
+        return self.few[next(iter(_columns(text)))].coded(mapped.get(text))
+
+    def _valued(self, tree: exp.Expr, whole: Mapping[str, Valued], mapped: Mapping[str, pa.Array]) -> Valued:
+        bare = tree.unnest()
+        text = texts_of(bare)[0]
+        if text in mapped:
+            return self.few[next(iter(_columns(text)))].valued(mapped[text])
+        if isinstance(bare, exp.Column):
+            return whole[bare.name.lower()]
+        left, right = (self._valued(side, whole, mapped) for side in (bare.this, bare.expression))
+        return combined(_OPERATORS[type(bare)], left, right, self.types[text])
+
+
+def _joined(parts: Sequence[Valued]) -> Valued:
+    if not parts:
+        return Valued(pa.int64(), np.zeros(0, np.int64), None)
+    valid = None
+    if any(part.valid is not None for part in parts):
+        valid = np.concatenate([_valid(part) for part in parts])
+    return Valued(parts[0].kind, np.concatenate([part.values for part in parts]), valid)
+
+
+def _valid(column: Valued) -> npt.NDArray[np.bool_]:
+    return np.ones(column.values.size, np.bool_) if column.valid is None else column.valid
+
+
+def _of_values(spark: SparkSession, name: str, values: pa.Array, texts: Sequence[str]) -> dict[str, pa.Array]:
+    """Let Spark compute expressions for some values of a column."""
+    given = pa.table({name: values, "__dl_at": np.arange(len(values))})
+    frame = spark.createDataFrame(given)
+    with spark_errors():
+        found = frame.selectExpr("__dl_at", *(f"{text} AS c{number}" for number, text in enumerate(texts)))
+        table = found.orderBy("__dl_at").toArrow().combine_chunks()
+    columns = (table.column(f"c{number}") for number in range(len(texts)))
+    return {text: pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type)
+            for text, c in zip(texts, columns, strict=True)}  # fmt: skip
+
+
+# ---------------------------------------------------------------- by Spark
+
+
+def _computed(spark: SparkSession, base: BaseTable, wanted: Wanted, types: Mapping[str, pa.DataType]) -> BaseRows:
+    columns = ", ".join(map(quoted, base.columns))
+    texts = [*wanted.coded, *wanted.valued]
+    items = ", ".join([_ID, *(f"{text} AS c{number}" for number, text in enumerate(texts))])
+    relation = f"(SELECT {base.row_id} AS {_ID}, {columns} FROM {base.identified or base.relation})"
+    with TemporaryDirectory() as scratch:
+        files = written(spark, f"SELECT {items} FROM {relation}", Path(scratch) / "rows")
+        ids = ids_in(files)
+        known = None if not ids.size or int(ids[-1]) == ids.size - 1 else ids
+        places = [Places(types[text], ids.size) for text in wanted.coded]
+        parts: list[list[Valued]] = [[] for _ in wanted.valued]
+        order = []
+        for mine, batch in _batches(files, known):
+            order.append(mine)
+            for number, each in enumerate(places):
+                each.add(batch.column(f"c{number}"), mine)
+            for number, part in enumerate(parts, len(places)):
+                part.append(valued(batch.column(f"c{number}").cast(types[texts[number]])))
+    at = np.concatenate(order) if order else np.zeros(0, np.int64)
+    found = {text: _scattered(_joined(part), at) for text, part in zip(wanted.valued, parts, strict=True)}
+    coded = {text: each.coded() for text, each in zip(wanted.coded, places, strict=True)}
+    return BaseRows(ids.size, known, coded, found)
+
+
+def _batches(files: Sequence[Path], ids: Ids | None) -> Iterator[tuple[Ids, pa.RecordBatch]]:
+    for file in files:
+        for batch in batches_of([file], pq.read_schema(file).names):
+            mine = batch.column(_ID).to_numpy()
+            yield mine if ids is None else np.searchsorted(ids, mine), batch
+
+
+def _scattered(column: Valued, at: Ids) -> Valued:
+    values = np.empty_like(column.values)
+    values[at] = column.values
+    valid = None
+    if column.valid is not None:
+        valid = np.empty_like(column.valid)
+        valid[at] = column.valid
+    return Valued(column.kind, values, valid)
+
+
+def _tree(text: str) -> exp.Expr:
+    tree: exp.Expr = parse(f"SELECT {text} FROM {PLACE}").tree.expressions[0]
+    return tree
+
+
+def _columns(text: str) -> set[str]:
+    return {column.name.lower() for column in _tree(text).find_all(exp.Column)}
+
+
+def _is_plain(text: str) -> bool:
+    return isinstance(_tree(text).unnest(), exp.Column)
