@@ -124,7 +124,11 @@ class Bench:
         found: dict[str, list[float]] = {way: [] for way in ways}
         for turn in range(self.runs + 1):
             for way, save in ways.items():
-                known = self.lineage if way.endswith("known") else ForwardLineage(self.spark, self.lineage.home)
+                known = (
+                    self.lineage
+                    if way.endswith("known")
+                    else ForwardLineage(self.spark.newSession(), self.lineage.home)
+                )
                 seconds, _ = timed(partial(save, known))
                 if turn:
                     found[way].append(seconds)

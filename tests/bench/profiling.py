@@ -1,6 +1,6 @@
 """Four dependencies on 2.2 million physicians: from file to verdict, and with the graph.   [Smoke, §6.5.2, Fig. 14]
 
-    python -m tests.bench.profiling [--rows 2200000] [--rounds 5] [--all-columns] [--twice]
+    python -m tests.bench.profiling [--rows 2200000] [--rounds 5] [--all-columns] [--no-rivals] [--twice]
 
 The paper evaluates one dependency at a time over a table in memory; here four are evaluated from the file on, loading
 counted. `desbordante` reads CSV: a file with the seven columns that are needed, and with --all-columns the whole one.
@@ -136,11 +136,16 @@ def ducks(file: Path) -> Callable[[Callable[[], None]], Said]:
 # ---------------------------------------------------------------- the bench
 
 
-def ways(spark: SparkSession, files: dict[str, Path], folder: Path, all_columns: bool) -> list[Way]:
-    found = [
+def our_ways(spark: SparkSession, files: dict[str, Path], folder: Path) -> list[Way]:
+    return [
         Way("ours, Parquet", ours(spark, files["parquet"], folder, "parquet")),
         Way("ours, asked again", ours(spark, files["parquet"], folder, "kept")),
         Way("ours, CSV, 7 columns", ours(spark, files["narrow"], folder, "csv")),
+    ]
+
+
+def rivals(files: dict[str, Path], all_columns: bool) -> list[Way]:
+    found = [
         Way("DuckDB, Parquet", ducks(files["parquet"])),
         Way("desbordante, CSV, 7 columns", desbordantes(files["narrow"])),
     ]
@@ -177,16 +182,18 @@ def shown(all_ways: Sequence[Way], rows: int) -> Table:
 @click.option("--rows", default=ROWS, show_default=True)
 @click.option("--rounds", default=5, show_default=True)
 @click.option("--all-columns", is_flag=True, help="Let desbordante load the whole file, too: minutes.")
+@click.option("--no-rivals", is_flag=True, help="Measure ours over Parquet only.")
 @click.option("--twice", is_flag=True, help="Then twice as many rows: does the time double?")
 @click.option("--data", type=click.Path(path_type=Path), default=REPOSITORY / ".data" / "physicians")
-def main(rows: int, rounds: int, all_columns: bool, twice: bool, data: Path) -> None:
+def main(*, rows: int, rounds: int, all_columns: bool, no_rivals: bool, twice: bool, data: Path) -> None:
     """Evaluate the dependencies in all ways."""
     spark = local_session("profiling", master=f"local[{THREADS}]", driver_memory="2g")
     console = Console(width=120)
     for count in (rows, 2 * rows) if twice else (rows,):
         files = generate(data / str(count), count)
         with tempfile.TemporaryDirectory() as folder:
-            found = ways(spark, files, Path(folder), all_columns)
+            found = our_ways(spark, files, Path(folder))
+            found = found[:2] if no_rivals else [*found, *rivals(files, all_columns)]
             said = measure(found, rounds)
         console.print(shown(found, count))
         for text, (violations, inside) in zip(DEPENDENCIES, said, strict=True):

