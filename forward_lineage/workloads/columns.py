@@ -194,11 +194,15 @@ def batches_of(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Rec
     for path in files:
         try:
             schema = pq.read_schema(path)
-            texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+            texts = [name for name in columns if _is_text(schema.field(name).type)]
             with pq.ParquetFile(path, read_dictionary=texts) as parquet:
                 yield from parquet.iter_batches(_BATCH, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_string_view(kind))
 
 
 def _order(values: pa.Array) -> npt.NDArray[np.int64]:
