@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.encoding import numbers
 from udafs.errors import DamagedError, NotTracedError
 
@@ -108,10 +109,8 @@ class Places:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         of_value = rank[np.asarray(pc.index_in(given, distinct).to_numpy(zero_copy_only=False)).astype(np.int64)]
-        kind = np.min_scalar_type(max(len(order) - 1, 0))
-        used = np.zeros(len(order), np.bool_)
+        kind = narrowest(max(len(order) - 1, 0))
         codes = of_value.astype(kind)[self._codes] if len(of_value) else self._codes.astype(kind)
-        used[codes] = True
         return Coded(ranked, codes)
 
     def valued(self, values: pa.Array) -> Valued:
