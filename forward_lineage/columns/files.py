@@ -78,7 +78,7 @@ def as_they_stand(manifest: Manifest, wanted: Mapping[str, Asked]) -> Columns | 
     found: dict[str, tuple[str, pa.DataType]] = {}
     for name, (column, kind, key) in wanted.items():
         arrow = _arrow_type(kind, key=key)
-        if arrow is None or column is None or column.lower() not in names or _is_of_folders(manifest, column):
+        if arrow is None or column is None or column.lower() not in names or is_of_folders(manifest, column):
             return None
         found[name] = names[column.lower()], arrow
     return found if all(_has(file.path, found) for file in manifest.files) else None
@@ -182,18 +182,32 @@ def _arrow_type(kind: T.DataType, *, key: bool) -> pa.DataType | None:
     return _AS_IT_STANDS.get(type(kind))
 
 
-def _is_of_folders(manifest: Manifest, column: str) -> bool:
-    """Whether folders say what is in a column, `year=2024`: Spark then believes them, whatever the files have."""
+def is_of_folders(manifest: Manifest, column: str) -> bool:
+    """Tell whether folders say what is in a column, `year=2024`: Spark then believes them, whatever the files have."""
     begins = f"{column.lower()}="
     return any(part.lower().startswith(begins) for file in manifest.files for part in Path(file.path).parts[:-1])
 
 
 def _has(path: str, columns: Columns) -> bool:
-    """Whether a file has the columns, of the types that Spark reads from it."""
+    return has_columns(path, dict(columns.values()))
+
+
+def has_columns(path: str, kinds: Mapping[str, pa.DataType]) -> bool:
+    """Tell whether a file has columns, of the types that Spark reads from it.
+
+    Args:
+        path: the file.
+        kinds: types by name. Text is read as dictionaries, which are of strings whatever form its writer noted.
+
+    """
     with suppress(OSError, pa.ArrowException):
         schema = pq.read_schema(path)
-        return all(name in schema.names and schema.field(name).type == kind for name, kind in columns.values())
+        return all(name in schema.names and _read_as(schema.field(name).type) == kind for name, kind in kinds.items())
     return False
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if kind == pa.string_view() else kind
 
 
 def _comparable(values: pa.Array) -> pa.Array:

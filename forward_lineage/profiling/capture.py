@@ -30,11 +30,10 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.progress import spark_progress
+from forward_lineage.spark.settings import settings_of_values
 from udafs.errors import ChangedError
 
 FORMAT = 1
-#: What the values of an expression may depend on besides the table.
-_SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.caseSensitive")
 #: Dates before 15 October 1582 are not in every file what Spark makes of them.
 _GREGORIAN = -141427
 #: Types whose values are made of the form in which they are compared: no file writes all of them as they are.
@@ -154,7 +153,7 @@ class Attributes:
         return self._together(manifest, columns)
 
     def _version(self, manifest: Manifest) -> str:
-        settings = [self._spark.conf.get(key, None) for key in _SETTINGS]
+        settings = settings_of_values(self._spark)
         return digest(FORMAT, manifest.name, manifest.version, manifest.digest(), settings)
 
     def _together(self, manifest: Manifest, columns: Mapping[str, _Column]) -> Captured:

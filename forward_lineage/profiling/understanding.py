@@ -20,6 +20,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import quoted, quoted_name
 from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.settings import setting_of
 from forward_lineage.spark.tables import last_part
 from rewrites.refusals import nearest, position_of, refuse
 from rewrites.tables import BaseTable
@@ -46,7 +47,7 @@ def understood(
     alias = last_part(manifest.name)
     columns = [name for name, _ in manifest.columns]
     for each in attributes:
-        refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), each.text)
+        refuse_other_readings(setting_of(spark), each.text)
         with errors_of(each.constraint):
             _check_columns(each, alias, columns)
     kinds = _kinds(spark, base, attributes, alias)

@@ -70,11 +70,11 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     library = Library(home)
     result_tables = ResultTables(library, tables)
     questions = Questions(tables, library)
-    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, result_tables.bring_up_to_date))
-    names = SessionNames(tables, result_tables.bring_up_to_date)
+    up_to_date = result_tables.bring_up_to_date
+    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, up_to_date))
+    names = SessionNames(tables, up_to_date)
     statements = Statements(tables, names, chosen, home)
     tracer = Tracer(statements, tables, home)
-    up_to_date = result_tables.bring_up_to_date
 
     def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
         return statements.run(statements.trace(sql, semantics, args))
@@ -84,6 +84,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
     capturing = Capturing(tracer, tables, library)
     library.lineage.capture_rest = capturing
-    opening = Opening(tables, library, home, result_tables.bring_up_to_date)
+    opening = Opening(tables, library, home, up_to_date)
     profiler = Profiler(tables, rows_saver, home, up_to_date)
     return Parts(tables, statements, library, result_tables, saver, answering, capturing, questions, opening, profiler)

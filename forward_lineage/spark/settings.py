@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
+
+
+#: On which values of expressions may depend besides the row; further ones begin like `_OF_VALUES_BEGIN`.
+_OF_VALUES = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.timestampType",
+)
+_OF_VALUES_BEGIN = ("spark.sql.legacy.", "spark.sql.decimalOperations.")
+
+
+def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
+    """Return what gives the value of a setting, or the default that is passed along."""
+    return lambda name, default: str(spark.conf.get(name, default))
+
+
+def settings_made(spark: SparkSession) -> dict[str, str]:
+    """Return what was set, for this session or for all."""
+    listed: Any = spark._jsparkSession.conf().getAll().toSeq()
+    entries = (listed.apply(i) for i in range(listed.size()))
+    return {str(each._1()): str(each._2()) for each in entries}
+
+
+def settings_of_values(spark: SparkSession) -> tuple[str, ...]:
+    """Return the settings on which values of expressions may depend: arrays made under others are other arrays."""
+    begin = sorted(each for each in settings_made(spark).items() if each[0].startswith(_OF_VALUES_BEGIN))
+    return (*(str(spark.conf.get(name, None)) for name in _OF_VALUES), *(f"{name}={value}" for name, value in begin))
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors,
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.spark.settings import setting_of
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
@@ -145,7 +146,7 @@ class Statements:
         targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
-        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), text)
+        refuse_other_readings(setting_of(self._spark), text)
         asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers())
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:

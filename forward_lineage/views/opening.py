@@ -16,6 +16,7 @@ from forward_lineage.columns.keeping import Shelf, Writer, digest
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.views import kept_engine, saved
@@ -33,8 +34,6 @@ from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 FORMAT = 1
 MOST_ROWS = 2**32 - 1
 _RESULT = re.compile(r"\s*(\w+)\s*")
-#: What the values of an expression may depend on besides the table.
-_SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 Found = dict[str, tuple[View, Membership]]
 _Way = Callable[[Sequence[Bars], Manifest], tuple[Capture, Ids | None]]
 
@@ -122,7 +121,7 @@ class Opening:
         return linked
 
     def _versions(self, manifest: Manifest | None, linked: saved.Linked | None, limits: Limits) -> str:
-        settings = [self._spark.conf.get(key, None) for key in _SETTINGS]
+        settings = settings_of_values(self._spark)
         table = manifest and (manifest.name, manifest.version, manifest.digest())
         return digest(FORMAT, table, linked and linked.versions, settings, limits)
 

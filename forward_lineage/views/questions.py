@@ -17,6 +17,7 @@ from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.settings import setting_of
 from forward_lineage.views.view import Aggregate
 from forward_lineage.views.view_sql import SAVE_IT, GroupBy
 from rewrites.refusals import refuse
@@ -88,7 +89,7 @@ def questions(spark: SparkSession, views: dict[str, GroupBy]) -> list[Question]:
     found = []
     planner = Planner(spark)
     for name, asked in views.items():
-        refuse_other_readings(lambda setting, default: str(spark.conf.get(setting, default)), asked.text)
+        refuse_other_readings(setting_of(spark), asked.text)
         check_fidelity(planner.plan, asked.text, print_sql(asked.tree))
         if planner.reading_functions:
             refuse(asked.tree, f"{planner.reading_functions}, which reads a table, in a view", SAVE_IT)

@@ -25,6 +25,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments, Planner
+from forward_lineage.spark.settings import setting_of
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
@@ -176,7 +177,7 @@ class Answering:
         why = f"nothing was made beforehand for questions about rows of {target.name}"
         if not mine or target.version != kept.versions.get(target.name):
             return why
-        refuse_other_readings(lambda name, default: str(self._spark.conf.get(name, default)), shape.text)
+        refuse_other_readings(setting_of(self._spark), shape.text)
         used = _used(shape.placed, args)
         with placed_table(self._tables, target):
             planner = Planner(self._spark)

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
-from forward_lineage.columns.files import ids_by_position, ids_in, written
+from forward_lineage.columns.files import has_columns, ids_by_position, ids_in, is_of_folders, written
 from forward_lineage.frontend import parse
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
@@ -135,7 +135,10 @@ class _Files:
         """What is to be read; None where files do not say it all."""
         if not manifest.provider.by_position or not manifest.files:
             return None
-        self = cls(manifest, wanted, types, {name.lower(): name for name, _ in manifest.columns})
+        names = {name.lower(): name for name, _ in manifest.columns}
+        if len(names) < len(manifest.columns):  # `a` and `A`: Spark's settings say which is meant
+            return None
+        self = cls(manifest, wanted, types, names)
         plans = [self._plan(_tree(text), coded=True) for text in wanted.coded]
         plans += [self._plan(_tree(text), coded=False) for text in wanted.valued]
         columns = {*self.spread, *self.few}
@@ -161,17 +164,11 @@ class _Files:
 
     def _as_they_stand(self, columns: set[str]) -> bool:
         """Whether Arrow reads the columns from every file in the types that Spark does."""
-        for file in self.manifest.files:
-            try:
-                schema = pq.read_schema(file.path)
-            except (OSError, pa.ArrowException):
-                return False
-            for name in columns:
-                text = column_text(name)
-                found = self.names[name]
-                if found not in schema.names or text not in self.types or schema.field(found).type != self.types[text]:
-                    return False
-        return True
+        kinds = {self.names[name]: self.types.get(column_text(name)) for name in columns}
+        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        if len(known) < len(kinds) or any(is_of_folders(self.manifest, name) for name in kinds):
+            return False
+        return all(has_columns(file.path, known) for file in self.manifest.files)
 
     def read(self, spark: SparkSession) -> BaseRows:
         ids, rows = ids_by_position(self.manifest)
@@ -194,12 +191,10 @@ class _Files:
 
     def _mapped(self, spark: SparkSession) -> dict[str, pa.Array]:
         """What expressions over one column are for its different values, by their text."""
-        found: dict[str, pa.Array] = {}
-        for name, places in self.few.items():
-            texts = [text for text in self.types if _columns(text) == {name} and not _is_plain(text)]
-            if texts:
-                found |= _of_values(spark, name, places.different(), texts)
-        return found
+        texts = {text: next(iter(_columns(text))) for text in self.types if len(_columns(text)) == 1}
+        wanted = {text: name for text, name in texts.items() if name in self.few and not _is_plain(text)}
+        values = {name: self.few[name].different() for name in dict.fromkeys(wanted.values())}
+        return _of_values(spark, values, wanted) if wanted else {}
 
     def _coded(self, text: str, mapped: Mapping[str, pa.Array]) -> Coded:
         return self.few[next(iter(_columns(text)))].coded(mapped.get(text))
@@ -228,16 +223,29 @@ def _valid(column: Valued) -> npt.NDArray[np.bool_]:
     return np.ones(column.values.size, np.bool_) if column.valid is None else column.valid
 
 
-def _of_values(spark: SparkSession, name: str, values: pa.Array, texts: Sequence[str]) -> dict[str, pa.Array]:
-    """Let Spark compute expressions for some values of a column."""
-    given = pa.table({name: values, "__dl_at": np.arange(len(values))})
-    frame = spark.createDataFrame(given)
+def _of_values(spark: SparkSession, values: Mapping[str, pa.Array], texts: Mapping[str, str]) -> dict[str, pa.Array]:
+    """Let Spark compute expressions for some values of columns, all in one job.
+
+    Args:
+        spark: the session.
+        values: of each column.
+        texts: expressions, and which column each is over.
+
+    """
+    rows = max(map(len, values.values()))
+    at = np.arange(rows)
+    beside = {name: each.take(pa.array(np.minimum(at, len(each) - 1))) for name, each in values.items() if len(each)}
+    if len(beside) < len(values):
+        raise NotTracedError("a column without values")
+    frame = spark.createDataFrame(pa.table({**beside, "__dl_at": at}))
     with spark_errors():
-        found = frame.selectExpr("__dl_at", *(f"{text} AS c{number}" for number, text in enumerate(texts)))
-        table = found.orderBy("__dl_at").toArrow().combine_chunks()
-    columns = (table.column(f"c{number}") for number in range(len(texts)))
-    return {text: pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type)
-            for text, c in zip(texts, columns, strict=True)}  # fmt: skip
+        items = (f"{text} AS c{number}" for number, text in enumerate(texts))
+        table = frame.selectExpr("__dl_at", *items).toArrow().sort_by("__dl_at").combine_chunks()
+    found = {}
+    for number, (text, name) in enumerate(texts.items()):
+        column = table.column(f"c{number}").slice(0, len(values[name]))
+        found[text] = pa.concat_arrays(column.chunks)
+    return found
 
 
 # ---------------------------------------------------------------- by Spark

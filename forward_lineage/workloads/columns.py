@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.encoding import numbers
 from udafs.errors import DamagedError, NotTracedError
 
@@ -108,10 +109,8 @@ class Places:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         of_value = rank[np.asarray(pc.index_in(given, distinct).to_numpy(zero_copy_only=False)).astype(np.int64)]
-        kind = np.min_scalar_type(max(len(order) - 1, 0))
-        used = np.zeros(len(order), np.bool_)
+        kind = narrowest(max(len(order) - 1, 0))
         codes = of_value.astype(kind)[self._codes] if len(of_value) else self._codes.astype(kind)
-        used[codes] = True
         return Coded(ranked, codes)
 
     def valued(self, values: pa.Array) -> Valued:
@@ -194,11 +193,15 @@ def batches_of(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Rec
     for path in files:
         try:
             schema = pq.read_schema(path)
-            texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+            texts = [name for name in columns if _is_text(schema.field(name).type)]
             with pq.ParquetFile(path, read_dictionary=texts) as parquet:
                 yield from parquet.iter_batches(_BATCH, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_string_view(kind))
 
 
 def _order(values: pa.Array) -> npt.NDArray[np.int64]:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.workloads.columns import Array, Coded, Valued
 from udafs.errors import NotTracedError
 
@@ -142,7 +143,7 @@ def partition(
     """
     place = places([bars.codes, *(each.codes for each in attributes.values())], _sizes(bars, attributes))
     most = len(bars.values) * prod(len(each.values) for each in attributes.values())
-    order = np.argsort(place.astype(np.min_scalar_type(max(most - 1, 0))), kind="stable")
+    order = np.argsort(place.astype(narrowest(max(most - 1, 0))), kind="stable")
     run, starts = _runs(place[order])
     return Form(
         "partition",
@@ -273,8 +274,7 @@ def _start(kind: np.dtype[np.generic], *, least: bool) -> float | int:
 
 
 def _taken(sums: Sums, order: Ints | npt.NDArray[np.intp]) -> Sums:
-    parts = (None if each is None else each[order] for each in (sums.total, sums.valid))
-    total, valid = parts
+    total, valid = _at(sums.total, order), _at(sums.valid, order)
     least = total if sums.least is not None and sums.least is sums.total else _at(sums.least, order)
     return Sums(sums.kind, total, valid, least, least, sums.values)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from forward_lineage.frontend.demanded import condition_texts
+from forward_lineage.relations.groups import narrowest
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
@@ -207,19 +208,17 @@ def _bars(relation: LineageRelation, saved: SavedResult, rows: KnownColumns) -> 
         raise NotTracedError("it was made of rows that are not there any more")
     if at.size and np.bincount(at, minlength=rows.rows).max() > 1:
         raise NotTracedError(f"rows of {saved.name} share base rows")
-    kind = np.min_scalar_type(max(saved.rows - 1, 0))
-    return Coded(pa.nulls(max(saved.rows, 1)), bar.astype(kind)), at
+    return Coded(pa.nulls(max(saved.rows, 1)), bar.astype(narrowest(max(saved.rows - 1, 0)))), at
 
 
 def _form(plan: Plan, bars: Coded, at: Array, rows: KnownColumns) -> Form:
-    inside = slice(None)
     for text in plan.fixed:
         holds = rows.coded[text]
         true = np.flatnonzero([value is True for value in holds.values.to_pylist()])
         mine = np.isin(holds.codes[at], true)
         at, bars = at[mine], Coded(bars.values, bars.codes[mine])
     everything = at.size == rows.rows and bool(np.all(at == np.arange(at.size)))
-    chosen = inside if everything else at
+    chosen = slice(None) if everything else at
     attributes = {text: _at(rows.coded[text], chosen) for text in plan.attributes}
     keys = {text: _at(rows.coded[text], chosen) for text in plan.keys}
     measures = {text: _sums(text, functions, rows, chosen, at.size) for text, functions in plan.calls.items()}
@@ -227,7 +226,7 @@ def _form(plan: Plan, bars: Coded, at: Array, rows: KnownColumns) -> Form:
     few = cells is not None and cells[0].size * FEW_CELLS <= at.size and cells[0].size <= MOST_CELLS
     if cells is not None and (few or plan.kind == "cube"):
         return cube(bars, attributes, keys, measures, cells)
-    return partition(bars, attributes, keys, measures, at.astype(np.min_scalar_type(max(rows.rows, 1))))
+    return partition(bars, attributes, keys, measures, at.astype(narrowest(rows.rows)))
 
 
 def _at(column: Coded, chosen: slice | Array) -> Coded:

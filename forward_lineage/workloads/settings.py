@@ -1,4 +1,4 @@
-"""Settings of the session on which values of expressions may depend besides the row."""
+"""Settings on which values of expressions depend, for those who ask before every answer."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-_SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
-_BESIDES = ("spark.sql.legacy.", "spark.sql.decimalOperations.")
-
-
-def settings_now(spark: SparkSession) -> tuple[str, ...]:
-    """Return them as they are."""
-    listed: Any = spark._jsparkSession.conf().getAll().toSeq()
-    found = {listed.apply(i)._1(): listed.apply(i)._2() for i in range(listed.size())}
-    besides = [f"{name}={found[name]}" for name in sorted(found) if name.startswith(_BESIDES)]
-    return (*(str(spark.conf.get(name, None)) for name in _SETTINGS), *besides)
+from forward_lineage.spark.settings import settings_of_values
 
 
 class Settings:
@@ -33,8 +24,8 @@ class Settings:
         self._known: tuple[str, ...] = ()
 
     def now(self) -> tuple[str, ...]:
-        """Return what `settings_now` does."""
+        """Return what `settings_of_values` does."""
         said = str(self._all.toString())
         if said != self._before:
-            self._before, self._known = said, settings_now(self._spark)
+            self._before, self._known = said, settings_of_values(self._spark)
         return self._known

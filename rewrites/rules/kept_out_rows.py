@@ -12,20 +12,18 @@ Raises:   NotTracedError for keys or conditions by chance, and where names of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
 from rewrites import hoisting, outermost
-from rewrites.aliases import listed, output_name, table_name
+from rewrites.aliases import listed, output_name
 from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
-from rewrites.fleeting import Reading, definition_of
+from rewrites.fleeting import Reading, Source, definition_of
 from rewrites.kept_out import let_in
 from rewrites.ordering import order_helpers
-from rewrites.sources import places
 from rewrites.stages import ONCE
-from rewrites.tables import BaseTable, StoredTable
 from rewrites.terms import call, column, derived_table, named
 
 _DONE = "kept_out_rows"
@@ -81,23 +79,20 @@ def _behind(key: exp.Expr, query: exp.Select, env: Environment) -> exp.Expr:
     if not isinstance(key, exp.Column) or key.table:
         return key
     called = key.name.lower()
-    sources = [place.node for place in places(query)] + (query.args.get("laterals") or [])
-    if any(_may_have(each, called, env) for each in sources):
+    known = [_columns_of(each, env) for each in Reading(query, env).sources]
+    known += [listed(each) for each in query.args.get("laterals") or []]
+    if any(not each or called in map(str.lower, each) for each in known):
         return key
     items = [each for each in query.expressions if isinstance(each, exp.Alias) and each.alias.lower() == called]
     return items[0].this if len(items) == 1 else key
 
 
-def _may_have(source: exp.Expr, column_name: str, env: Environment) -> bool:
-    """Say whether a source in FROM, as the user wrote it, has such a column, or nobody knows its columns."""
-    definition = definition_of(source, env)
-    known: Iterable[str] = listed(source)
-    if not known and definition is not None:
-        known = definition.columns or _named(definition.query)
-    elif not known and not source.args.get("pivots"):
-        table = env.find(table_name(source)) if table_name(source) else None
-        known = table.columns if isinstance(table, BaseTable | StoredTable) else ()
-    return not known or column_name in {each.lower() for each in known}
+def _columns_of(source: Source, env: Environment) -> Collection[str]:
+    """Return the names of a source's columns; none if nobody knows them."""
+    if source.columns is not None or source.node.args.get("pivots"):
+        return source.columns or ()
+    definition = definition_of(source.node, env)
+    return listed(source.node) or (definition and (definition.columns or _named(definition.query))) or ()
 
 
 def _named(query: exp.Query) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage.spark.settings import configured
+from forward_lineage.spark.settings import configured, settings_of_values
 
 
 def test_settings_are_what_they_were(spark: SparkSession) -> None:
@@ -15,3 +15,24 @@ def test_settings_are_what_they_were(spark: SparkSession) -> None:
         assert (session.conf.get("a.b"), session.conf.get("a.c")) == ("2", "3")
         raise ZeroDivisionError
     assert (session.conf.get("a.b"), session.conf.get("a.c", None)) == ("1", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.sql.session.timeZone", "Asia/Tokyo"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.caseSensitive", "true"),
+        ("spark.sql.timestampType", "TIMESTAMP_NTZ"),
+        ("spark.sql.decimalOperations.allowPrecisionLoss", "false"),
+        ("spark.sql.legacy.negativeIndexInArrayInsert", "true"),
+    ],
+)
+def test_what_values_depend_on(spark: SparkSession, name: str, value: str) -> None:
+    session = spark.newSession()
+    before = settings_of_values(session)
+    with configured(session, {name: value, "spark.sql.shuffle.partitions": "3"}):
+        assert settings_of_values(session) != before
+    assert settings_of_values(session) == before
+    with configured(session, {"spark.sql.shuffle.partitions": "3"}):
+        assert settings_of_values(session) == before

@@ -68,7 +68,8 @@ def asked(request: pytest.FixtureRequest, lineage: ForwardLineage, tmp_path: Pat
     by_key = getattr(request, "param", "") == "by key"
     if by_key:
         rows = rows.append_column("id", pa.array(random.Random(4).sample(range(1000), ROWS), pa.int64()))
-    parquet.write_table(rows.slice(0, 150), folder / "a.parquet")
+    other = rows.set_column(rows.schema.get_field_index("s"), "s", rows["s"].cast(pa.string_view()))
+    parquet.write_table(other.slice(0, 150), folder / "a.parquet")  # as other writers note text
     parquet.write_table(rows.slice(150), folder / "b.parquet", row_group_size=70)
     lineage.register("t", path=folder, key="id" if by_key else None)
     return lineage
@@ -151,6 +152,18 @@ def test_zeros_of_both_signs(lineage: ForwardLineage, tmp_path: Path) -> None:
     lineage.save("SELECT g, count(*) AS n FROM z GROUP BY g", "r", workload=[least])
     assert lineage.prepared("r") == ["lineage in z; added up by nothing: count(*), min(`f`): not made, `f` has -0.0, "
                                      "and which zero is the least is left to chance"]  # fmt: skip
+
+
+def test_folders_are_believed(lineage: ForwardLineage, tmp_path: Path) -> None:
+    """Spark takes the values of a column from the names of folders, though files have it, too."""
+    for year in (2023, 2024):
+        (tmp_path / "sold" / f"year={year}").mkdir(parents=True)
+        sold = pa.table({"g": pa.array([1, 1, 2], pa.int32()), "year": pa.array([1, 2, 3], pa.int32())})
+        parquet.write_table(sold, tmp_path / "sold" / f"year={year}" / "a.parquet")
+    lineage.register("sold", path=tmp_path / "sold")
+    question = "SELECT year, count(*) AS n FROM BACKWARD(r WHERE g = :g, sold) GROUP BY year"
+    lineage.save("SELECT g, count(*) AS n FROM sold GROUP BY g", "r", workload=[question])
+    check(lineage, question, {"g": 1}, {"cube", "partition"})
 
 
 def test_by_hand(asked: ForwardLineage) -> None:
