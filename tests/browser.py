@@ -25,17 +25,24 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 T = TypeVar("T")
+Point = tuple[float | None, float | None]
 PACKAGES = ("chromium", "chromium-driver")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+DOUBLE = 0.35  # seconds
 PATIENCE = 60.0  # seconds; a busy machine is slow, not wrong
 
-#: Where a point of a view's picture is in the window. `args`: the number of the picture, x, y.
+#: Where a point of a view's picture is in the window; arguments are the number of the picture, x and y, each null for
+#: the middle of what is seen.
 _POINT = """
     const [number, x, y] = arguments;
     const root = Bokeh.documents[0].roots()[number];
     const view = [...Bokeh.index].find((each) => each.model === root);
     const box = view.el.getBoundingClientRect();
-    return [box.left + view.frame.x_scale.compute(x), box.top + view.frame.y_scale.compute(y)];
+    const { x_scale, y_scale, bbox } = view.frame;
+    const inside = (at, least, most) => Math.min(Math.max(at, least + 1), most - 1);
+    const left = x === null ? (bbox.left + bbox.right) / 2 : x_scale.compute(x);
+    const top = y === null ? (bbox.top + bbox.bottom) / 2 : y_scale.compute(y);
+    return [box.left + inside(left, bbox.left, bbox.right), box.top + inside(top, bbox.top, bbox.bottom)];
 """
 
 
@@ -47,16 +54,23 @@ def found() -> tuple[str, str] | None:
 
 
 class Browser:
-    """A window in which a page is open."""
+    """A window in which a page is open; watched, it notes what is asked for, which makes it slower."""
 
-    def __init__(self, width: int = 1300, height: int = 1000) -> None:
+    def __init__(self, width: int = 1300, height: int = 1000, *, watched: bool = False) -> None:
+        self._clicked = 0.0
         programs = found()
         assert programs, "there is no Chromium"
         options = webdriver.ChromeOptions()
         options.binary_location = programs[0]
-        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
+        for word in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--disable-gpu",
+            f"--window-size={width},{height}",
+        ):
             options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"} | ({"performance": "ALL"} if watched else {}))
         self.driver = webdriver.Chrome(options=options, service=Service(programs[1]))
 
     def open(self, url: str) -> None:
@@ -100,30 +114,37 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self, selector: str) -> str:
-        return str(self.script("return document.querySelector(arguments[0]).textContent", selector)).strip()
+        return str(self.script("return document.querySelector(arguments[0])?.textContent ?? ''", selector)).strip()
 
     # ------------------------------------------------------------ mouse and keys
 
-    def point(self, picture: int, x: float, y: float) -> tuple[int, int]:
+    def press_on(self, selector: str) -> None:
+        """Click an element, with the mouse, in the middle of the window."""
+        self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", selector)
+        self.find(selector).click()
+
+    def point(self, picture: int, x: float | None, y: float | None) -> tuple[int, int]:
         """Bring a point of a picture into sight; returns where it is in the window."""
         self.script("document.querySelectorAll('.picture')[arguments[0]].scrollIntoView({block: 'center'})", picture)
         left, top = self.script(_POINT, picture, x, y)
         return round(left), round(top)
 
-    def click(self, picture: int, x: float, y: float, key: str | None = None) -> None:
-        """Click a point of a picture, with the mouse; with a key held down."""
+    def click(self, picture: int, x: float | None, y: float | None, key: str | None = None) -> None:
+        """Click a point of a picture, with the mouse, no double click; with a key held down."""
+        time.sleep(max(0.0, self._clicked + DOUBLE - time.monotonic()))
+        self._clicked = time.monotonic()
         self._mouse(lambda pointer: pointer.click(), self.point(picture, x, y), key)
 
-    def hover(self, picture: int, x: float, y: float) -> None:
+    def hover(self, picture: int, x: float | None, y: float | None) -> None:
         self._mouse(lambda pointer: None, self.point(picture, x, y))
 
-    def drag(self, picture: int, start: tuple[float, float], end: tuple[float, float]) -> None:
+    def drag(self, picture: int, start: Point, end: Point) -> None:
         """Press the mouse at a point, move it, let it go."""
+        (left, top), (right, bottom) = self.point(picture, *start), self.point(picture, *end)
         actions = ActionBuilder(self.driver, duration=20)
         pointer = actions.pointer_action
-        pointer.move_to_location(*self.point(picture, *start))
+        pointer.move_to_location(left, top)
         pointer.pointer_down()
-        (left, top), (right, bottom) = self.point(picture, *start), self.point(picture, *end)
         for step in range(1, 6):
             pointer.move_to_location(left + (right - left) * step // 5, top + (bottom - top) * step // 5)
         pointer.pointer_up()
@@ -155,7 +176,7 @@ class Browser:
     # ------------------------------------------------------------ what happened
 
     def asked(self) -> list[str]:
-        """The addresses that were asked for since the last call."""
+        """The addresses that were asked for since the last call, by a browser that is watched."""
         found = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]

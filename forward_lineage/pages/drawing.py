@@ -16,7 +16,6 @@ from bokeh.models import (
     CustomJSTickFormatter,
     DatetimeAxis,
     LinearAxis,
-    NumeralTickFormatter,
     Range1d,
     SingleIntervalTicker,
     WheelZoomTool,
@@ -26,11 +25,20 @@ from bokeh.plotting import figure
 from forward_lineage.pages.charts import Axis, Bars, Chart, Floats
 
 HEIGHT = 300
-LEFT, ALL, CHOSEN, BAND, LINE = "#1f5fa8", "#d3d9e1", "#b4440b", "#fdebd9", "#1b1f24"
+LEFT, ALL, CHOSEN, BAND = "#1f5fa8", "#d3d9e1", "#b4440b", "#fdebd9"
+#: Of the mark that says which bar somebody is at; on a layer of its own, so that the rest is not drawn again with it.
+POINTED: dict[str, Any] = {"fill_color": None, "line_color": "#1b1f24", "level": "overlay"}
 _LABEL = 26  # characters
+_NUMBER = 6  # characters: -12.5k
+_NUMBER_TEXT = """
+    const size = Math.abs(tick);
+    const [unit, letter] = [[1e12, "t"], [1e9, "b"], [1e6, "m"], [1e3, "k"]].find(([unit]) => size >= unit) ?? [1, ""];
+    return `${Number((tick / unit).toPrecision(3))}${letter}`.padStart(room, "\u2007");
+"""
 
 #: Whether a bar is chosen, for each; shape (bars,). None: there is no brush in the view.
 Marks = npt.NDArray[np.bool_] | None
+Column = npt.NDArray[Any] | list[npt.NDArray[Any]]
 
 
 class Drawing(ABC):
@@ -117,11 +125,19 @@ def add_zoom(to: Any, dimensions: str) -> None:
     to.toolbar.active_scroll = tool
 
 
-def numbers_axis() -> Any:
-    """Return an axis of what is drawn of bars."""
-    axis = LinearAxis(formatter=NumeralTickFormatter(format="0.[00]a"))
+def numbers_axis(*, standing: bool) -> Any:
+    """Return an axis of what is drawn of bars.
+
+    Standing beside the picture, all its labels are as wide as each other, whatever they say: if they were not, the
+    browser would lay out the picture anew with each brush, which takes it longer than to draw it.
+    """
+    formatter = CustomJSTickFormatter(args={"room": _NUMBER if standing else 0}, code=_NUMBER_TEXT)
+    axis = _styled(LinearAxis(formatter=formatter))
     axis.ticker.desired_num_ticks = 4
-    return _styled(axis)
+    if standing:
+        axis.major_label_text_font = "monospace"
+        axis.major_label_text_font_size = "11px"
+    return axis
 
 
 def keys_axis(axis: Axis, most: int = 0) -> Any:
@@ -168,10 +184,23 @@ def brought_into_sight(seen: Range1d, begin: float, end: float) -> None:
         seen.update(start=float(seen.start) + by, end=float(seen.end) + by)
 
 
-def change(source: ColumnDataSource, **columns: npt.NDArray[Any] | list[Any]) -> None:
-    """Send some columns of a source; the others stay in the browser as they are."""
-    for name, values in columns.items():
+def change(source: ColumnDataSource, **columns: Column) -> None:
+    """Send columns of a source that are not what they were; the others stay in the browser as they are.
+
+    What is not sent is not drawn again, either: that takes the browser longer than anything takes us.
+    """
+    new = {name: values for name, values in columns.items() if not _same(source.data[name], values)}
+    if len(new) > 1:  # perhaps of another length, so all at once
+        source.data = {**source.data, **columns}
+    for name, values in new.items() if len(new) == 1 else ():
         source.data[name] = values
+
+
+def _same(one: Column, other: Column) -> bool:
+    if len(one) != len(other):
+        return False
+    pairs = zip(one, other, strict=True) if isinstance(one, list) else [(one, other)]
+    return all(np.array_equal(before, now, equal_nan=True) for before, now in pairs)
 
 
 def _styled(axis: Any) -> Any:

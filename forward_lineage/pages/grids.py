@@ -10,7 +10,7 @@ from bokeh.models import ColumnDataSource, LinearColorMapper, Range1d
 from forward_lineage.pages.charts import Bars, Chart, Floats
 from forward_lineage.pages.drawing import (
     CHOSEN,
-    LINE,
+    POINTED,
     Drawing,
     Marks,
     add_zoom,
@@ -75,9 +75,9 @@ class HeatMap(Drawing):
         self._picture(self._source)
         self._veil()
         self._picture(self._chosen)
-        self._cursor = ColumnDataSource({"x": [], "y": []})
+        self._cursor = ColumnDataSource({"x": np.zeros(0), "y": np.zeros(0)})
         size = {"width": self._x.unit, "height": self._y.unit}
-        self.figure.rect("x", "y", **size, source=self._cursor, fill_color=None, line_color=LINE, line_width=2)
+        self.figure.rect("x", "y", **size, source=self._cursor, line_width=2, **POINTED)
 
     def _blank(self) -> tuple[Floats, Floats]:
         return self.shades(self.totals, to_scale=True), np.full(self.chart.bars, np.nan)
@@ -123,9 +123,9 @@ class HeatMap(Drawing):
     def point(self, bar: int | None, *, follow: bool) -> None:
         """See `Drawing`."""
         if bar is None:
-            self._cursor.data = {"x": [], "y": []}
+            change(self._cursor, x=np.zeros(0), y=np.zeros(0))
             return
-        self._cursor.data = {"x": [self._x.at[bar]], "y": [self._y.at[bar]]}
+        change(self._cursor, x=self._x.at[[bar]], y=self._y.at[[bar]])
         for seen, axis in zip(self._seen, self.chart.axes, strict=True) if follow else ():
             brought_into_sight(seen, float(axis.at[bar]) - axis.unit / 2, float(axis.at[bar]) + axis.unit / 2)
 
@@ -159,22 +159,22 @@ class Marked(HeatMap):
     def _draw(self) -> None:
         shades, _ = self._blank()
         self._source = ColumnDataSource({"x": self._x.at, "y": self._y.at, "shade": shades.astype(np.float32)})
-        self._chosen = ColumnDataSource({"x": [], "y": [], "shade": []})
+        self._chosen = ColumnDataSource(dict.fromkeys(("x", "y", "shade"), np.zeros(0)))
         color = {"field": "shade", "transform": self._mapper}
         marks = {"size": _MARK, "marker": "square", "fill_color": color, "line_color": None}
         self.figure.scatter("x", "y", source=self._source, **marks)
         self._veil()
         self.figure.scatter("x", "y", source=self._chosen, **(marks | {"line_color": CHOSEN, "size": _MARK + 2}))
-        self._cursor = ColumnDataSource({"x": [], "y": []})
-        style = {"size": _MARK + 5, "marker": "square", "fill_color": None, "line_color": LINE, "line_width": 2}
-        self.figure.scatter("x", "y", source=self._cursor, **style)
+        self._cursor = ColumnDataSource({"x": np.zeros(0), "y": np.zeros(0)})
+        style = {"size": _MARK + 5, "marker": "square", "line_width": 2}
+        self.figure.scatter("x", "y", source=self._cursor, **style, **POINTED)
 
     def _send(self, shades: Floats) -> None:
         change(self._source, shade=shades.astype(np.float32))
 
     def _send_chosen(self, shades: Floats) -> None:
         which = np.flatnonzero(~np.isnan(shades))
-        self._chosen.data = {"x": self._x.at[which], "y": self._y.at[which], "shade": shades[which].astype(np.float32)}
+        change(self._chosen, x=self._x.at[which], y=self._y.at[which], shade=shades[which].astype(np.float32))
 
     def bar_at(self, x: float, y: float) -> int | None:
         """See `Drawing`; the nearest mark, if it is near."""

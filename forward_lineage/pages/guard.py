@@ -20,6 +20,8 @@ from bokeh.server.views.static_handler import StaticHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import OutputTransform, RequestHandler
 
+from forward_lineage.pages.together import Together
+
 _REFUSED = (
     "This is not the whole address of the page. Open the one that was printed when it was started, token included."
 )
@@ -68,6 +70,12 @@ class Guarded(BokehTornado):  # type: ignore[misc]
         if why is not None:
             return self.get_handler_delegate(request, _Refusing, {"why": why})
         return super().find_handler(request, **others)
+
+    def new_connection(self, *parts: Any) -> Together:
+        """Connect a browser."""
+        found = Together(*parts)
+        self._clients.add(found)
+        return found
 
     def _refused(self, request: HTTPServerRequest) -> str | None:
         host = request.headers.get("Host", "")

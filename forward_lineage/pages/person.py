@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from bokeh.core.properties import Any as AnyProperty
 from bokeh.document import Document
-from bokeh.events import MouseLeave, MouseMove, SelectionGeometry, Tap
+from bokeh.events import DoubleTap, MouseLeave, MouseMove, SelectionGeometry, Tap
 from bokeh.model import DataModel
 
 from forward_lineage.pages.asked import Kind
@@ -78,6 +78,7 @@ class Person:
         self._answers = 0
         self._words = Words(shown, shown.whole)
         self._at: list[int | None] = [None] * len(self._charts)
+        self._last_tapped: tuple[int, int | None] = 0, None
         self._to_scale = False
         self._rows_asked = 0
         self.talk = Talk(name="talk")
@@ -99,13 +100,17 @@ class Person:
     def _listen(self, view: int, drawing: Drawing) -> None:
         plot = drawing.figure
         plot.on_event(Tap, partial(self._tapped, view, drawing))
+        plot.on_event(DoubleTap, partial(self._tapped, view, drawing))
         plot.on_event(SelectionGeometry, partial(self._dragged, view, drawing))
         plot.on_event(MouseMove, lambda event: self._be_at(view, _bar_at(drawing, event), follow=False))
         plot.on_event(MouseLeave, lambda _: self._be_at(view, None, follow=False))
 
     def _tapped(self, view: int, drawing: Drawing, event: Any) -> None:
         bar = _bar_at(drawing, event)
-        if bar is not None:
+        # A quick second click is "double" wherever it is. On the same bar it is part of the first one.
+        again = isinstance(event, DoubleTap) and self._last_tapped == (view, bar)
+        self._last_tapped = view, bar
+        if bar is not None and not again:
             pressed = event.modifiers or {}
             self._pick(view, bar, add=bool(pressed.get("shift") or pressed.get("ctrl") or pressed.get("meta")))
 

@@ -26,6 +26,7 @@ from tornado.ioloop import IOLoop
 from tornado.web import StaticFileHandler
 
 from forward_lineage.pages.asked import Kind
+from forward_lineage.pages.charts import Chart
 from forward_lineage.pages.guard import Guarded
 from forward_lineage.pages.person import Person, Pools
 from forward_lineage.pages.shown import TABLE_ROWS, Shown
@@ -79,6 +80,11 @@ class Page:
             self._host, self._host
         )
         return f"http://{f'[{host}]' if ':' in host else host}:{self._port}/{self._token}/"
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """How its views are drawn."""
+        return self._shown.charts
 
     @property
     def local(self) -> bool:

@@ -15,7 +15,7 @@ from forward_lineage.pages.drawing import (
     BAND,
     CHOSEN,
     LEFT,
-    LINE,
+    POINTED,
     Drawing,
     Marks,
     add_zoom,
@@ -73,7 +73,7 @@ class Spans(Drawing):
             plot.min_border_left = label_room(self._axis.names)
         elif not self._axis.time and self.chart.bars <= _FEW:
             keys.ticker = FixedTicker(ticks=sorted(set(self._axis.at) - {at for at, _ in self._axis.odd}))
-        self._number_axis = numbers_axis()
+        self._number_axis = numbers_axis(standing=not self._lying)
         plot.add_layout(self._number_axis, "below" if self._lying else "left")
         plot.add_layout(keys, "left" if self._lying else "below")
         if not self._lying:
@@ -86,11 +86,11 @@ class Spans(Drawing):
             plot.extra_x_ranges = {"all": self._all}
         else:
             plot.extra_y_ranges = {"all": self._all}
-        self._bands = ColumnDataSource({"begin": [], "end": []})
-        self._cursor = ColumnDataSource({"begin": [], "end": []})
+        self._bands = ColumnDataSource({"begin": np.zeros(0), "end": np.zeros(0)})
+        self._cursor = ColumnDataSource({"begin": np.zeros(0), "end": np.zeros(0)})
         self._strip(self._bands, fill_color=BAND, line_color=CHOSEN, line_width=1)
         self._fill()
-        self._strip(self._cursor, fill_color=None, line_color=LINE, line_width=1.5)
+        self._strip(self._cursor, line_width=1.5, **POINTED)
         for at, name in self._axis.odd:
             middle = at + self._end[0] - self._axis.at[0] - self._axis.unit / 2
             plot.text(
@@ -106,7 +106,7 @@ class Spans(Drawing):
         gap = 0.08 * self._axis.unit if self.chart.bars <= 200 else 0.0
         sides = {"begin": (self._begin + gap)[self._order], "end": (self._end - gap)[self._order]}
         self._source = ColumnDataSource({**sides, "all": self.totals[self._order], "left": self.totals[self._order]})
-        self._chosen = ColumnDataSource({"begin": [], "end": [], "left": []})
+        self._chosen = ColumnDataSource(dict.fromkeys(("begin", "end", "left"), np.zeros(0)))
         self._bar(self._source, "all", ALL, among_all=True)
         self._bar(self._source, "left", LEFT)
         self._bar(self._chosen, "left", CHOSEN)
@@ -132,17 +132,14 @@ class Spans(Drawing):
             inside = np.concatenate([[False], chosen[self._order], [False]])
             edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
             begin, end = self._begin[self._order[edges[::2]]], self._end[self._order[edges[1::2] - 1]]
-        self._bands.data = {"begin": begin, "end": end}
+        change(self._bands, begin=begin, end=end)
 
     def _send(self, values: Floats, chosen: Marks) -> None:
         change(self._source, left=values[self._order].astype(np.float32))
         which = np.zeros(0, np.intp) if chosen is None else self._order[chosen[self._order]]
         gap = self._source.data["begin"][0] - self._begin[self._order[0]] if self.chart.bars else 0.0
-        self._chosen.data = {
-            "begin": self._begin[which] + gap,
-            "end": self._end[which] - gap,
-            "left": values[which].astype(np.float32),
-        }
+        left = values[which].astype(np.float32)
+        change(self._chosen, begin=self._begin[which] + gap, end=self._end[which] - gap, left=left)
 
     def _in_sight(self, values: Floats) -> Floats:
         """The heights that are drawn."""
@@ -167,9 +164,9 @@ class Spans(Drawing):
     def point(self, bar: int | None, *, follow: bool) -> None:
         """See `Drawing`."""
         if bar is None:
-            self._cursor.data = {"begin": [], "end": []}
+            change(self._cursor, begin=np.zeros(0), end=np.zeros(0))
             return
-        self._cursor.data = {"begin": [self._begin[bar]], "end": [self._end[bar]]}
+        change(self._cursor, begin=self._begin[[bar]], end=self._end[[bar]])
         if follow:
             brought_into_sight(self._keys, float(self._begin[bar]), float(self._end[bar]))
 

@@ -29,7 +29,10 @@
 
   // ---------------------------------------------------------------- what we are told
 
-  const showAnswer = (answer) => {
+  // Behind the pictures, in the same frame: text that changes before them makes the browser lay them out twice.
+  const showAnswer = (answer) => window.requestAnimationFrame(() => tellAnswer(answer));
+
+  const tellAnswer = (answer) => {
     byId("left").textContent = answer.rows;
     byId("announce").textContent = answer.announce;
     byId("clear").disabled = answer.chosen.every((text) => !text);
@@ -40,11 +43,18 @@
       const table = answer.tables[number];
       if (table) showTable(view, table);
     });
-    if (answer.link === null) fail("So many bars are too long for an address: a copy of it will not show them.");
-    else if (window.location.hash.slice(1) !== answer.link) {
-      window.history.replaceState(null, "", answer.link ? "#" + answer.link : window.location.pathname);
-    }
+    window.clearTimeout(addressed);
+    addressed = window.setTimeout(() => address(answer.link), 150);
     document.body.dataset.answers = answer.n;
+  };
+
+  // When the hand has come to rest: an address takes long to change, and browsers allow it some times a second.
+  let addressed = 0;
+  const address = (link) => {
+    if (link === null) fail("So many bars are too long for an address: a copy of it will not show them.");
+    else if (window.location.hash.slice(1) !== link) {
+      window.history.replaceState(null, "", link ? "#" + link : window.location.pathname);
+    }
   };
 
   const showTable = (view, table) => {

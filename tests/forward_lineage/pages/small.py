@@ -27,7 +27,8 @@ def linked_of(rows: pa.Table, views: Mapping[str, tuple[str, ...]]) -> LinkedVie
     """
     found, memberships = [], []
     for name, keys in views.items():
-        bars = rows.group_by(list(keys)).aggregate([([], "count_all")]).rename_columns([*keys, "n"])
+        bars = rows.group_by(list(keys)).aggregate([([], "count_all")])
+        bars = bars.sort_by([(key, "ascending") for key in keys]).rename_columns([*keys, "n"])
         places = {key: bar for bar, key in enumerate(_keys(bars, range(len(keys))))}
         codes = [places[key] for key in _keys(rows, keys)]
         memberships.append(Dense.of(np.array(codes, narrowest(bars.num_rows)), bars.num_rows))
