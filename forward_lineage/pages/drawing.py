@@ -29,11 +29,11 @@ LEFT, ALL, CHOSEN, BAND = "#1f5fa8", "#d3d9e1", "#b4440b", "#fdebd9"
 #: Of the mark that says which bar somebody is at; on a layer of its own, so that the rest is not drawn again with it.
 POINTED: dict[str, Any] = {"fill_color": None, "line_color": "#1b1f24", "level": "overlay"}
 _LABEL = 26  # characters
-_NUMBER = 6  # characters: -12.5k
+_NUMBER = 7  # characters: -12.5k, and the space without width
 _NUMBER_TEXT = """
     const size = Math.abs(tick);
     const [unit, letter] = [[1e12, "t"], [1e9, "b"], [1e6, "m"], [1e3, "k"]].find(([unit]) => size >= unit) ?? [1, ""];
-    return `${Number((tick / unit).toPrecision(3))}${letter}`.padStart(room, "\u2007");
+    return `${Number((tick / unit).toPrecision(3))}${letter}\u200b`.padStart(room, "\u2007");
 """
 
 #: Whether a bar is chosen, for each; shape (bars,). None: there is no brush in the view.
@@ -128,8 +128,9 @@ def add_zoom(to: Any, dimensions: str) -> None:
 def numbers_axis(*, standing: bool) -> Any:
     """Return an axis of what is drawn of bars.
 
-    Standing beside the picture, all its labels are as wide as each other, whatever they say: if they were not, the
-    browser would lay out the picture anew with each brush, which takes it longer than to draw it.
+    Its labels take the same room whatever they say: if they did not, the browser would lay out the picture anew with
+    each brush, which takes it longer than to draw it. Beside the picture they are as wide as each other; below it as
+    high, by a space without width: Bokeh takes a text of digits alone for lower.
     """
     formatter = CustomJSTickFormatter(args={"room": _NUMBER if standing else 0}, code=_NUMBER_TEXT)
     axis = _styled(LinearAxis(formatter=formatter))
