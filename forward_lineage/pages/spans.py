@@ -105,9 +105,11 @@ class Spans(Drawing):
     def _fill(self) -> None:
         gap = 0.08 * self._axis.unit if self.chart.bars <= 200 else 0.0
         sides = {"begin": (self._begin + gap)[self._order], "end": (self._end - gap)[self._order]}
-        self._source = ColumnDataSource({**sides, "all": self.totals[self._order], "left": self.totals[self._order]})
+        # Sources of their own: all renderers of one are made anew when any of its columns changes.
+        everything = ColumnDataSource({**sides, "all": self.totals[self._order]})
+        self._source = ColumnDataSource({**sides, "left": self.totals[self._order]})
         self._chosen = ColumnDataSource(dict.fromkeys(("begin", "end", "left"), np.zeros(0)))
-        self._bar(self._source, "all", ALL, among_all=True)
+        self._bar(everything, "all", ALL, among_all=True)
         self._bar(self._source, "left", LEFT)
         self._bar(self._chosen, "left", CHOSEN)
 
@@ -202,17 +204,18 @@ class TimeLine(Spans):
 
     def _fill(self) -> None:
         self._units, self._first, self._count = 1, 0.0, 0
-        self._source = ColumnDataSource({"at": [], "all": [], "left": [], "chosen": []})
+        colors = {"all": ALL, "left": LEFT, "chosen": CHOSEN}
+        self._sources = {name: ColumnDataSource({"at": np.zeros(0), name: np.zeros(0)}) for name in colors}
         self._now: tuple[Floats, Marks] = self.totals, None
-        self._line("all", ALL, among_all=True)
-        self._line("left", LEFT)
-        self._line("chosen", CHOSEN)
+        for name, color in colors.items():
+            self._line(name, color)
         for end in ("start", "end"):
             self._keys.on_change(end, lambda attr, old, new: self._seen())
         self._seen()
 
-    def _line(self, value: str, color: str, *, among_all: bool = False) -> None:
-        style: dict[str, Any] = {"x": "at", "source": self._source, "y_range_name": "all" if among_all else "default"}
+    def _line(self, value: str, color: str) -> None:
+        range_name = "all" if value == "all" else "default"
+        style: dict[str, Any] = {"x": "at", "source": self._sources[value], "y_range_name": range_name}
         if self.chart.adds_up:
             self.figure.varea_step(**style, y1=0, y2=value, step_mode="after", fill_color=color)
         else:
@@ -231,21 +234,18 @@ class TimeLine(Spans):
         self._number_axis.axis_label = f"mean of {units:,} bars" if units > 1 else None
         at = first + np.arange(count + 1) * units * unit
         values, chosen = self._now
-        self._source.data = {
-            "at": at,
-            "all": self._stepped(self.totals),
-            "left": self._stepped(values),
-            "chosen": self._stepped(self._only(values, chosen)),
-        }
+        drawn = {"all": self.totals, "left": values, "chosen": self._only(values, chosen)}
+        for name, source in self._sources.items():
+            source.data = {"at": at, name: self._stepped(drawn[name])}
 
     def _only(self, values: Floats, chosen: Marks) -> Floats:
         return np.full(values.size, np.nan) if chosen is None else np.where(chosen, values, np.nan)
 
     def _send(self, values: Floats, chosen: Marks) -> None:
         before, self._now = self._now[1], (values, chosen)
-        change(self._source, left=self._stepped(values))
+        change(self._sources["left"], left=self._stepped(values))
         if chosen is not None or before is not None:
-            change(self._source, chosen=self._stepped(self._only(values, chosen)))
+            change(self._sources["chosen"], chosen=self._stepped(self._only(values, chosen)))
 
     def _in_sight(self, values: Floats) -> Floats:
         return self._stepped(values).astype(np.float64)

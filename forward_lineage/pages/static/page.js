@@ -21,6 +21,16 @@
     return made;
   };
 
+  // Bokeh writes its style sheets again whenever it paints, mostly the same: then styles of the whole page are computed
+  // again, which takes longer than the painting.
+  const written = Object.getOwnPropertyDescriptor(Node.prototype, "textContent");
+  Object.defineProperty(HTMLStyleElement.prototype, "textContent", {
+    ...written,
+    set(text) {
+      if (written.get.call(this) !== text) written.set.call(this, text);
+    },
+  });
+
   let talk = null;
   let said = 0;
   const say = (order) => {
