@@ -121,7 +121,7 @@ def test_a_time_line_shows_means_of_what_it_has_no_room_for() -> None:
     values = np.arange(chart.bars, dtype=float)
     drawing = TimeLine(chart, values)
     drawing.show(values, None, to_scale=True)
-    source = drawing.figure.renderers[1].data_source.data
+    source = drawing.figure.renderers[2].data_source.data
     assert len(source["at"]) == 401
     assert drawing.figure.left[0].axis_label == "mean of 3 bars"
     order = {chart.label(bar): value for bar, value in enumerate(values)}
