@@ -239,7 +239,8 @@ def axis_of(column: pa.ChunkedArray, *, of_grid: bool) -> Axis:
         if not of_grid or (known.size and (known[-1] - known[0]) / unit < MOST_PLACES and _even(known, unit)):
             return _numbers(at, unit, _is_time(column.type), texts(column))
     values = texts(column)
-    ranked = pa.array(values, pa.string()) if pa.types.is_nested(column.type) else column  # arrays have no order in Arrow
+    nested = pa.types.is_nested(column.type)  # has no order in Arrow
+    ranked = pa.array(values, pa.string()) if nested else column
     order = pc.rank(ranked, sort_keys="ascending", tiebreaker="dense").to_numpy() - 1
     names = dict(zip(order.tolist(), values, strict=True))
     labels = tuple(_NULL if (text := names[place]) is None else text for place in range(len(names)))
