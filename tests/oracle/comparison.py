@@ -210,8 +210,9 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
         return Verdict("disagree", f"{task.text}\nSpark does not run the rewritten query: {answer.error}")
     if task.plain != answer.columns:
         return Verdict("disagree", f"columns {task.plain} became {answer.columns}\n{task.text}")
-    table_of = {name: table for table, name in task.setup.names.items()}
-    got = Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
+    got = _rows(task, answer)
+    if not task.traced and got != task.expected:
+        got = _rows(task, _without_columns_never_null(spark, task))
     if got == task.expected or (task.widest is not None and _lies_between(got, task.expected, task.widest)):
         return _kept(task, got)
     if task.traced and _values(got) != _values(task.expected):
@@ -221,6 +222,21 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
             return Verdict("invalid", "the interpreter and plain Spark differ on the rows")
     sides = f"expected, but not got: {shown(task.expected - got)}\ngot, but not expected: {shown(got - task.expected)}"
     return Verdict("disagree", f"{task.text}\n{sides}")
+
+
+def _rows(task: _Task, answer: Answer) -> Counter[AnnotatedRow]:
+    table_of = {name: table for table, name in task.setup.names.items()}
+    return Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
+
+
+def _without_columns_never_null(spark: SparkSession, task: _Task) -> Answer:
+    """A plain query asked again over columns that may be NULL.
+
+    Spark 4.3 takes a column that USING left aside as never NULL above an outer join, too, if it is so in its table: 0
+    comes out where NULL is right.
+    """
+    create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], may_be_null=True)
+    return all_answers(spark, [task.text])[0]
 
 
 def _past_errors_of_spark(spark: SparkSession, task: _Task, answer: Answer) -> Answer:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructField, StructType
 
 from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import rows_of
@@ -74,18 +75,29 @@ def without_rule(spark: SparkSession, rule: str) -> Iterator[None]:
 
 
 def create_tables(
-    spark: SparkSession, statement: Node, names: Mapping[str, str], database: Database, *, as_text: bool = False
+    spark: SparkSession,
+    statement: Node,
+    names: Mapping[str, str],
+    database: Database,
+    *,
+    as_text: bool = False,
+    may_be_null: bool = False,
 ) -> None:
     """The base tables that a statement mentions, as temporary views under the case's own names.
 
-    The views keep a plan: a view's text would be read and resolved again wherever a query mentions it.
+    The views keep a plan: a view's text would be read and resolved again wherever a query mentions it. Columns that
+    have no NULL cannot have any, unless `may_be_null`, as the columns of tables in files.
     """
     for table in sorted(tables_in(statement) & database.keys()):
         rows = rows_of(database[table])
         if as_text:
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {names[table]} AS {rows}")
-        else:
-            spark.sql(rows).createOrReplaceTempView(names[table])
+            continue
+        frame = spark.sql(rows)
+        if may_be_null:
+            columns = [StructField(column.name, column.dataType) for column in frame.schema]
+            frame = spark.createDataFrame(frame.collect(), StructType(columns))
+        frame.createOrReplaceTempView(names[table])
 
 
 def tables_in(node: Node) -> set[str]:

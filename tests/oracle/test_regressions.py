@@ -21,6 +21,7 @@ from tests.oracle.algebra import (
     InQuery,
     Item,
     Join,
+    LateralView,
     Lit,
     Op,
     Query,
@@ -172,3 +173,13 @@ def test_a_key_in_having_that_spark_loses(tiny: SparkSession) -> None:
         " HAVING __key1 > 1) AS __keys2"
     )
     assert all_answers(tiny, [with_keys_selected(query)])[0].error is None
+
+
+def test_a_column_that_spark_takes_as_never_null(tiny: SparkSession) -> None:
+    """Plain Spark gives 0 for NULL here, unless the table's column may be NULL."""
+    merged = Join("FULL", Join("INNER", Table("u"), Table("r"), using=("b",)), Table("t"), Op("=", Col("tid"), Lit(0)))
+    exploded = LateralView((Col("b", "r"),), "e", "p")
+    case = (DATABASE, Statement(Query(Select((Item(Col("p"), "k"),), merged, (exploded,)))))
+    create_tables(tiny, case[1], {name: name for name in DATABASE}, DATABASE)
+    assert (0,) in [values for values, _ in all_answers(tiny, [to_sql(case[1].query)])[0].rows]
+    assert {judge(tiny, [case], (mode,))[mode][0].outcome for mode in MODES} == {"agree"}
