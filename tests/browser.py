@@ -45,6 +45,8 @@ _POINT = """
     return [box.left + inside(left, bbox.left, bbox.right), box.top + inside(top, bbox.top, bbox.bottom)];
 """
 
+_KEPT = "return location.hash.slice(1) === Bokeh.documents[0].get_model_by_name('talk').answer.link"
+
 
 def found() -> tuple[str, str] | None:
     """The browser and its driver, None if one is missing."""
@@ -189,6 +191,12 @@ class Browser:
     def said(self) -> list[str]:
         """What went wrong according to the browser since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    @property
+    def address(self) -> str:
+        """The page's address, once it keeps what is chosen."""
+        self.until(lambda: self.script(_KEPT))
+        return str(self.driver.current_url)
 
     def close(self) -> None:
         """End the browser and its driver."""

@@ -16,7 +16,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,14 @@ class AskedView:
         sql: its query, or the name of a saved result; white space in front puts it where it stands in its file.
         chart: how it is to be drawn; None: as its keys suggest.
         value: the column whose values are drawn; None: the first aggregate, or the number of base rows.
+        at: where it stands in its file.
 
     """
 
     sql: str
     chart: Kind | None = None
     value: str | None = None
+    at: Position | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,12 @@ class AskedPage:
     title: str | None = None
     file: Path | None = None
 
-    def in_file(self, error: LineageError) -> LineageError:
-        """Return an error in the SQL of a view as one in the file."""
-        if self.file is None or error.at is None:
+    def in_file(self, error: LineageError, view: str | None = None) -> LineageError:
+        """Return an error in a view, or in all of them, as one in the file."""
+        if self.file is None:
             return error
-        return error.said_at(error.at, f"{self.file}: {error.what}")
+        at = error.at or (self.views[view].at if view in self.views else None) or Position(1, 1)
+        return error.said_at(at, f"{self.file}: {error.what}")
 
 
 def read_page(path: Path) -> AskedPage:
@@ -118,7 +121,7 @@ def page_of(views: Mapping[str, Any], table: str | None = None, title: str | Non
 
 def _view(name: str, said: Any, at: Position | None = None) -> AskedView:
     given = {"sql": said} if isinstance(said, str) else said
-    known = [field.name for field in fields(AskedView)]
+    known = [each.name for each in fields(AskedView) if each.name != "at"]
     if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
         raise BadArgumentError(
             f"view {name} is neither a text nor options that are texts", at=at, instead=f"It may have {_listed(known)}."
@@ -132,7 +135,7 @@ def _view(name: str, said: Any, at: Position | None = None) -> AskedView:
     if chart is not None and chart not in list(Kind):
         raise BadArgumentError(f"view {name} has a chart {chart}", at=at, instead=f"There are {_listed(Kind)}.")
     result = _RESULT.fullmatch(given["sql"])
-    return AskedView(result[1] if result else given["sql"], Kind(chart) if chart else None, given.get("value"))
+    return AskedView(result[1] if result else given["sql"], Kind(chart) if chart else None, given.get("value"), at)
 
 
 # ---------------------------------------------------------------- .sql

@@ -30,6 +30,7 @@ from forward_lineage.pages.charts import Chart
 from forward_lineage.pages.guard import Guarded
 from forward_lineage.pages.person import Person, Pools
 from forward_lineage.pages.shown import TABLE_ROWS, Shown
+from forward_lineage.pages.spans import BARS_SEEN
 from forward_lineage.pages.words import Words
 from udafs.errors import BadArgumentError, SetupError
 
@@ -173,6 +174,7 @@ def _page(shown: Shown, token: str, person: Person) -> dict[str, Any]:
             "root": None,
             "counted": chart.counted,
             "adds_up": chart.adds_up,
+            "hidden": max(0, chart.bars - BARS_SEEN) if chart.kind is Kind.BARS else 0,
         }
         if drawing is not None:
             view["root"] = roots

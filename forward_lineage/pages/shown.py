@@ -55,16 +55,17 @@ def shown(linked: LinkedViews, asked: AskedPage, read_rows: ReadRows) -> Shown:
         BadArgumentError: a view cannot be drawn as was asked.
 
     """
-    charts = []
+    charts, whole = [], linked.hand().answer()
     for name in linked.names:
         view = asked.views.get(name, AskedView(name))
-        chart = chart_of(linked, name, view, ordered=_is_ordered(view.sql))
-        whole = linked.hand().answer()
-        if chart.kind is Kind.HEATMAP:
-            heat_map(chart, chart.values(whole))  # says beforehand if there are too many cells
+        try:
+            chart = chart_of(linked, name, view, ordered=_is_ordered(view.sql))
+            if chart.kind is Kind.HEATMAP:
+                heat_map(chart, chart.values(whole))  # says beforehand if there are too many cells
+        except LineageError as error:
+            raise asked.in_file(error, name) from None
         charts.append(chart)
-    title = asked.title or linked.table_name
-    return Shown(linked, tuple(charts), read_rows, title, linked.hand().answer())
+    return Shown(linked, tuple(charts), read_rows, asked.title or linked.table_name, whole)
 
 
 def _is_ordered(sql: str) -> bool:

@@ -28,7 +28,8 @@ from forward_lineage.pages.drawing import (
     numbers_axis,
 )
 
-_BARS_SEEN = 15
+#: So many lying bars are in sight at once.
+BARS_SEEN = 15
 _STEPS = 400  # of a time line
 _FEW = 24  # bars of a histogram that are labelled one by one
 
@@ -59,7 +60,7 @@ class Spans(Drawing):
         begin, end = self._whole
         if not self._lying:
             return Range1d(begin, end, bounds="auto"), Range1d(0, 1)
-        seen = min(self.chart.bars, _BARS_SEEN)
+        seen = min(self.chart.bars, BARS_SEEN)
         return Range1d(begin + max(seen, 5), begin, bounds=(begin, max(end, begin + 5))), Range1d(0, 1)
 
     def _both(self, key: Any, value: Any) -> tuple[Any, Any]:
@@ -78,7 +79,7 @@ class Spans(Drawing):
         plot.add_layout(keys, "left" if self._lying else "below")
         if not self._lying:
             add_zoom(plot, "width")
-        elif self.chart.bars > _BARS_SEEN:
+        elif self.chart.bars > BARS_SEEN:
             tool = WheelPanTool(dimension="height")
             plot.add_tools(tool)
             plot.toolbar.active_scroll = tool

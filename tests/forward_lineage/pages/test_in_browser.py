@@ -106,7 +106,7 @@ def test_a_click_shows_what_is_left(browser: Browser, page: Page, lines: pa.Tabl
     assert chosen(browser, "modes") == "RAIL"
     every = counts(lines, "l_shipmode", EVERY)
     assert drawn(browser, BARS) == [every[mode] for mode in MODES]  # a view's own bars stay, to be chosen
-    assert urlsplit(browser.driver.current_url).fragment == "modes=RAIL"
+    assert urlsplit(browser.address).fragment == "modes=RAIL"
     with browser.answered():
         browser.click(BARS, None, MODES.index("SHIP"), key=Keys.SHIFT)
     assert_shows(browser, lines, MODE.isin(["RAIL", "SHIP"]))
@@ -116,7 +116,7 @@ def test_a_click_shows_what_is_left(browser: Browser, page: Page, lines: pa.Tabl
     with browser.answered():  # a bar that is chosen alone is let go
         browser.click(BARS, None, MODES.index("SHIP"))
     assert_shows(browser, lines, EVERY)
-    assert urlsplit(browser.driver.current_url).fragment == ""
+    assert urlsplit(browser.address).fragment == ""
     assert not browser.said()
 
 
@@ -183,7 +183,7 @@ def test_the_address_keeps_what_was_chosen(browser: Browser, page: Page, lines: 
     with browser.answered():
         browser.click(BARS, None, MODES.index("MAIL"))
     drag_lines(browser)
-    address = browser.driver.current_url
+    address = browser.address
     assert urlsplit(address).fragment == "modes=MAIL&lines=2:4"
     condition = (MODE == "MAIL") & (LINE >= 2) & (LINE <= 4)
     browser.driver.refresh()
@@ -313,7 +313,7 @@ def test_keys_that_mean_harm(browser: Browser) -> None:
             at = int(shown.charts[0].order[place])
             label = shown.charts[0].label(at)
             assert browser.script("return document.querySelector('.head .chosen').textContent") == label
-            link = browser.driver.current_url
+            link = browser.address
         browser.open(link)
         assert browser.text("#left") == f"1 of {len(harm)} rows"
         browser.until(lambda: browser.text("#rows-said") == "1 to 1 of 1")
