@@ -78,7 +78,8 @@ class AskedPage:
         """Return an error in a view, or in all of them, as one in the file."""
         if self.file is None:
             return error
-        at = error.at or (self.views[view].at if view in self.views else None) or Position(1, 1)
+        of_view = self.views[view].at if view is not None and view in self.views else None
+        at = error.at or of_view or Position(1, 1)
         return error.said_at(at, f"{self.file}: {error.what}")
 
 

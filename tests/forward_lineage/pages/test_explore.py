@@ -74,7 +74,9 @@ def test_views_that_are_open(sales: ForwardLineage) -> None:
 WRONG = {
     "\n  SELECT item, median(amount) FROM sales GROUP BY 1": "the aggregate median in a view (line 3, column 16)",
     "SELECT item, count(*) FROM sales\nGROUP BY itme": "(line 3, column 10)",
-    "-- chart: timeline\nSELECT item, count(*) FROM sales GROUP BY item": "view a is to be a timeline, and has the keys item (string) (line 3, column 1)",
+    "-- chart: timeline\nSELECT item, count(*) FROM sales GROUP BY item": (
+        "view a is to be a timeline, and has the keys item (string) (line 3, column 1)"
+    ),
     "-- value: most\nSELECT item, count(*) FROM sales GROUP BY item": "none of its aggregates (line 3, column 1)",
     "SELECT item FROM sales": "a view without GROUP BY (line 2, column 8)",
     "SELECT item, count(*) FROM sails GROUP BY item": "The table or view `sails` cannot be found (line 2, column 28)",

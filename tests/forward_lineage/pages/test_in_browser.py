@@ -50,6 +50,17 @@ _NAMES = """
 """
 _MEAN_OF = "return Bokeh.documents[0].roots()[arguments[0]].left[0].axis_label"
 
+#: Notes how many changes each message has.
+_MESSAGES = """
+    window.messages = [];
+    const page = Bokeh.documents[0];
+    const apply = page.apply_json_patch.bind(page);
+    page.apply_json_patch = (patch, ...others) => {
+        messages.push(patch.events.length);
+        return apply(patch, ...others);
+    };
+"""
+
 
 @pytest.fixture(scope="module")
 def lines(tpch: Path) -> pa.Table:
@@ -287,6 +298,17 @@ def test_in_a_frame_of_a_notebook(browser: Browser, page: Page, lines: pa.Table,
         assert_shows(browser, lines, pc.field("l_shipinstruct") == instruction)
     finally:
         browser.driver.switch_to.default_content()
+
+
+def test_a_brush_is_drawn_once(browser: Browser, page: Page) -> None:
+    browser.open(page.url)
+    browser.script(_MESSAGES)
+    widths = "return Bokeh.documents[0].roots().slice(0, 4).map((picture) => picture.inner_width)"
+    before = browser.script(widths)
+    with browser.answered():
+        browser.click(CELLS, *cell(browser, "N", "F"))
+    assert max(browser.script("return messages")) >= 6  # pictures, scales and words in one message
+    assert browser.script(widths) == before  # fewer rows have shorter numbers, and are not laid out anew
 
 
 def test_to_scale(browser: Browser, page: Page) -> None:
