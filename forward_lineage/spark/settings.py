@@ -12,14 +12,24 @@ QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
 
 
-#: On which values of expressions may depend besides the row; further ones begin like `_OF_VALUES_BEGIN`.
+#: On which values of expressions may depend besides the row, set or not: the machine says the time zone.
 _OF_VALUES = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive",
     "spark.sql.timestampType",
 )
-_OF_VALUES_BEGIN = ("spark.sql.legacy.", "spark.sql.decimalOperations.")
+#: How further ones begin, which stand for what Spark says until somebody sets them.
+_OF_VALUES_BEGIN = (
+    *(
+        "spark.sql.legacy.",
+        "spark.sql.decimalOperations.",
+        "spark.sql.ansi.",
+        "spark.sql.parser.",
+        "spark.sql.session.",
+    ),
+    *("spark.sql.mapKeyDedupPolicy", "spark.sql.groupBy", "spark.sql.parquet.", "spark.sql.orc."),
+)
 
 
 def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
@@ -34,10 +44,20 @@ def settings_made(spark: SparkSession) -> dict[str, str]:
     return {str(each._1()): str(each._2()) for each in entries}
 
 
+def settings_in_force(spark: SparkSession) -> dict[str, str]:
+    """Return what was set, and what holds anyhow of that on which values of expressions depend most."""
+    return settings_made(spark) | {name: str(spark.conf.get(name)) for name in _OF_VALUES}
+
+
 def settings_of_values(spark: SparkSession) -> tuple[str, ...]:
     """Return the settings on which values of expressions may depend: arrays made under others are other arrays."""
-    begin = sorted(each for each in settings_made(spark).items() if each[0].startswith(_OF_VALUES_BEGIN))
-    return (*(str(spark.conf.get(name, None)) for name in _OF_VALUES), *(f"{name}={value}" for name, value in begin))
+    return among_settings(settings_in_force(spark))
+
+
+def among_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what `settings_of_values` does, of settings that `settings_in_force` has listed."""
+    mine = (each for each in settings.items() if each[0] in _OF_VALUES or each[0].startswith(_OF_VALUES_BEGIN))
+    return tuple(f"{name}={value}" for name, value in sorted(mine))
 
 
 @contextmanager

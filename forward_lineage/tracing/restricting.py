@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from forward_lineage.frontend import parse
@@ -9,6 +10,7 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.plan_facts import unrepeatable_parts
+from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.tracing.narrowed import restricted
 from forward_lineage.tracing.statements import Statements
 from rewrites.tables import BaseTable
@@ -26,13 +28,34 @@ def restricted_table(statements: Statements, tables: RegisteredTables, name: str
     known = tables.registered(name)
     statements.check_condition(quoted_name(known.name), condition)
     base = tables.base_table(known)
-    rows = f"SELECT 1 FROM {base.relation} WHERE ({condition})"
-    with spark_errors(condition):
-        depends = unrepeatable_parts(tables.spark.sql(rows))
-    if len(list(parse(rows).tree.find_all(exp.Query))) > 1:
-        depends = ["a subquery"]
-    if depends:
+    depends = depends_on(tables.spark, base.relation, condition)
+    if depends is not None:
         raise NotTracedError(
-            f"the condition on {name} depends on {depends[0]}", instead="Write one over its columns alone."
+            f"the condition on {name} depends on {depends}", instead="Write one over its columns alone."
         )
     return restricted(base, condition)
+
+
+def depends_on(spark: SparkSession, relation: str, condition: str, args: Arguments = None) -> str | None:
+    """Say what a condition over rows depends on besides the row: it may hold for others another time. None: nothing.
+
+    Args:
+        spark: a session with the kernel attached.
+        relation: what follows FROM.
+        condition: over its columns.
+        args: values of the parameters in it.
+
+    Raises:
+        LineageError: Spark's own complaint about it.
+
+    """
+    rows = f"SELECT 1 FROM {relation} WHERE ({condition})"
+    if len(list(parse(rows).tree.find_all(exp.Query))) > 1:
+        return "a subquery"
+    planner = Planner(spark)
+    with spark_errors(condition):
+        planner.plan(rows, args)
+        chance = unrepeatable_parts(spark.sql(rows, args=args) if args else spark.sql(rows))
+    if planner.functions:
+        return f"{'.'.join(planner.functions[0])}, a function of the session's"
+    return chance[0] if chance else None

@@ -71,10 +71,11 @@ class Opening:
         shelf = Shelf(self._home, "views", digest([(name, sql.lstrip()) for name, sql in asked.items()], table))
         versions = self._versions(manifest, linked, limits)
         trusted = bool(manifest and manifest.trusted) or bool(linked and linked.trusted)
-        reader = None if trusted else shelf.find(versions)  # on trust: nobody knows whether the table is what it was
+        anew = trusted or not all(each.lasting for each in over)  # nobody knows whether tables or functions changed
+        reader = None if anew else shelf.find(versions)
         if reader is None:
             with shelf.making():
-                reader = None if trusted else shelf.find(versions)
+                reader = None if anew else shelf.find(versions)
                 if reader is None:
                     with shelf.writing(versions) as writer:
                         making = _Making(self._tables, self._library, writer, limits, list(asked))

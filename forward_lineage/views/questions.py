@@ -35,6 +35,7 @@ class Question:
         asked: the query.
         frame: its rows; not computed yet.
         kinds: the Spark types of what its aggregates are of, None of count(*) and keys; one for each column.
+        lasting: whether it says the same another time: a function of the session's may do something else then.
 
     """
 
@@ -42,6 +43,7 @@ class Question:
     asked: GroupBy
     frame: DataFrame
     kinds: tuple[T.DataType | None, ...]
+    lasting: bool
 
     @property
     def key_types(self) -> list[T.DataType]:
@@ -93,10 +95,11 @@ def questions(spark: SparkSession, views: dict[str, GroupBy]) -> list[Question]:
         check_fidelity(planner.plan, asked.text, print_sql(asked.tree))
         if planner.reading_functions:
             refuse(asked.tree, f"{planner.reading_functions}, which reads a table, in a view", SAVE_IT)
+        lasting = not planner.functions
         with spark_errors(asked.text):
             frame = spark.sql(asked.text)
         check_repeatable(frame, f"view {name}")
-        found.append(Question(name, asked, frame, _kinds(spark, asked)))
+        found.append(Question(name, asked, frame, _kinds(spark, asked), lasting))
     return found
 
 

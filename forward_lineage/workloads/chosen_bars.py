@@ -38,6 +38,7 @@ class ChosenBars:
         self._indexes: dict[str, dict[str, tuple[pa.DataType, dict[Any, list[int]]]]] = {}
         self._conditions: dict[tuple[str, str], tuple[Compared, ...] | None] = {}
         self._asked: OrderedDict[tuple[str, str, str], Sequence[int]] = OrderedDict()
+        self._lasting: dict[tuple[str, str], bool] = {}
 
     def of(self, saved: SavedResult, condition: Condition | None, args: Arguments) -> Sequence[int]:
         """Return the numbers of the rows for which a condition holds, ascending.
@@ -54,14 +55,23 @@ class ChosenBars:
             pass
         key = saved.data, condition.text, repr(args)
         if key not in self._asked:
-            given = args
-            if isinstance(args, list):
-                given = [args[mark] for mark in condition.marks if mark < len(args)]
-            found = self._rows.of(saved).where(Asked(condition.text, condition.at, saved.name, given))
-            self._asked[key] = [int(each) for each in found]
+            found = self._computed(saved, condition, args)
+            if not self._is_lasting(saved, condition, args):
+                return found
+            self._asked[key] = found
             if len(self._asked) > _MOST_KEPT:
                 self._asked.popitem(last=False)
         return self._asked[key]
+
+    def _computed(self, saved: SavedResult, condition: Condition, args: Arguments) -> Sequence[int]:
+        return [int(each) for each in self._rows.of(saved).where(_asked(saved, condition, args))]
+
+    def _is_lasting(self, saved: SavedResult, condition: Condition, args: Arguments) -> bool:
+        """Whether a condition holds for the same rows whenever it is asked."""
+        key = saved.data, condition.text
+        if key not in self._lasting:
+            self._lasting[key] = self._rows.of(saved).depends_on(_asked(saved, condition, args)) is None
+        return self._lasting[key]
 
     def _looked_up(self, saved: SavedResult, condition: Condition, args: Arguments) -> Sequence[int]:
         index = self._index(saved)
@@ -112,3 +122,9 @@ class ChosenBars:
                     found[column_text(name)] = column.type, places
             self._indexes[saved.data] = found
         return self._indexes[saved.data]
+
+
+def _asked(saved: SavedResult, condition: Condition, args: Arguments) -> Asked:
+    """The condition, with the values of its own parameters."""
+    given = [args[mark] for mark in condition.marks if mark < len(args)] if isinstance(args, list) else args
+    return Asked(condition.text, condition.at, saved.name, given)

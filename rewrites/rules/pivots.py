@@ -7,7 +7,8 @@ V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
 Requires: –
 Ensures:  the columns of the result, which only Spark knows, are its own; one hidden column a table.
 Nulls:    NULL is a group of its own, in PARTITION BY as in PIVOT.
-Raises:   NotTracedError for several PIVOTs, or where the columns that PIVOT groups by are not known.
+Raises:   NotTracedError for several PIVOTs, where the columns that PIVOT groups by are not known, and for columns
+          behind it that are named as those of the relation before it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     pivot = pivots[0]
     if len(pivots) > 1:
         refuse(pivot, "several PIVOTs of one relation are not traced", "Put the first into a subquery.")
+    called = node.alias_or_name
+    if called and not pivot.alias:
+        _refuse_name(called, node, pivot, block)
     traced, joins = _source(node, block)
     hidden = dict(traced.hidden)
     if not pivot.args.get("unpivot"):
@@ -37,8 +41,19 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         hidden = dict.fromkeys(hidden, Kind.SET)
     if not pivot.alias:
         pivot.set("alias", exp.TableAlias(this=name(block.env.names.fresh("p"))))
-    node.replace(exp.Subquery(this=traced.tree, pivots=[pivot], joins=joins))
+    alias = exp.TableAlias(this=name(called)) if called else None  # what PIVOT adds up may be named by it
+    node.replace(exp.Subquery(this=traced.tree, alias=alias, pivots=[pivot], joins=joins))
     return FromItem(pivot.alias, None, hidden)
+
+
+def _refuse_name(called: str, node: exp.Expr, pivot: exp.Pivot, block: Block) -> None:
+    """Refuse columns behind a PIVOT that are named as the relation before it: what we put there has another name."""
+    word = "UNPIVOT" if pivot.args.get("unpivot") else "PIVOT"
+    inside = {id(column) for column in node.find_all(exp.Column)}
+    for column in block.select.find_all(exp.Column):
+        if column.table.lower() == called.lower() and id(column) not in inside:
+            what = f"{called}.{column.name}, behind the {word} of {called}, is not traced"
+            refuse(column, what, f"Write {word} (…) AS p, and p in front of the column.")
 
 
 def _source(node: exp.Expr, block: Block) -> tuple[TracedQuery, list[exp.Expr] | None]:

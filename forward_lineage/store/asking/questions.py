@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.frontend.demanded import condition_texts
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.settings import among_settings, settings_of_values
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
 from forward_lineage.store.asking.result_rows import ResultRows
@@ -113,15 +114,21 @@ class Questions:
         self._check_one_kind_of_ids(saved, reached)
         return reached
 
-    @staticmethod
     def _captured_within(
-        saved: SavedResult, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
+        self, saved: SavedResult, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
     ) -> TracedTable | None:
         """The only step to a table, if lineage in some of its rows was captured and no other rows are asked for."""
         edge = saved.traced(table)
         if edge is None or edge.only is None or len(edges) > 1:
             return None
-        return edge if condition_texts(edge.only) <= around() else None
+        demanded = condition_texts(edge.only) <= around()
+        return edge if demanded and self._says_the_same(saved, edge.name, edge.only) else None
+
+    def _says_the_same(self, saved: SavedResult, table: str, condition: str) -> bool:
+        """Whether a condition says here, of each row, what it said when the result was saved."""
+        if saved.recipe is None or among_settings(saved.recipe.settings) != settings_of_values(self._spark):
+            return False
+        return self.tables_now.depends_on(table, condition) is None
 
     def _check_one_kind_of_ids(self, saved: SavedResult, reached: Reached) -> None:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]

@@ -20,6 +20,7 @@ from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
 from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import Position, SparkError
 from udafs.lineage_set import LineageSet
 
@@ -131,17 +132,33 @@ class IdentifiedRows:
             return LineageSet(row[0] for row in found.collect())
         return LineageSet(found.toArrow().column(0).to_numpy())
 
+    def depends_on(self, asked: Asked) -> str | None:
+        """Say what a condition depends on besides the row; None: nothing.
+
+        Raises:
+            LineageError: Spark's own complaint about the condition.
+
+        """
+        with self._relation(asked) as relation, asked.errors() as condition:
+            return depends_on(self.frame.sparkSession, relation, condition, asked.args)
+
     def _asked(self, asked: Asked) -> LineageSet:
         """A condition may have parameters, which only a query takes."""
-        spark, view = self.frame.sparkSession, self.view or hidden_view(self.frame)
+        spark = self.frame.sparkSession
+        with self._relation(asked) as relation, asked.errors() as condition:
+            sql = f"SELECT {_HIDDEN} FROM {relation} WHERE ({condition})"
+            with spark_errors(sql, instead=_CORRECT):
+                return self._ids(spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql))
+
+    @contextmanager
+    def _relation(self, asked: Asked) -> Iterator[str]:
+        """The rows as they stand behind FROM, under the name that a condition knows."""
+        view = self.view or hidden_view(self.frame)
         try:
-            with asked.errors() as condition:
-                sql = f"SELECT {_HIDDEN} FROM {view} AS {in_backticks(asked.table)} WHERE ({condition})"
-                with spark_errors(sql, instead=_CORRECT):
-                    return self._ids(spark.sql(sql, args=asked.args) if asked.args else spark.sql(sql))
+            yield f"{view} AS {in_backticks(asked.table)}"
         finally:
             if self.view is None:
-                spark.catalog.dropTempView(view)
+                self.frame.sparkSession.catalog.dropTempView(view)
 
     def among(self, ids: LineageSet) -> IdentifiedRows:
         """Return those of the rows that have these ids."""

@@ -10,6 +10,7 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import ChangedError, LineageError
 from udafs.lineage_set import LineageSet
 
@@ -49,6 +50,17 @@ class TablesNow:
 
         """
         self._tables.registered(name)
+
+    def depends_on(self, name: str, condition: str) -> str | None:
+        """Say what a condition over a table's rows depends on besides the row; None: nothing.
+
+        Raises:
+            NotRegisteredError: it is not registered.
+            WrongSqlError: Spark's own complaint about the condition.
+
+        """
+        base = self._tables.base_table(self._tables.registered(name))
+        return depends_on(self._tables.spark, base.relation, condition)
 
     def rows(self, name: str) -> IdentifiedRows:
         """Return the rows of a table with their ids.

@@ -14,7 +14,7 @@ from forward_lineage.row_ids.secrets import gives_away
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.planning import Planner
-from forward_lineage.spark.settings import configured, settings_made
+from forward_lineage.spark.settings import configured, settings_in_force
 from forward_lineage.store.library.captured import Recipe
 from forward_lineage.tracing.statements import TracedStatement
 
@@ -54,8 +54,8 @@ def settings_of_then(spark: SparkSession, recipe: Recipe) -> Iterator[None]:
 
 
 def _settings(spark: SparkSession) -> dict[str, str]:
-    """What was set for this session and can be set for another; secrets are left as they are."""
-    mine = {key: value for key, value in sorted(settings_made(spark).items()) if key.startswith(_OURS)}
+    """What holds in this session and can be set for another; secrets are left as they are."""
+    mine = {key: value for key, value in sorted(settings_in_force(spark).items()) if key.startswith(_OURS)}
     return {key: value for key, value in mine.items() if spark.conf.isModifiable(key) and not gives_away(key, value)}
 
 

@@ -120,11 +120,12 @@ class Tracer:
         found = self._scoped(traced, meaning, scope, recipe)
         if found.is_all_now or not meaning["tables"]:
             return TracedQuery(frame, meaning, parts=parts, prefix=prefix)
+        narrowed = self._narrowed(found, meaning)
         if found.when == "later" or found.tables == ():
             with spark_errors(traced.rewritten.user_sql):
                 plain = self._spark.sql(traced.rewritten.user_sql)
             return TracedQuery(plain, meaning, found, recipe=recipe)
-        narrow = self._trace(df_or_sql, semantics, prefix, self._narrowed(found, meaning))
+        narrow = self._trace(df_or_sql, semantics, prefix, narrowed)
         parts = () if found.where else self._parts(narrow)
         return TracedQuery(self._run(narrow), meaning, found, parts, prefix, recipe)
 

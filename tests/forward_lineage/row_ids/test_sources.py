@@ -190,6 +190,22 @@ class TestRowsInNoFile:
         with pytest.raises(NotTracedError, match=r"^changes of t cannot be noticed: it reads an RDD"):
             lineage.register("t", key="v")
 
+    def test_functions_that_may_be_replaced(self, lineage: ForwardLineage) -> None:
+        """What a view's text calls by its name may be another function the next time; a plan has it inside."""
+        spark = lineage.spark
+        spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION at_most(n BIGINT) RETURNS BOOLEAN RETURN n < 3")
+        spark.sql("CREATE TEMPORARY VIEW t AS SELECT id AS v FROM range(9) WHERE at_most(id)")
+        refused = (
+            r"^changes of t cannot be noticed: it reads what at_most\(\) gives, a function that may be replaced\. Save"
+        )
+        with pytest.raises(NotTracedError, match=refused):
+            lineage.register("t", key="v")
+        lineage.register("t", key="v", trusted=True)
+        spark.sql("SELECT id AS v FROM range(9) WHERE at_most(id)").createOrReplaceTempView("fixed")
+        lineage.register("fixed", key="v")
+        spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION at_most(n BIGINT) RETURNS BOOLEAN RETURN n < 5")
+        assert set(ids(lineage, "fixed")) == {0, 1, 2}
+
 
 BASE = "(SELECT id AS k, id % 3 AS g, id * 1.5D AS x FROM range(10))"
 CHANCE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage.spark.settings import configured, settings_of_values
+from forward_lineage.spark.settings import among_settings, configured, settings_in_force, settings_of_values
 
 
 def test_settings_are_what_they_were(spark: SparkSession) -> None:
@@ -17,6 +17,16 @@ def test_settings_are_what_they_were(spark: SparkSession) -> None:
     assert (session.conf.get("a.b"), session.conf.get("a.c", None)) == ("1", None)
 
 
+def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
+    """Nobody set it here, or somebody set what the machine says anyhow: values are the same."""
+    session = spark.newSession()
+    before = settings_of_values(session)
+    zone = str(session.conf.get("spark.sql.session.timeZone"))
+    with configured(session, {"spark.sql.session.timeZone": zone}):
+        assert settings_of_values(session) == before == among_settings(settings_in_force(session))
+    assert f"spark.sql.session.timeZone={zone}" in before
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -26,6 +36,9 @@ def test_settings_are_what_they_were(spark: SparkSession) -> None:
         ("spark.sql.timestampType", "TIMESTAMP_NTZ"),
         ("spark.sql.decimalOperations.allowPrecisionLoss", "false"),
         ("spark.sql.legacy.negativeIndexInArrayInsert", "true"),
+        ("spark.sql.parser.escapedStringLiterals", "true"),
+        ("spark.sql.mapKeyDedupPolicy", "LAST_WIN"),
+        ("spark.sql.parquet.inferTimestampNTZ.enabled", "false"),
     ],
 )
 def test_what_values_depend_on(spark: SparkSession, name: str, value: str) -> None:

@@ -382,6 +382,15 @@ def test_what_is_taken_on_trust_is_read_at_every_opening(lineage: ForwardLineage
     assert lineage.views(views).hand().answer()["odd"].tolist() == [10, 10]
 
 
+def test_a_function_may_do_something_else_at_every_opening(lineage: ForwardLineage, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"n": pa.array([1, 2, 3], pa.int64())}), tmp_path / "numbers.parquet")
+    lineage.register("numbers", path=tmp_path / "numbers.parquet")
+    for most in (2, 3):
+        lineage.spark.udf.register("few", lambda n, most=most: n < most, "boolean")
+        linked = lineage.views({"few": "SELECT few(n) AS few, count(*) AS c FROM numbers GROUP BY few(n) ORDER BY 1"})
+        assert [each["c"] for each in linked.bars("few").to_pylist()] == [4 - most, most - 1]
+
+
 def test_an_empty_table_has_no_bars(lineage: ForwardLineage, tmp_path: Path) -> None:
     rows = {
         name: pa.array([], kind)

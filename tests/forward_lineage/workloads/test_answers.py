@@ -154,6 +154,17 @@ def test_zeros_of_both_signs(lineage: ForwardLineage, tmp_path: Path) -> None:
                                      "and which zero is the least is left to chance"]  # fmt: skip
 
 
+def test_bars_that_depend_on_the_session(asked: ForwardLineage) -> None:
+    """Which they are is asked anew each time: variables and functions may have changed."""
+    asked.save(SAVED, "r", workload=[QUESTIONS["keys"]])
+    asked.spark.sql("DECLARE OR REPLACE VARIABLE bar INT")
+    for bar in range(2):
+        asked.spark.sql(f"SET VAR bar = {bar}")
+        asked.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION the_bar() RETURNS INT RETURN {bar + 1}")
+        for chosen in ("bar", "the_bar()"):
+            check(asked, QUESTIONS["keys"].replace(":g", chosen), arguments(0), {"cube", "partition"})
+
+
 def test_folders_are_believed(lineage: ForwardLineage, tmp_path: Path) -> None:
     """Spark takes the values of a column from the names of folders, though files have it, too."""
     for year in (2023, 2024):

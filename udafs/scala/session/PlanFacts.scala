@@ -21,11 +21,16 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
  */
 final class PlanFacts {
 
-  /** Each source whose changes cannot be noticed, in words: it has neither files that can be listed nor rows of its own. */
-  def unwatched(frame: Dataset[_]): Array[String] =
-    frame.queryExecution.analyzed.collectWithSubqueries {
-      case leaf if leaf.children.isEmpty => source(leaf)
-    }.flatten.distinct.toArray
+  /**
+   * What may change unnoticed, in words: each source that has neither files that can be listed nor rows of its own, and each
+   * function of the user's that a view's text names.
+   */
+  def unwatched(frame: Dataset[_]): Array[String] = {
+    val plan = frame.queryExecution.analyzed
+    val sources = plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => source(leaf) }.flatten
+    val functions = new Readings().look(plan).named.map(name => s"what $name() gives, a function that may be replaced")
+    (sources ++ functions).distinct.toArray
+  }
 
   /** What Spark, or SQL, leaves to chance, to the clock or to the session, in words. */
   def unrepeatable(frame: Dataset[_]): Array[String] = Repeatability.chances(plan(frame)).distinct.toArray

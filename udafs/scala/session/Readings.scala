@@ -26,39 +26,45 @@ final private class Readings {
   /** Those that may give another value for the same row. */
   val chances: mutable.Buffer[Seq[String]] = mutable.Buffer()
 
+  /** The functions of the user's that a view's text names: one of their name may do something else another time. */
+  val named: mutable.Buffer[String] = mutable.Buffer()
+
   private val seen = mutable.Set[Origin]() // a subquery that Spark copies, as for GROUP BY 1, was written once
 
-  def look(plan: LogicalPlan, views: Seq[String] = Nil): Readings = {
+  def look(plan: LogicalPlan): Readings = look(plan, Nil, inText = false)
+
+  private def look(plan: LogicalPlan, views: Seq[String], inText: Boolean): Readings = {
     plan match {
       case view: View =>
         val inside = views :+ view.desc.identifier.table
         relations += inside
-        look(view.child, inside)
-      case leaf if leaf.children.isEmpty => named(leaf).foreach(each => relations += views :+ each)
+        look(view.child, inside, inText = !view.isTempViewStoringAnalyzedPlan)
+      case leaf if leaf.children.isEmpty => nameOf(leaf).foreach(each => relations += views :+ each)
       case SQLFunctionNode(function, body) =>
-        called(views :+ function.name.funcName, isByChance(body))
-        look(body, views)
-      case node => node.children.foreach(look(_, views))
+        called(views :+ function.name.funcName, isByChance(body), inText)
+        look(body, views, inText)
+      case node => node.children.foreach(look(_, views, inText))
     }
-    plan.expressions.foreach(lookInto(_, views))
+    plan.expressions.foreach(lookInto(_, views, inText))
     this
   }
 
-  private def lookInto(expression: Expression, views: Seq[String]): Unit = {
+  private def lookInto(expression: Expression, views: Seq[String], inText: Boolean): Unit = {
     expression match {
       case subquery: PlanExpression[_] =>
         val origin = subquery.origin
-        if (origin.startIndex.isEmpty || seen.add(origin)) look(subquery.plan.asInstanceOf[LogicalPlan], views)
-      case SQLScalarFunction(function, _, body) => called(views :+ function.name.funcName, isByChance(body))
-      case function: Expression with UserDefinedExpression => called(views :+ function.name, !function.deterministic)
+        if (origin.startIndex.isEmpty || seen.add(origin)) look(subquery.plan.asInstanceOf[LogicalPlan], views, inText)
+      case SQLScalarFunction(function, _, body) => called(views :+ function.name.funcName, isByChance(body), inText)
+      case function: Expression with UserDefinedExpression => called(views :+ function.name, !function.deterministic, inText)
       case _ =>
     }
-    expression.children.foreach(lookInto(_, views))
+    expression.children.foreach(lookInto(_, views, inText))
   }
 
-  private def called(path: Seq[String], byChance: Boolean): Unit = {
+  private def called(path: Seq[String], byChance: Boolean, inText: Boolean): Unit = {
     functions += path
     if (byChance) chances += path
+    if (inText) named += path.last
   }
 
   private def isByChance(body: LogicalPlan): Boolean =
@@ -72,7 +78,7 @@ final private class Readings {
   }
 
   /** What a leaf is called; None: its rows stand in the text. */
-  private def named(leaf: LogicalPlan): Option[String] = leaf match {
+  private def nameOf(leaf: LogicalPlan): Option[String] = leaf match {
     case LogicalRelation(_, _, Some(table), _, _) => Some(table.identifier.table)
     case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Some(files.location.rootPaths.mkString(", "))
     case table: HiveTableRelation => Some(table.tableMeta.identifier.table)

@@ -11,9 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.spark.settings import configured
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.later import LATER, WHOLE
 from forward_lineage.store.library.library import Library
+from forward_lineage.store.saving.scope import When
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError, SetupError
 from udafs.lineage_set import LineageSet
 
@@ -157,10 +159,30 @@ class TestWhere:
         wanted = [(row, [each for each in ids if each in chosen]) for row, ids in by_values(tables, "all_of_it", "r")]
         assert sorted(zip(rows(tables, "part"), found.values(), strict=True), key=repr) == sorted(wanted, key=repr)
 
-    def test_bad_conditions(self, tables: ForwardLineage) -> None:
-        for condition, message in {"x > 1": "x", "v > rand()": "depends on", "v > (SELECT 1)": "a subquery"}.items():
+    def test_a_condition_that_says_something_else_now(self, tables: ForwardLineage) -> None:
+        """The same text is met by other rows under other settings: those that were captured are not enough."""
+        only = "hour(timestamp_seconds(v * 3600)) > 2"
+        saved, asked = "SELECT g, count(*) AS n FROM r GROUP BY g", f"SELECT v FROM BACKWARD(part, r) WHERE {only}"
+        with configured(tables.spark, {"spark.sql.session.timeZone": "UTC"}):
+            tables.save(saved, "part", where={"r": only})
+        for zone, recomputed in {"UTC": 0, "Etc/GMT-2": 1}.items():  # two hours later
+            with configured(tables.spark, {"spark.sql.session.timeZone": zone}):
+                found = sorted(row.v for row in tables.sql(asked).collect())
+                assert found == sorted(row.v for row in tables.spark.sql(f"SELECT v FROM r WHERE {only}").collect())
+            assert tables._parts.library.lineage.recomputed == recomputed
+
+    @pytest.mark.parametrize("when", ["now", "later"])
+    def test_bad_conditions(self, tables: ForwardLineage, when: When) -> None:
+        tables.spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION most() RETURNS INT RETURN 2")
+        wrong = {
+            "x > 1": "x",
+            "v > rand()": "depends on",
+            "v > (SELECT 1)": "a subquery",
+            "v > most()": "a function of",
+        }
+        for condition, message in wrong.items():
             with pytest.raises(LineageError, match=message):
-                tables.save(JOIN, "part", where={"r": condition})
+                tables.save(JOIN, "part", where={"r": condition}, capture=when)
         with pytest.raises(BadArgumentError, match="restricts lineage in r, of which tables= captures none"):
             tables.save(JOIN, "part", tables=["s"], where={"r": "v > 1"})
 
