@@ -45,6 +45,7 @@ demo: $(READY)
 
 test: $(READY)
 	@$(PY) -m forward_lineage.spark.java
+	@$(PY) -m tests.browser
 	@$(PYTEST) -m "not long"
 
 test-quick: $(READY)

@@ -20,9 +20,13 @@ DRAWING = [
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
+    *PAGES,
+    "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
+    "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
@@ -52,9 +56,9 @@ setup(
     package_data={
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "spark/log4j2.properties"],
+        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -7,6 +7,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
+- `sql views.sql` or `toml views.toml`, any language with a file of its kind, is written into that file;
+- `forward-lineage explore` is left alone until its page answers, then Ctrl-C is pressed;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;
 - a comment `<!-- setup` … `-->` holds Python that readers do not see, e.g. to write a file that a command reads; it
@@ -28,15 +30,17 @@ from pathlib import Path
 from typing import Any
 
 import sqlparse
+from click.testing import Result
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.cli.answers import FOUND
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
+from tests.forward_lineage.pages.serving import explored
 from tests.markdown_pages import Block
 
 _SHELL = {">", "<", "|", "&&", ";"}
-LANGUAGES = {"python", "sql", "bash", "json", "text", ""}
+LANGUAGES = {"python", "sql", "toml", "bash", "json", "text", ""}
 
 
 class Reader:
@@ -61,6 +65,10 @@ class Reader:
 
     def _run(self, block: Block, where: str) -> str | None:
         assert block.language in LANGUAGES, f"{where}: no rule for {block.language!r}"
+        language, _, name = block.info.partition(" ")
+        if language and Path(name).suffix == f".{language}":
+            (self.folder / name).write_text(block.text)
+            return None
         if block.language == "python":
             return self._python(block)
         if block.language == "sql":
@@ -99,7 +107,7 @@ class Reader:
             _check_pip(words, where)
             return ""
         if words[0] == "forward-lineage" and not _SHELL.intersection(shlex.shlex(command, punctuation_chars=True)):
-            result = invoke(self.names["spark"], *words[1:])
+            result = self._invoke(words[1:], where)
             assert result.exit_code in (0, FOUND), f"{where}: {command}\n{result.output}"
             return result.stdout
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -109,6 +117,13 @@ class Reader:
         )
         assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
         return done.stdout
+
+    def _invoke(self, words: list[str], where: str) -> Result:
+        if words[0] != "explore":
+            return invoke(self.names["spark"], *words)
+        result, page = explored(self.names["spark"], *words[1:])
+        assert "<h1>" in page, f"{where}: no page\n{result.output}"
+        return result
 
 
 def _check_make(words: list[str], where: str) -> None:

@@ -31,7 +31,9 @@ ROOMS = {
     "workloads": {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
+    "pages": {"views", "frontend"},
     "session": {
+        "pages",
         "views",
         "profiling",
         "workloads",
@@ -51,6 +53,7 @@ ROOMS = {
         "session",
         "profiling",
         "workloads",
+        "pages",
         "store",
         "checking",
         "drawing",

@@ -16,6 +16,7 @@ from forward_lineage.cli.capture import capture
 from forward_lineage.cli.check import check
 from forward_lineage.cli.demo import demo
 from forward_lineage.cli.drop import drop
+from forward_lineage.cli.explore import explore
 from forward_lineage.cli.forward import forward
 from forward_lineage.cli.graph import graph
 from forward_lineage.cli.ids import ids
@@ -81,6 +82,7 @@ for _command in (
     graph,
     ids,
     kernel,
+    explore,
     check,
     profile,
     bench,

@@ -1,15 +1,27 @@
-"""The call about views: charts over the same base rows, ready to be brushed."""
+"""The calls about views: charts over the same base rows, ready to be brushed; and a page of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from forward_lineage.pages import check_installed
+from forward_lineage.pages.asked import AskedPage, page_of, read_page
 from forward_lineage.session.parts import Parts
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.views.linked import LinkedViews
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+if TYPE_CHECKING:  # Bokeh is an extra
+    from forward_lineage.pages.server import Page
 
 
 class ViewCalls:
-    """The call of `ForwardLineage` about views. docs/views.md describes them."""
+    """The calls of `ForwardLineage` about views. docs/views.md and docs/explore.md describe them."""
 
     _parts: Parts
 
@@ -35,3 +47,64 @@ class ViewCalls:
 
         """
         return self._parts.opening.views(views, table)
+
+    def explore(
+        self,
+        views: Mapping[str, Any] | str | Path | LinkedViews,
+        *,
+        table: str | None = None,
+        title: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        names: Iterable[str] = (),
+    ) -> Page:
+        """Serve a page of linked views to browsers: charts to be brushed with mouse or keys, and the base rows.
+
+        In a notebook the page is shown where it is the last value of a cell. It needs the extra `pages`.
+
+        Args:
+            views: as for `views`; in place of a text there may be a mapping with ``sql``, ``chart`` (``bars``,
+                ``histogram``, ``timeline``, ``heatmap`` or ``table``) and ``value``, the column that is drawn. Or a
+                file with them, .sql or .toml; or views that are open.
+            table: see `views`.
+            title: what stands above the page; the table's name when not given.
+            host: the address to listen at. Any but that of the loopback interface lets other machines in, without
+                encryption; they still need the token.
+            port: the port; 0: any that is free.
+            token: 16 or more letters, digits, ``-`` and ``_`` that the address must have in it; a random one when not
+                given.
+            names: names besides the host's by which browsers reach this machine.
+
+        Returns:
+            the page: ``url`` is its address, ``stop()`` ends it, as does leaving a ``with`` block.
+
+        Raises:
+            LineageError: a view is none, or cannot be drawn so (the message says in which line of the file); Bokeh is
+                not installed; the port is taken.
+
+        """
+        check_installed()
+        from forward_lineage.pages.server import Page  # noqa: PLC0415 - it needs the extra
+        from forward_lineage.pages.shown import shown  # noqa: PLC0415 - the same
+
+        if isinstance(views, LinkedViews):
+            linked, asked = views, AskedPage({}, title=title)
+        else:
+            asked = read_page(Path(views)) if isinstance(views, str | Path) else page_of(views, table, title)
+            try:
+                linked = self.views({name: view.sql for name, view in asked.views.items()}, table=table or asked.table)
+            except LineageError as error:
+                raise asked.in_file(error) from None
+        asked = AskedPage(asked.views, asked.table, title or asked.title, asked.file)
+        return Page(shown(linked, asked, self._reader(linked.table_name)), host, port, token, names)
+
+    def _reader(self, table: str) -> Any:
+        """What reads base rows for a page."""
+        tables_now = self._parts.questions.tables_now
+
+        def read(ids: LineageSet) -> pa.Table:
+            with spark_errors():
+                return tables_now.rows(table).pick(ids).toArrow()
+
+        return read

@@ -16,7 +16,7 @@ import pyarrow as pa
 from forward_lineage.views.brushes import Selection, Wanted
 from forward_lineage.views.engine import Choice, Engine, Known
 from forward_lineage.views.measures import ROWS, Counted
-from forward_lineage.views.membership import Chosen
+from forward_lineage.views.membership import Array, Chosen, Dense
 from forward_lineage.views.view import View
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
@@ -33,10 +33,12 @@ class Answer:
 
     Attributes:
         ways: how each view was answered, e.g. ``cube`` or ``change by rows``.
+        rows: how many base rows all brushes together leave.
 
     """
 
     ways: Mapping[str, str]
+    rows: int
     _views: Mapping[str, View]
     _counted: Mapping[str, Counted]
 
@@ -109,6 +111,26 @@ class LinkedViews:
 
         """
         return self._views[known_view(self._views, view)].bars
+
+    def keys(self, view: str) -> list[int]:
+        """Return which columns of a view say what a bar is, by place: all but its aggregates; of a saved result all.
+
+        Raises:
+            BadArgumentError: there is no such view.
+
+        """
+        aggregates = self._views[known_view(self._views, view)].aggregates
+        return [place for place, each in enumerate(aggregates) if each is None]
+
+    def is_total(self, view: str, place: int) -> bool:
+        """Tell whether a column of a view is a count or a sum, which may be added up over bars.
+
+        Raises:
+            BadArgumentError: there is no such view.
+
+        """
+        aggregate = self._views[known_view(self._views, view)].aggregates[place]
+        return aggregate is not None and aggregate.function != "avg"
 
     def find(self, view: str, **values: Any) -> list[int]:
         """Return the numbers of the bars that have some values, e.g. ``find("carriers", carrier=["AA", "UA"])``.
@@ -192,16 +214,35 @@ class LinkedViews:
                 found.append(Known(brushes, answered))
                 counted |= {names[each]: answered[each] for each in group}
                 ways |= {names[each]: plan.way for each in group}
-        return Answer(ways, self._views, counted), found
+        return Answer(ways, self._rows_left(choice, counted), self._views, counted), found
 
-    def ids(self, choice: Choice) -> LineageSet:
-        """Return the ids of the base rows that are chosen in every view with a brush."""
+    def _rows_left(self, choice: Choice, counted: Mapping[str, Counted]) -> int:
+        """Add up the bars of a view whose rows are in one bar each; if there is none, count the rows."""
+        for name, number in self._numbers.items():
+            if isinstance(self.engine.memberships[number], Dense):
+                rows = counted[name][ROWS]
+                return int(rows[choice[number]].sum() if number in choice else rows.sum())
+        return self.rows if not choice else sum(batch.size for batch in self._selected(choice).batches())
+
+    def ids(self, choice: Choice, first: int = 0, count: int | None = None) -> LineageSet:
+        """Return the ids of the base rows that are chosen in every view with a brush, or some of them in order."""
+        last = None if count is None else first + count
         if not choice:
-            rows = np.arange(self.rows)
+            rows = np.arange(self.rows)[first:last]
         else:
-            selection = Selection(self.engine.memberships, {view: Wanted(bars) for view, bars in choice.items()})
-            rows = np.sort(np.concatenate([np.empty(0, np.int64), *selection.batches()]))
+            selection = self._selected(choice)
+            found: list[Array] = [np.empty(0, np.int64)]
+            seen = 0
+            for batch in selection.batches():
+                found.append(batch)
+                seen += batch.size
+                if selection.scans and last is not None and seen >= last:  # a scan finds them in order
+                    break
+            rows = np.sort(np.concatenate(found))[first:last]
         return LineageSet(rows if self._ids is None else self._ids[rows])
+
+    def _selected(self, choice: Choice) -> Selection:
+        return Selection(self.engine.memberships, {view: Wanted(bars) for view, bars in choice.items()})
 
 
 class Hand:
@@ -257,10 +298,17 @@ class Hand:
         with self._lock:
             return self._answer()
 
-    def ids(self) -> LineageSet:
-        """Return the ids of the base rows that all brushes leave, for `ForwardLineage.rows`."""
+    def ids(self, first: int = 0, count: int | None = None) -> LineageSet:
+        """Return the ids of the base rows that all brushes leave, for `ForwardLineage.rows`.
+
+        Args:
+            first: from which on, in their order, counted from 0.
+            count: how many; None: all.
+
+        """
         with self._lock:
-            return self._linked.ids(dict(self._choice.values()))
+            choice = dict(self._choice.values())
+        return self._linked.ids(choice, first, count)
 
     def _answer(self) -> Answer:
         answer, found = self._linked.answer(dict(self._choice.values()), self._known)

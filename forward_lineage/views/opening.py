@@ -67,7 +67,8 @@ class Opening:
         over = questions(self._spark, queries)
         manifest = self._table_of(over, table)
         linked = self._linked(results, manifest, table)
-        shelf = Shelf(self._home, "views", digest(list(asked.items()), table))
+        # White space in front is where a text stands in its file, for messages.
+        shelf = Shelf(self._home, "views", digest([(name, sql.lstrip()) for name, sql in asked.items()], table))
         versions = self._versions(manifest, linked, limits)
         trusted = bool(manifest and manifest.trusted) or bool(linked and linked.trusted)
         anew = trusted or not all(each.lasting for each in over)  # nobody knows whether tables or functions changed

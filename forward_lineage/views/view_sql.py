@@ -93,7 +93,9 @@ def read_view(sql: str) -> GroupBy:
     table = source.copy()
     table.set("alias", None)
     where = tree.args.get("where")
-    return GroupBy(statement.text, tree, print_sql(table), source.alias_or_name, items, where.this if where else None)
+    # White space in front may be where it stands in a file: Spark says places in the text that it is given.
+    text = sql[: len(sql) - len(sql.lstrip())] + statement.text
+    return GroupBy(text, tree, print_sql(table), source.alias_or_name, items, where.this if where else None)
 
 
 def _table(tree: exp.Select) -> exp.Table:

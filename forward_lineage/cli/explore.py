@@ -1,0 +1,67 @@
+"""`forward-lineage explore`: a page of linked views in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.pages import check_installed
+from forward_lineage.pages.asked import read_page
+from forward_lineage.spark.progress import spark_progress
+
+
+@click.command()
+@click.argument("file", metavar="VIEWS", type=click.Path(path_type=Path))
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at; any but a loopback address lets other machines in, without encryption.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default="any that is free", help="Port to listen at."
+)
+@click.option("--name", "names", metavar="NAME", multiple=True, help="A further name of this machine to browsers.")
+@click.option(
+    "--token",
+    envvar="FORWARD_LINEAGE_TOKEN",
+    show_envvar=True,
+    help="What the address must have in it: 16 or more letters, digits, - and _.  [default: a random one]",
+)
+@click.option("--open", "open_it", is_flag=True, help="Open the page in this machine's browser.")
+@session_options
+def explore(
+    *,
+    file: Path,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    token: str | None,
+    open_it: bool,
+    opening: Opening,
+) -> None:
+    """Serve a page of linked views: a brush in one updates all others, a click shows base rows. Ctrl-C ends it.
+
+    VIEWS is a .sql file, each query behind a line -- name: …, or a .toml file with [views.…]; docs/explore.md says
+    more. Whoever has the address that is printed can look at the page, several people at once.
+    """
+    check_installed()
+    read_page(file)  # what is wrong in it is said before Spark starts
+    with opening.session_to_look("explore") as lineage:
+        with spark_progress(lineage.spark, "opening the views"):
+            page = lineage.explore(file, host=host, port=port, token=token, names=names)
+        with page:
+            if not page.local:
+                note = f"{host} is not a loopback address: other machines reach the page, and read along what is sent"
+                click.echo(f"Note: {note}.", err=True)
+            click.echo(in_one_line(page.url))
+            if open_it:
+                webbrowser.open(page.url)
+            try:
+                page.wait()
+            except KeyboardInterrupt:
+                click.echo("stopped", err=True)

@@ -1,0 +1,27 @@
+"""A page of linked views in the browser: bars, histograms, heat maps, time lines, tables; a brush updates all of them.
+
+Bokeh draws, and its server (on Tornado) carries what somebody does to Python and numbers back, in binary. Everything a
+browser loads comes from this machine. What Bokeh's canvas cannot do, being read aloud and worked with keys, the page's
+own HTML does (`static/page.js`). Nothing here knows Spark: base rows come from a function that is handed in.
+
+Bokeh alone, without Panel: the page needs none of Panel's widgets, and gets by without its 120 MB.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from udafs.errors import SetupError
+
+
+def check_installed() -> None:
+    """See to it that pages can be served.
+
+    Raises:
+        SetupError: Bokeh is not installed, or cannot be loaded here.
+
+    """
+    try:
+        import_module("bokeh.server.server")
+    except ImportError as error:
+        raise SetupError(f"a page needs bokeh: {error}", instead="Run: pip install 'forward_lineage[pages]'") from None
