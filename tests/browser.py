@@ -45,6 +45,7 @@ _POINT = """
     return [box.left + inside(left, bbox.left, bbox.right), box.top + inside(top, bbox.top, bbox.bottom)];
 """
 
+_NOTHING = "about:blank"
 _KEPT = "return location.hash.slice(1) === Bokeh.documents[0].get_model_by_name('talk').answer.link"
 
 
@@ -64,6 +65,7 @@ class Browser:
         assert programs, "there is no Chromium"
         options = webdriver.ChromeOptions()
         options.binary_location = programs[0]
+        options.page_load_strategy = "none"  # the driver now and then waits for ever for a page that is there
         for word in (
             "--headless=new",
             "--no-sandbox",
@@ -77,9 +79,14 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Open a page of views, and wait until it shows what its address says."""
-        self.driver.get("about:blank")  # a change behind # alone would load nothing
-        self.driver.get(url)
+        self.go(url)
         self.until(lambda: self.answers >= 1)
+
+    def go(self, url: str) -> None:
+        """Leave a page for another one, and wait until the other one is there, perhaps in part."""
+        for address in (_NOTHING, url):  # a change behind # alone would load nothing
+            self.driver.get(address)
+            self.until(lambda: (self.script("return location.href") == _NOTHING) == (address == _NOTHING))  # noqa: B023
 
     @property
     def answers(self) -> int:

@@ -285,13 +285,20 @@ def test_nothing_is_asked_of_others(page: Page) -> None:
         browser.close()
 
 
+def _answers_in_frame(browser: Browser) -> int:
+    """How many answers the page in the first frame has shown; the frame is another one once its page has come."""
+    browser.driver.switch_to.default_content()
+    browser.driver.switch_to.frame(0)
+    return browser.answers
+
+
 def test_in_a_frame_of_a_notebook(browser: Browser, page: Page, lines: pa.Table, tmp_path: Path) -> None:
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!DOCTYPE html><html><body>{page._repr_html_()}</body></html>")
-    browser.driver.get(notebook.as_uri())
-    browser.driver.switch_to.frame(0)
+    browser.go(notebook.as_uri())
+    browser.until(lambda: browser.all("iframe"))
     try:
-        browser.until(lambda: browser.answers >= 1)
+        browser.until(lambda: _answers_in_frame(browser) >= 1)
         with browser.answered():
             browser.press_on("[data-view='4'] tbody tr")
         instruction = browser.text("[data-view='4'] tbody tr.chosen td")
