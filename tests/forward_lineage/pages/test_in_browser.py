@@ -171,7 +171,7 @@ def test_the_mouse_says_what_it_is_at(browser: Browser, page: Page, lines: pa.Ta
     browser.until(lambda: browser.text("[data-view='0'] .at").endswith(f"MAIL{left:,} of {every:,} rows"))
     browser.hover(NUMBERS, 7, None)
     browser.until(lambda: browser.find("[data-view='0'] .hint").is_displayed())
-    assert browser.find("[data-view='1'] .bar").get_attribute("aria-selected") == "true"
+    browser.until(lambda: browser.all("[data-view='1'] .bar[aria-selected='true']"))
 
 
 def test_base_rows(browser: Browser, page: Page, lines: pa.Table) -> None:
