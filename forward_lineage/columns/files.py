@@ -110,7 +110,7 @@ def of_files(manifest: Manifest, columns: Columns) -> Iterator[Batch]:
 
 def _batches(path: str, columns: Columns) -> Iterator[pa.RecordBatch]:
     texts = sorted({name for name, kind in columns.values() if pa.types.is_string(kind)})
-    with _opened(path, texts) as parquet:
+    with opened(path, texts) as parquet:
         yield from parquet.iter_batches(_BATCH, columns=sorted({name for name, _ in columns.values()}))
 
 
@@ -130,14 +130,23 @@ def column_of(paths: Sequence[Path | str], column: str, kind: pa.DataType) -> pa
     read = pa.dictionary(pa.int32(), kind) if pa.types.is_string(kind) else kind
     chunks: list[pa.Array] = []
     for path in paths:
-        with _opened(path, [column] if read != kind else []) as parquet:
+        with opened(path, [column] if read != kind else []) as parquet:
             chunks += parquet.read(columns=[column]).column(column).chunks
     return pa.chunked_array(chunks, read)
 
 
 @contextmanager
-def _opened(path: Path | str, texts: Sequence[str]) -> Iterator[pq.ParquetFile]:
-    """A file that is to be read, some of its columns as dictionaries."""
+def opened(path: Path | str, texts: Sequence[str]) -> Iterator[pq.ParquetFile]:
+    """Open a file that is to be read.
+
+    Args:
+        path: of it.
+        texts: the columns that are read as dictionaries.
+
+    Raises:
+        DamagedError: it cannot be read, now or in the block.
+
+    """
     try:
         with pq.ParquetFile(path, read_dictionary=texts) as parquet:
             yield parquet

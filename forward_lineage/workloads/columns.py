@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from forward_lineage.columns.files import opened
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.encoding import numbers
-from udafs.errors import DamagedError, NotTracedError
+from udafs.errors import NotTracedError
 
 MOST_VALUES = 1 << 20
 """Of a key or attribute, different ones."""
@@ -191,13 +191,10 @@ def batches_of(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Rec
 
     """
     for path in files:
-        try:
-            schema = pq.read_schema(path)
-            texts = [name for name in columns if _is_text(schema.field(name).type)]
-            with pq.ParquetFile(path, read_dictionary=texts) as parquet:
-                yield from parquet.iter_batches(_BATCH, columns=list(columns))
-        except (OSError, pa.ArrowException) as error:
-            raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
+        with opened(path, []) as parquet:
+            texts = [name for name in columns if _is_text(parquet.schema_arrow.field(name).type)]
+        with opened(path, texts) as parquet:
+            yield from parquet.iter_batches(_BATCH, columns=list(columns))
 
 
 def _is_text(kind: pa.DataType) -> bool:
