@@ -84,9 +84,10 @@ class Browser:
 
     def go(self, url: str) -> None:
         """Leave a page for another one, and wait until the other one is there, perhaps in part."""
-        for address in (_NOTHING, url):  # a change behind # alone would load nothing
-            self.driver.get(address)
-            self.until(lambda: (self.script("return location.href") == _NOTHING) == (address == _NOTHING))  # noqa: B023
+        self.driver.get(_NOTHING)  # a change behind # alone would load nothing
+        self.until(lambda: self.script("return location.href") == _NOTHING)
+        self.driver.get(url)
+        self.until(lambda: self.script("return location.href") != _NOTHING)
 
     @property
     def answers(self) -> int:

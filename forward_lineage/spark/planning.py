@@ -44,6 +44,11 @@ class Planner:
         self._plan_text: Any = kernel_object(spark, _CLASS)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
+    @property
+    def users_function(self) -> str:
+        """The first of the user's functions, behind the views that it stands in; empty if there is none."""
+        return ".".join(self.functions[0]) if self.functions else ""
+
     def plan(self, sql: str, args: Arguments = None, *, traced: bool = False, through: bool = False) -> str:
         """Return the optimised plan as text, with the rows of inline tables and the places of files.
 

@@ -21,14 +21,15 @@ _OF_VALUES = (
 )
 #: How further ones begin, which stand for what Spark says until somebody sets them.
 _OF_VALUES_BEGIN = (
-    *(
-        "spark.sql.legacy.",
-        "spark.sql.decimalOperations.",
-        "spark.sql.ansi.",
-        "spark.sql.parser.",
-        "spark.sql.session.",
-    ),
-    *("spark.sql.mapKeyDedupPolicy", "spark.sql.groupBy", "spark.sql.parquet.", "spark.sql.orc."),
+    "spark.sql.ansi.",
+    "spark.sql.decimalOperations.",
+    "spark.sql.groupBy",
+    "spark.sql.legacy.",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orc.",
+    "spark.sql.parquet.",
+    "spark.sql.parser.",
+    "spark.sql.session.",
 )
 
 

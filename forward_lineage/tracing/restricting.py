@@ -56,6 +56,6 @@ def depends_on(spark: SparkSession, relation: str, condition: str, args: Argumen
     with spark_errors(condition):
         planner.plan(rows, args)
         chance = unrepeatable_parts(spark.sql(rows, args=args) if args else spark.sql(rows))
-    if planner.functions:
-        return f"{'.'.join(planner.functions[0])}, a function of the session's"
+    if planner.users_function:
+        return f"{planner.users_function}, a function of the session's"
     return chance[0] if chance else None

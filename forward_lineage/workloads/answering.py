@@ -185,8 +185,8 @@ class Answering:
             check_fidelity(lambda text: planner.plan(text, used), shape.placed, print_sql(tree))
             with spark_errors(shape.placed):
                 frame = self._spark.sql(shape.placed, args=used) if used else self._spark.sql(shape.placed)
-        if planner.functions:
-            return f"it calls {'.'.join(planner.functions[0])}, a function of the session's"
+        if planner.users_function:
+            return f"it calls {planner.users_function}, a function of the session's"
         check_repeatable(frame, "the question")
         schema = to_arrow_schema(frame.schema, timezone=self._spark.conf.get("spark.sql.session.timeZone"))
         for each in mine:

@@ -69,9 +69,10 @@ def _refused(spark: SparkSession, traced: TracedStatement, meaning: Mapping[str,
         return f"it reads {trusted[0]}, which is taken on trust: nobody would notice that it changed"
     planner, text = Planner(spark), traced.rewritten.user_sql
     planner.plan(text, through=bool(traced.rewritten.through))
-    if planner.functions:
-        name = ".".join(planner.functions[0])
-        return f"it calls {name}, a function of the session's, which may do something else another time"
+    if planner.users_function:
+        return (
+            f"it calls {planner.users_function}, a function of the session's, which may do something else another time"
+        )
     with spark_errors(text):
         chance = unrepeatable_parts(spark.sql(text))
     return f"its rows depend on {chance[0]}" if chance else None

@@ -120,7 +120,7 @@ class Tracer:
         found = self._scoped(traced, meaning, scope, recipe)
         if found.is_all_now or not meaning["tables"]:
             return TracedQuery(frame, meaning, parts=parts, prefix=prefix)
-        narrowed = self._narrowed(found, meaning)
+        narrowed = self._narrowed(found, meaning)  # also where it is for later: a bad condition is said now
         if found.when == "later" or found.tables == ():
             with spark_errors(traced.rewritten.user_sql):
                 plain = self._spark.sql(traced.rewritten.user_sql)
