@@ -28,9 +28,9 @@ def store(lineage: ForwardLineage) -> ForwardLineage:
 
 
 def drop_views(spark: SparkSession) -> None:
-    for view in spark.sql("SHOW VIEWS").collect():  # the catalog's own list looks into each, and fails for a broken one
-        if view.isTemporary:
-            spark.catalog.dropTempView(view.viewName)
+    for table in spark.catalog.listTables():
+        if table.isTemporary:
+            spark.catalog.dropTempView(table.name)
 
 
 def rows_with_lineage(frame: DataFrame) -> list[tuple[tuple[object, ...], dict[str, list[int]]]]:

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import StructField, StructType
 
 from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import rows_of
@@ -94,10 +93,17 @@ def create_tables(
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {names[table]} AS {rows}")
             continue
         frame = spark.sql(rows)
-        if may_be_null:
-            columns = [StructField(column.name, column.dataType) for column in frame.schema]
-            frame = spark.createDataFrame(frame.collect(), StructType(columns))
-        frame.createOrReplaceTempView(names[table])
+        (_may_be_null(frame) if may_be_null else frame).createOrReplaceTempView(names[table])
+
+
+def _may_be_null(frame: DataFrame) -> DataFrame:
+    """The same rows in columns that may be NULL.
+
+    `createDataFrame` of Python would leave this session the active one of the thread, its settings those of others.
+    """
+    spark, rows = frame.sparkSession, frame._jdf
+    made = spark._jsparkSession.createDataFrame(rows.collectAsList(), rows.schema().asNullable())
+    return DataFrame(made, spark)
 
 
 def tables_in(node: Node) -> set[str]:
