@@ -54,12 +54,19 @@ class Writer:
 
 def _shortest(column: npt.NDArray[np.uint64]) -> bytes:
     """A column in the shortest of its ways, on a tie in the first."""
-    width = (int(column.max()).bit_length() + 7) // 8
-    planes = [(column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(width)]
+    bits = int(column.max()).bit_length()
+    width = (bits + 7) // 8
+    if not width:
+        return bytes([_PLANES << 4])  # nothing is shorter than one byte
     varints = varint.encode(column)
     packed: bytes = _ZSTD.compress(varints, asbytes=True)
+    if bits < 8:  # then the only plane is the varints
+        written = [_plane(varints, packed)]
+    else:
+        planes = ((column >> np.uint64(8 * plane)).astype(np.uint8).tobytes() for plane in range(width))
+        written = list(map(_plane, planes))
     return min(
-        bytes([_PLANES << 4 | width]) + b"".join(map(_plane, planes)),
+        bytes([_PLANES << 4 | width]) + b"".join(written),
         bytes([_VARINTS << 4]) + varints,
         bytes([_PACKED_VARINTS << 4]) + _numbers(len(varints), len(packed)) + packed,
         key=len,
@@ -143,9 +150,9 @@ def _numbers(*values: int) -> bytes:
     return varint.encode(np.array(values, np.uint64))
 
 
-def _plane(data: bytes) -> bytes:
+def _plane(data: bytes, packed: bytes | None = None) -> bytes:
     """Its length and the data: compressed if that is shorter, so the length says whether it is."""
-    packed = _ZSTD.compress(data, asbytes=True)
+    packed = _ZSTD.compress(data, asbytes=True) if packed is None else packed
     best = packed if len(packed) < len(data) else data
     return _numbers(len(best)) + best
 

@@ -228,8 +228,19 @@ class RunsRelation(LineageRelation):
             yield rows, self
             return
         for start, end in pairwise([0, *(self.row[comes[last_of_part]] + 1).tolist(), rows]):
+            yield end - start, self._between(start, end)
+
+    def _between(self, start: int, end: int) -> RunsRelation:
+        """The relation of the rows from `start` to before `end`, numbered from 0."""
+        low, high = np.searchsorted(self.row, [start, end]).tolist()
+        before, behind = int(self.set_of_row[:low].max(initial=-1)) + 1, int(self.set_of_row[:high].max(initial=-1)) + 1
+        if low < high and int(self.set_of_row[low:high].min()) < before:  # a set that rows before have, too
             part = self._of_rows(LineageSet.from_intervals(np.array([start]), np.array([end - 1])))
-            yield end - start, part.renumbered(part.row - start)
+            return part.renumbered(part.row - start)
+        starts = self.set_starts[before : behind + 1]
+        runs = slice(int(starts[0]), int(starts[-1]))
+        row, sets = self.row[low:high] - start, self.set_of_row[low:high] - before
+        return RunsRelation(row, sets, starts - starts[0], self.first[runs], self.last[runs])
 
     def _of_rows(self, rows: LineageSet) -> RunsRelation:
         kept = self._places(rows)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forward_lineage.relations.relation import Numbers
-from forward_lineage.relations.run_arrays import ranges
+from forward_lineage.relations.run_arrays import runs_in
 from forward_lineage.relations.runs import RunsRelation
-from udafs import varint
+from udafs import roaring_reader, varint
 from udafs.delta import MAX_ID
 from udafs.errors import CorruptLineageError
 from udafs.lineage_set import TAGS, LineageSet
@@ -66,33 +66,66 @@ def _relation_of_sets(values: pa.Array) -> RunsRelation:
     if np.any(np.diff(starts) == 0):
         raise varint.corrupt("empty", "no byte at all")
     is_delta = data[starts[:-1]] == TAGS["set"]
-    number, ids = _decode_deltas(data, starts[:-1][is_delta] + 1, starts[1:][is_delta])
-    numbers, listed = [np.flatnonzero(is_delta)[number]], [ids]
+    if is_delta.all():
+        return _of_counts(*_decode_deltas(data, starts))
+    lone = np.flatnonzero(is_delta)
+    found: list[tuple[Numbers, Numbers, Numbers]] = []
+    if lone.size:
+        deltas = values.take(pa.array(lone))
+        begin = np.frombuffer(deltas.buffers()[1], np.int64)[: lone.size + 1]
+        count, first, last = _decode_deltas(np.frombuffer(deltas.buffers()[2], np.uint8), begin)
+        found.append((np.repeat(lone, count), first, last))
     for other in np.flatnonzero(~is_delta).tolist():
-        listed.append(LineageSet.from_bytes(data[starts[other] : starts[other + 1]].data).ids())
-        numbers.append(np.full(listed[-1].size, other))
-    return RunsRelation.from_pairs(np.concatenate(numbers), np.concatenate(listed))
+        first, last = _runs_of(data[starts[other] : starts[other + 1]])
+        found.append((np.full(first.size, other), first, last))
+    owner, first, last = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.argsort(owner, kind="stable") if lone.size else slice(None)
+    return RunsRelation.from_runs(owner[order], first[order], last[order])
 
 
-def _decode_deltas(data: Bytes, starts: Numbers, stops: Numbers) -> tuple[Numbers, Numbers]:
-    """Bodies of tag 00 as pairs (number of the body, id), sorted."""
-    size = stops - starts
-    if np.any(size == 0) or np.any(data[stops - 1] >= 128):
+def _of_counts(count: Numbers, first: Numbers, last: Numbers) -> RunsRelation:
+    """The relation of sets of so many runs each, no two alike but for those without any."""
+    row = np.flatnonzero(count)
+    starts = np.append(0, np.cumsum(count[row]))
+    return RunsRelation(row, np.arange(row.size), starts, first, last)
+
+
+def _runs_of(value: Bytes) -> tuple[Numbers, Numbers]:
+    """First and last id of each run of a value of any encoding but tag 00."""
+    if value[0] == TAGS["roaring"]:
+        return roaring_reader.decode(value[1:]).intervals()
+    ids = LineageSet.from_bytes(value.data).ids()
+    begins, ends = runs_in(ids)
+    return ids[begins], ids[ends]
+
+
+def _decode_deltas(data: Bytes, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Values of tag 00, one behind the other, as runs: how many each has, and the first and last id of each run."""
+    opens, stops = starts[:-1], starts[1:]
+    if not opens.size:
+        return opens, opens, opens
+    if np.any(stops - opens == 1) or np.any(data[stops - 1] >= 128):
         raise varint.corrupt("truncated", "the bytes end within a number")
-    body = data[ranges(starts, size)]
-    numbers = varint.decode(body)
+    body = data[opens[0] : stops[-1]]
+    numbers = varint.decode(body)  # the tags, too: each is a number, 0
     # The numbers of a body end where its bytes end.
-    ends = np.cumsum(body < 128)[np.cumsum(size) - 1] if body.size else size
-    heads = np.append(0, ends)[:-1]
-    count = ends - heads - 1
-    if np.any(numbers[heads] != count.astype(np.uint64)):
+    ends = stops - opens[0] if numbers.size == body.size else np.cumsum(body < 128)[stops - opens[0] - 1]
+    tags = np.append(0, ends[:-1])
+    if np.any(numbers[tags + 1] != (ends - tags - 2).astype(np.uint64)):
         raise varint.corrupt("truncated", "another number of ids than announced")
-    is_delta = np.ones(numbers.size, bool)
-    is_delta[heads] = False
-    total = np.cumsum(numbers[is_delta] + np.uint64(1), dtype=np.uint64)
-    before = np.append(np.zeros(1, np.uint64), total)[np.cumsum(count) - count]
-    ids = total - np.repeat(before, count) - np.uint64(1)
+    # A run begins behind a gap, and with each body.
+    gap = numbers != 0
+    gap[tags] = gap[tags + 1] = False
+    full = ends - tags > 2
+    gap[tags[full] + 2] = True
+    total = np.cumsum(numbers + np.uint64(1), dtype=np.uint64)
+    at, count = np.flatnonzero(gap), np.add.reduceat(gap, tags, dtype=np.int64)
+    before = np.repeat(total[tags + 1] + np.uint64(1), count)
+    upto = np.append(at[1:], 0) - 1  # a run ends in front of the next one, or with its body
+    upto[np.cumsum(count)[full] - 1] = ends[full] - 1
+    first = total[at] - before
+    last = first if at.size == numbers.size - 2 * tags.size else total[upto] - before
     # As in `udafs.delta`: within a body, the first id beyond the range is seen before the sum can wrap.
-    if np.any(ids > np.uint64(MAX_ID)):
+    if np.any(first > np.uint64(MAX_ID)) or (last is not first and np.any(last > np.uint64(MAX_ID))):
         raise varint.corrupt("range", f"an id above {MAX_ID}")
-    return np.repeat(np.arange(count.size), count), ids.view(np.int64)
+    return count, first.view(np.int64), last.view(np.int64)
