@@ -74,7 +74,7 @@ def window_of(frames: Frames) -> Window:
 
     """
     partition, place = frames["partition"], frames["place"].astype(np.int64)
-    order = np.lexsort((place, partition)) if np.any(_breaks(partition, place)) else np.arange(frames.size)
+    order = np.arange(frames.size) if _are_whole(partition, place) else np.lexsort((place, partition))
     starts = np.flatnonzero(np.diff(partition[order], prepend=-1) != 0)
     start = np.repeat(starts, np.diff(starts, append=frames.size))
     if np.any(place[order] != np.arange(frames.size) - start + 1):
@@ -89,10 +89,11 @@ def window_of(frames: Frames) -> Window:
     return Window(at, RunsRelation.from_runs(rows, last - frames["size"][rows] + 1, last))
 
 
-def _breaks(partition: Numbers, place: Numbers) -> npt.NDArray[np.bool_]:
-    """Where a row does not follow the one before it in its partition, or begin one behind it in the order of hashes."""
-    same = np.diff(partition) == 0
-    return np.where(same, np.diff(place) != 1, np.diff(partition) < 0)
+def _are_whole(partition: Numbers, place: Numbers) -> bool:
+    """Say whether the rows of each partition stand together, in its order: then they need not be moved."""
+    begins = np.diff(partition, prepend=-1) != 0
+    expected = np.where(begins, 1, np.roll(place, 1) + 1)
+    return bool(np.all(place == expected)) and np.unique(partition[begins]).size == np.count_nonzero(begins)
 
 
 class FrameWriter:
