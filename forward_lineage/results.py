@@ -131,8 +131,8 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
 
     """
     traced = bool(meaning["tables"])
-    if traced and any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
-        raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
+    if traced:
+        refuse_lineage_column(wanted)
     frame = _named_as_wanted(frame, wanted)
     expected = [(field.name, field.dataType) for field in wanted.fields]
     found = [(field.name, field.dataType) for field in frame.schema.fields]
@@ -144,6 +144,20 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
     if found[-1][0] != LINEAGE_COLUMN:
         raise InternalError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}")
     return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})
+
+
+def refuse_lineage_column(wanted: StructType) -> None:
+    """Refuse a query that has a column of its own where lineage is put.
+
+    Args:
+        wanted: the columns of the user's own text.
+
+    Raises:
+        NotTracedError: one is called `DL`.
+
+    """
+    if any(field.name.upper() == LINEAGE_COLUMN for field in wanted.fields):
+        raise NotTracedError("the result has a column DL already", instead="Give that column another name: … AS dl_1.")
 
 
 def _named_as_wanted(frame: DataFrame, wanted: StructType) -> DataFrame:

@@ -175,14 +175,23 @@ def _decode_body(reader: Reader, form: _Stored, claim: Claim | None) -> Segment:
     return Segment(first_row, rows, relation)
 
 
-def write_encoded(path: Path, segment: Segment, form: Form = "auto") -> tuple[bytes, str]:
-    """Write a segment's file, whole or not at all; returns what it holds, and its form (`runs` or `bdd`)."""
+def write_encoded(path: Path, segment: Segment, form: Form = "auto", *, to_disk: bool = True) -> tuple[bytes, str]:
+    """Write a segment's file, whole or not at all; returns what it holds, and its form (`runs` or `bdd`).
+
+    Args:
+        path: the file.
+        segment: any.
+        form: see `encode`.
+        to_disk: False for a file that is read once, soon, and need not outlive the machine.
+
+    """
     data = encode(segment, form)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with partial.open("wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        if to_disk:
+            os.fsync(file.fileno())
     partial.replace(path)
     return data, _NAMES[data[len(MAGIC) + 1]]
 

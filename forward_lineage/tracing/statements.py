@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -215,13 +216,17 @@ class Statements:
                 return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
         if traced.statement.is_command:
             return self._carry_out(traced)
-        rewritten = traced.rewritten
         frame, wanted = self._analysed(traced)
+        return with_meaning(frame, wanted, self.meaning(traced))
+
+    def meaning(self, traced: TracedStatement) -> dict[str, Any]:
+        """Return what the ids in the `DL` of a query mean; see `results.described`."""
+        rewritten = traced.rewritten
         manifests = [self._tables.registered(table) for table in rewritten.tables]
         granules = described_granules(rewritten.granules)
         ids = rewritten.meaning.tables if rewritten.meaning is not None and rewritten.through else ()
         made_with = {table.name: (each.version, each.trusted) for table, each in zip(manifests, ids, strict=False)}
-        meaning = described(
+        return described(
             traced.sql,
             traced.semantics,
             manifests,
@@ -230,7 +235,6 @@ class Statements:
             made_with=made_with,
             chosen_on_trust=traced.on_trust,
         )
-        return with_meaning(frame, wanted, meaning)
 
     def _analysed(self, traced: TracedStatement) -> tuple[DataFrame, StructType]:
         """The rewritten query, and the columns that the user's text has."""

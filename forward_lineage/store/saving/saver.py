@@ -99,7 +99,7 @@ class Saver:
         meaning = {"sql": computed.sql, "semantics": wish.semantics, "tables": tables}
         spark = self._tables.spark
         with spark_errors():
-            query = TracedQuery(spark.sql(computed.sql), meaning)
+            query = TracedQuery.of(spark.sql(computed.sql), meaning)
         made_of = origins(meaning, self._tables, self._library)
         with self._library.writing(wish.name) as folder:
             written = write_computed(computed, Target(folder, wish.name, query.schema, wish.encoding), spark)

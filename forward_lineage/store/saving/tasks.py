@@ -226,20 +226,33 @@ class SegmentWriter:
         self._held = []
 
     def _write(self, rows: int, relation: RunsRelation) -> None:
-        # What the driver merges anyway need not be made as small as can be here.
-        form: Form = "runs" if self.form == "auto" and len(relation) < MERGED_BELOW else self.form
-        path = f"{self.path}-{len(self.written)}"
-        self.written.append(write_segment(self.folder, path, relation, first_row=self._first_row, rows=rows, form=form))
+        # What the driver merges anyway need not be made as small as can be here, nor reach the disk.
+        merged = self.form == "auto" and len(relation) < MERGED_BELOW
+        form: Form = "runs" if merged else self.form
+        path, first_row = f"{self.path}-{len(self.written)}", self._first_row
+        self.written.append(
+            write_segment(self.folder, path, relation, first_row=first_row, rows=rows, form=form, to_disk=not merged)
+        )
         self._first_row += rows
 
 
 def write_segment(
-    folder: Path, path: str, relation: LineageRelation, *, first_row: int, rows: int, form: Form
+    folder: Path,
+    path: str,
+    relation: LineageRelation,
+    *,
+    first_row: int,
+    rows: int,
+    form: Form,
+    to_disk: bool = True,
 ) -> SegmentEntry:
-    """Write a segment whose rows count from 0, and note that they begin at `first_row`."""
+    """Write a segment whose rows count from 0, and note that they begin at `first_row`.
+
+    `to_disk`: see `segments.write_encoded`.
+    """
     place = folder / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    data, written = segments.write_encoded(place, Segment(0, rows, relation), form)
+    data, written = segments.write_encoded(place, Segment(0, rows, relation), form, to_disk=to_disk)
     return SegmentEntry(path, first_row, rows, len(relation), written, len(data), segments.checksum(data))
 
 

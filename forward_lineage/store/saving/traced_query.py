@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from forward_lineage.frontend.rewriting import StatementPart
-from forward_lineage.results import LINEAGE_COLUMN, meaning_of
+from forward_lineage.results import LINEAGE_COLUMN, meaning_of, refuse_lineage_column
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
@@ -37,21 +37,28 @@ class TracedQuery:
     """What is to be saved.
 
     Attributes:
-        frame: its rows, with `DL` if any lineage is to be written with them.
+        rows: gives its rows, with `DL` if any lineage is to be written with them; not asked where parts will do.
         meaning: of `DL`, for all tables that the query is traced to.
         scope: which of them are captured, and when; with the tables' own names.
         parts: the same rows from a statement in parts, if it has stages.
         prefix: of the names by which parts read stages.
         recipe: how to make the rows again, where that may be needed.
+        columns: the user's, where they are known without the rows.
 
     """
 
-    frame: DataFrame
+    rows: Callable[[], DataFrame]
     meaning: Mapping[str, Any]
     scope: Scope = ALL_NOW
     parts: Sequence[StatementPart] = ()
     prefix: str = ""
     recipe: Recipe | None = None
+    columns: StructType | None = None
+
+    @classmethod
+    def of(cls, frame: DataFrame, *others: Any) -> TracedQuery:
+        """Return one whose rows are there already; the others are the attributes behind them."""
+        return cls(lambda: frame, *others)
 
     @property
     def written(self) -> list[str]:
@@ -62,7 +69,7 @@ class TracedQuery:
     @property
     def schema(self) -> StructType:
         """The user's columns."""
-        return user_schema(self.frame, LINEAGE_COLUMN if self.written else None)
+        return self.columns or user_schema(self.rows(), LINEAGE_COLUMN if self.written else None)
 
     def applied(self, table: TracedTable) -> TracedTable:
         """Return a table with what is captured of it."""
@@ -110,24 +117,26 @@ class Tracer:
         traced = self._trace(df_or_sql, semantics, prefix)
         if again is not None and again.views != views_digest(traced):
             raise ChangedError("a view that it reads says something else now")
+        if scope.is_all_now and (query := self._in_parts(traced, prefix)):
+            return query
         frame = self._run(traced)
         untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self._home)}
         meaning = meaning_of(frame) or untraced
         parts = self._parts(traced)
         if scope.is_all_now:
-            return TracedQuery(frame, meaning, parts=parts, prefix=prefix)
+            return TracedQuery.of(frame, meaning, ALL_NOW, parts, prefix)
         recipe = again or recipe_of(self._spark, traced, meaning)
         found = self._scoped(traced, meaning, scope, recipe)
         if found.is_all_now or not meaning["tables"]:
-            return TracedQuery(frame, meaning, parts=parts, prefix=prefix)
+            return TracedQuery.of(frame, meaning, ALL_NOW, parts, prefix)
         narrowed = self._narrowed(found, meaning)  # also where it is for later: a bad condition is said now
         if found.when == "later" or found.tables == ():
             with spark_errors(traced.rewritten.user_sql):
                 plain = self._spark.sql(traced.rewritten.user_sql)
-            return TracedQuery(plain, meaning, found, recipe=recipe)
+            return TracedQuery.of(plain, meaning, found, (), "", recipe)
         narrow = self._trace(df_or_sql, semantics, prefix, narrowed)
         parts = () if found.where else self._parts(narrow)
-        return TracedQuery(self._run(narrow), meaning, found, parts, prefix, recipe)
+        return TracedQuery.of(self._run(narrow), meaning, found, parts, prefix, recipe)
 
     # ------------------------------------------------------------ steps
 
@@ -143,7 +152,20 @@ class Tracer:
                 "a DataFrame has its lineage already, and its rows cannot be made again from a text",
                 instead="Save the SQL itself to say what of its lineage is captured, and when.",
             )
-        return TracedQuery(frame, meaning)
+        return TracedQuery.of(frame, meaning)
+
+    def _in_parts(self, traced: TracedStatement, prefix: str) -> TracedQuery | None:
+        """What is saved in parts, whose rows nobody makes as a whole then; None if it is not, or may not be."""
+        rewritten = traced.rewritten
+        if not rewritten.parts or rewritten.through:
+            return None
+        with spark_errors(rewritten.user_sql):
+            users = self._spark.sql(rewritten.user_sql)
+        if unrepeatable_parts(users):
+            return None
+        refuse_lineage_column(users.schema)
+        meaning = self._statements.meaning(traced)
+        return TracedQuery(lambda: self._run(traced), meaning, ALL_NOW, rewritten.parts, prefix, None, users.schema)
 
     def _trace(self, sql: str, semantics: str, prefix: str, narrowed: Narrowed | None = None) -> TracedStatement:
         no_rows = NotTracedError(_NO_ROWS, instead="Save its SELECT.")

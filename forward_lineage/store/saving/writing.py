@@ -33,5 +33,5 @@ def written(spark: SparkSession, query: TracedQuery, target: Target, first_stage
         except NotStagedError:
             staging.clear()
     tables = query.written
-    found = write_result(query.frame, LINEAGE_COLUMN if tables else None, tables, target)
+    found = write_result(query.rows(), LINEAGE_COLUMN if tables else None, tables, target)
     return Kept(found.row_files, dict(zip(tables, found.segments, strict=True))), False

@@ -60,3 +60,14 @@ def test_on_their_way_through_files(tmp_path: Path) -> None:
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="a frame is missing"):
         frames_in(pa.array([b"short"]))
+
+
+def test_partitions_that_stand_whole_stay_where_they_are() -> None:
+    whole = [(9, 1, 1, 1, 0), (9, 2, 2, 2, 0), (4, 1, 1, 1, 0)]  # hashes in no order
+    assert window_of(np.array(whole, FRAME)).in_order
+    assert not window_of(np.array([whole[0], whole[2], whole[1]], FRAME)).in_order
+
+
+def test_partitions_that_look_alike_and_stand_apart() -> None:
+    with pytest.raises(NotTracedError, match="two partitions of a window have the same hash"):
+        window_of(np.array([(4, 1, 1, 1, 0), (9, 1, 1, 1, 0), (4, 1, 1, 1, 0)], FRAME))
