@@ -113,19 +113,30 @@ def _decode_deltas(data: Bytes, starts: Numbers) -> tuple[Numbers, Numbers, Numb
     tags = np.append(0, ends[:-1])
     if np.any(numbers[tags + 1] != (ends - tags - 2).astype(np.uint64)):
         raise varint.corrupt("truncated", "another number of ids than announced")
+    count, first, last = _runs_in(numbers, tags, ends)
+    # As in `udafs.delta`: within a body, the first id beyond the range is seen before the sum can wrap.
+    if first.min(initial=0) < 0 or last.min(initial=0) < 0:
+        raise varint.corrupt("range", f"an id above {MAX_ID}")
+    return count, first, last
+
+
+def _runs_in(numbers: npt.NDArray[np.uint64], tags: Numbers, ends: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The runs of bodies, each a tag, a count, and deltas up to its end; ids modulo 2^64. The numbers are used up."""
     # A run begins behind a gap, and with each body.
     gap = numbers != 0
     gap[tags] = gap[tags + 1] = False
     full = ends - tags > 2
     gap[tags[full] + 2] = True
-    total = np.cumsum(numbers + np.uint64(1), dtype=np.uint64)
+    numbers += np.uint64(1)
+    total = np.cumsum(numbers, out=numbers).view(np.int64)
+    before = total[tags + 1] + 1
+    first = total[gap]
+    count = ends - tags - 2
+    if first.size == count.sum():  # every id is a run
+        first -= np.repeat(before, count)
+        return count, first, first
     at, count = np.flatnonzero(gap), np.add.reduceat(gap, tags, dtype=np.int64)
-    before = np.repeat(total[tags + 1] + np.uint64(1), count)
     upto = np.append(at[1:], 0) - 1  # a run ends in front of the next one, or with its body
     upto[np.cumsum(count)[full] - 1] = ends[full] - 1
-    first = total[at] - before
-    last = first if at.size == numbers.size - 2 * tags.size else total[upto] - before
-    # As in `udafs.delta`: within a body, the first id beyond the range is seen before the sum can wrap.
-    if np.any(first > np.uint64(MAX_ID)) or (last is not first and np.any(last > np.uint64(MAX_ID))):
-        raise varint.corrupt("range", f"an id above {MAX_ID}")
-    return count, first.view(np.int64), last.view(np.int64)
+    before = np.repeat(before, count)
+    return count, first - before, total[upto] - before
