@@ -151,3 +151,16 @@ def test_a_part_that_fails_leaves_nothing(session: ForwardLineage) -> None:
     assert session.results() == []
     assert session.spark.sql("SHOW VIEWS").where("contains(viewName, '__fl_')").count() == 0
     assert not list(Path(session.home).rglob("*.parquet"))
+
+
+def test_the_columns_are_the_users_though_nobody_makes_the_whole(session: ForwardLineage) -> None:
+    sql = f"SELECT t.id AS `a b`, count(*) OVER () + g.m, 'x' AS c FROM t JOIN {GROUPS} AS g USING (k)"
+    saved = session.save(sql, "staged")
+    assert saved.stages
+    found, wanted = session.result("staged").schema, session.spark.sql(sql).schema
+    assert [(each.name, each.dataType) for each in found] == [(each.name, each.dataType) for each in wanted]
+
+
+def test_a_column_where_lineage_is_put(session: ForwardLineage) -> None:
+    with pytest.raises(LineageError, match="has a column DL"):
+        session.save(f"SELECT s.*, g.m FROM (SELECT id AS DL, k FROM t) AS s JOIN {GROUPS} AS g USING (k)", "staged")
