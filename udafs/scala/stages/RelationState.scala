@@ -21,7 +21,7 @@ final class RelationState(ofIds: Boolean, frames: Int) {
   private var whole: Array[Byte] = _ // instead of rows: the bytes that another task has made of its own
   private var refusal: String = _ // instead of rows: why there are none
   private lazy val memory = new StageMemory
-  private var held = 0L
+  private var held = Unasked
 
   /** @param own an id, or a lineage value; null for neither */
   def add(number: Long, own: Any, frame: Int => Array[Byte]): Unit = if (refusal == null) orRefuse {
@@ -30,8 +30,9 @@ final class RelationState(ofIds: Boolean, frames: Int) {
   }
 
   private def addRow(number: Long, own: Any, frame: Int => Array[Byte]): Unit = {
+    val needed = if (n == numbers.length) 2 * taken else taken
+    if (needed > held) hold(needed + needed / 4)
     grow()
-    if (taken > held) hold(taken + taken / 4)
     numbers(n) = number
     if (ofIds) ids(n) = if (own == null) NoId else own.asInstanceOf[Long]
     else {
@@ -133,12 +134,12 @@ final class RelationState(ofIds: Boolean, frames: Int) {
       values = new ByteSink(256)
     }
     framed = Array.fill(frames)(new ByteSink(256))
-    held = 0
+    held = Unasked
     memory.release()
   }
 
   private def written: Array[Byte] = {
-    if (held > 0) hold(taken + (24L + 16) * n + Framed.toLong * n * frames + (if (ofIds) 0 else values.length)) // sorted, and written
+    if (held > Unasked) hold(taken + (24L + 16) * n + Framed.toLong * n * frames + (if (ofIds) 0 else values.length)) // sorted, and written
     val places = Array.range(0, n)
     val sorted = Arrays.copyOf(numbers, n)
     SortPairs.sort(sorted, places, n)
@@ -219,6 +220,7 @@ final class RelationState(ofIds: Boolean, frames: Int) {
 }
 
 object RelationState {
+  private val Unasked = 1L << 20 // bytes that nobody misses
   private val MostRows = 1 << 27
   private val MostBytes = Int.MaxValue - 16L
 }
