@@ -27,6 +27,9 @@ _CHATTER = re.compile(
 _FRAMES = re.compile(r"\n\tat .*", re.S)  # of a JVM stack trace, which follows a failed task
 # What `raise_error` says, and the kernel: a text of somebody's own, ours with the remedy as its last sentence.
 _RAISED = "USER_RAISED_EXCEPTION"
+# What Spark says where the memory ends and its process does not.
+_FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
+_MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
@@ -104,6 +107,8 @@ def from_spark(
     if name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
         instead = f"{last}." if last else instead
+    elif instead is None and _FULL.search(text):
+        instead = _MORE
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
 
 

@@ -52,7 +52,7 @@ print("all well")
 @pytest.mark.parametrize(
     ("threads", "fraction", "rows", "words"),
     [
-        (2, "0.01", 100_000, "more than Spark has left for the task"),
+        (2, "0.1", 200_000, "more than Spark has left for the task"),
         (16, "0.6", 600_000, "copies on its way to the tasks"),  # a task each, and each reads a copy
     ],
 )
