@@ -162,7 +162,7 @@ final class RelationState(ofIds: Boolean, frames: Int) {
     for (i <- 0 until n) {
       if (kept > 0 && sorted(kept - 1) == sorted(i)) {
         if (!sameLineage(places(kept - 1), places(i)))
-          StageMemory.refuse(s"two rows of a stage have the number ${sorted(i)} by chance")
+          LineageErrors.refuse(s"two rows of a stage have the number ${sorted(i)} by chance. ${StageMemory.Instead}")
       } else {
         sorted(kept) = sorted(i)
         places(kept) = places(i)

@@ -52,7 +52,7 @@ private object StageMemory {
     if (env.executorId == SparkContext.DRIVER_IDENTIFIER) SparkContext.numDriverCores(env.conf.get("spark.master", "local"))
     else env.conf.getInt("spark.executor.cores", Runtime.getRuntime.availableProcessors)
 
-  // As many as are alive at once where they are most, by trial: with a byte array less of heap for each, the JVM died.
+  // As many as may be alive at once, counted from Spark's code: a value, a stream that grows, and the blocks of a broadcast.
   private val InDriver = 4
   private val InExecutor = 2
 
@@ -64,7 +64,7 @@ private object StageMemory {
 
   private def said(bytes: Long, why: String): String = s"the lineage of a stage takes ${shown(bytes)} $why. $Instead"
 
-  private val Instead: String = "Save the inner query as a result and query that, or SET spark.forward_lineage.by_reference = false," +
+  val Instead: String = "Save the inner query as a result and query that, or SET spark.forward_lineage.by_reference = false," +
     " or give spark.driver.memory and spark.executor.memory more."
 
   private def shown(bytes: Long): String = String.format(Locale.ROOT, "%.0f MiB", Double.box(math.ceil(bytes / 1048576.0)))
