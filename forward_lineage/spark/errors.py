@@ -71,7 +71,9 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
     except (Py4JJavaError, PySparkException) as error:
         raise from_spark(error, sql, instead) from None
     except (Py4JNetworkError, ConnectionRefusedError):
-        raise FailedQueryError("Spark's Java process has ended, as it does when its heap is full", instead=_ENDED) from None
+        raise FailedQueryError(
+            "Spark's Java process has ended, as it does when its heap is full", instead=_ENDED
+        ) from None
 
 
 @contextmanager

@@ -84,7 +84,9 @@ def test_a_refused_rewriting_is_a_bug(spark: SparkSession) -> None:
 
 
 def test_where_the_memory_ends() -> None:
-    said_by_spark = "Job aborted due to stage failure: java.lang.OutOfMemoryError: Java heap space\n\tat x.Y.z(Y.java:1)"
+    said_by_spark = (
+        "Job aborted due to stage failure: java.lang.OutOfMemoryError: Java heap space\n\tat x.Y.z(Y.java:1)"
+    )
     with pytest.raises(FailedQueryError, match=r"Java heap space\. Give spark\.driver\.memory"), spark_errors():
         raise SparkRuntimeException(said_by_spark)
 
