@@ -134,8 +134,8 @@ final class RelationState(ofIds: Boolean, frames: Int) {
       values = new ByteSink(256)
     }
     framed = Array.fill(frames)(new ByteSink(256))
+    if (held > Unasked) memory.release()
     held = Unasked
-    memory.release()
   }
 
   private def written: Array[Byte] = {
