@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites.aliases import table_name
+from rewrites.conditions import is_asked
 from rewrites.environment import Stage, Stages
+from rewrites.lineage_functions import is_dlunion
+from rewrites.stages import PLACE
 from rewrites.terms import Kind
 from udafs.errors import Position
 
@@ -25,15 +28,21 @@ class Step:
         at: where the user's text of it begins.
         carries: what each row carries, a phrase for each base table or stage.
         readings: how often it is read.
+        by_value: where subqueries of its expressions begin, the sets of which are copied into its rows.
     """
 
     name: str | None
     at: Position | None
     carries: tuple[str, ...]
     readings: int = 1
+    by_value: tuple[Position | None, ...] = ()
 
     def __str__(self) -> str:
         carried = "; ".join(self.carries) or "nothing: no table is traced"
+        if self.by_value:
+            places = ", ".join(str(at) for at in self.by_value if at is not None)
+            carried += "; by value, as a subquery of an expression refers to no stage: its set is copied into each row"
+            carried += f" ({places})" if places else ""
         if self.name is None:
             return f"result: each row carries {carried}"
         place = f" ({self.at})" if self.at is not None else ""
@@ -50,11 +59,33 @@ def explained(result: exp.Query, hidden: Mapping[str, Kind], stages: Stages) -> 
     """
     named = [table_name(table)[0] for table in result.find_all(exp.Table) if len(table_name(table)) == 1]
     steps = [
-        Step(stage.name, stage.at, tuple(_carried(stage, stages)), named.count(stage.name))
+        Step(
+            stage.name,
+            stage.at,
+            tuple(_carried(stage, stages)),
+            named.count(stage.name),
+            tuple(_by_value(stage.query, stages)),
+        )
         for stage in stages.values()
         if stage.name in named
     ]
-    return (*steps, Step(None, None, tuple(_phrases(hidden, stages))))
+    return (*steps, Step(None, None, tuple(_phrases(hidden, stages)), by_value=tuple(_by_value(result, stages))))
+
+
+def _by_value(query: exp.Query, stages: Stages) -> Iterator[Position | None]:
+    """Yield the place of each subquery of an expression whose rows are united for the rows around it, once a place."""
+    found: dict[Position | None, None] = {}
+    for node in query.walk(prune=lambda part: isinstance(part, exp.CTE) and part.alias in stages):
+        if is_dlunion(node):
+            select = node.find_ancestor(exp.Select)
+            if select is not None and isinstance(select.parent, exp.Subquery) and _is_of_expression(select, query):
+                found[select.meta.get(PLACE)] = None
+    yield from found
+
+
+def _is_of_expression(select: exp.Select, root: exp.Query) -> bool:
+    around = select.parent.parent if select.parent is not None else None
+    return around is not None and is_asked(select, root) and not is_asked(around, root)
 
 
 def _carried(stage: Stage, stages: Stages) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.logger import PySparkLogger
 
@@ -27,6 +27,10 @@ _CHATTER = re.compile(
 _FRAMES = re.compile(r"\n\tat .*", re.S)  # of a JVM stack trace, which follows a failed task
 # What `raise_error` says, and the kernel: a text of somebody's own, ours with the remedy as its last sentence.
 _RAISED = "USER_RAISED_EXCEPTION"
+# What Spark says where the memory ends and its process does not.
+_FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
+_MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
+_ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
 # PySpark writes every analysis error to the console as well, with the JVM's stack trace, before anyone can catch it.
@@ -66,6 +70,10 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
             yield
     except (Py4JJavaError, PySparkException) as error:
         raise from_spark(error, sql, instead) from None
+    except (Py4JNetworkError, ConnectionRefusedError):
+        raise FailedQueryError(
+            "Spark's Java process has ended, as it does when its heap is full", instead=_ENDED
+        ) from None
 
 
 @contextmanager
@@ -101,6 +109,8 @@ def from_spark(
     if name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
         instead = f"{last}." if last else instead
+    elif instead is None and _FULL.search(text):
+        instead = _MORE
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
 
 

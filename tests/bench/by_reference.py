@@ -196,16 +196,21 @@ def draw(found: Sequence[dict[str, object]], groups: int, file: Path) -> None:
 @click.option("--groups", default=1_000, show_default=True)
 @click.option("--runs", default=3, show_default=True)
 @click.option("--only", default=",".join(SHAPES), show_default=True, help="Shapes.")
+@click.option("--driver-memory", default="6g", show_default=True, help="Heap of Spark, e.g. 700m.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write every figure there.")
 @click.option("--plot", "plot_path", type=click.Path(path_type=Path), help="Draw seconds over rows there.")
-def main(rows: int, groups: int, runs: int, only: str, json_path: Path | None, plot_path: Path | None) -> None:
+def main(
+    rows: int, groups: int, runs: int, only: str, driver_memory: str, json_path: Path | None, plot_path: Path | None
+) -> None:
     """Measure and print."""
     names, turns = [name.strip() for name in only.split(",")], Turns(runs)
     if unknown := [name for name in names if name not in SHAPES]:
         raise click.UsageError(f"no shape is called {', '.join(unknown)}; there are {', '.join(SHAPES)}")
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="by-reference-") as scratch:
-        spark = local_session("by reference", master="local[2]", driver_memory="6g", log=Path(scratch) / "spark.log")
+        spark = local_session(
+            "by reference", master="local[2]", driver_memory=driver_memory, log=Path(scratch) / "spark.log"
+        )
         spark.conf.set("spark.sql.shuffle.partitions", "8")
         try:
             for size in sizes(rows, groups):

@@ -139,7 +139,8 @@ def report(found: Sequence[Figures]) -> Table:
 @click.option("--groups", default=1_000, show_default=True)
 @click.option("--runs", default=3, show_default=True)
 @click.option("--only", default=",".join(SHAPES), show_default=True, help="Shapes.")
-def main(rows: int, groups: int, runs: int, only: str) -> None:
+@click.option("--driver-memory", default="6g", show_default=True, help="Heap of Spark, e.g. 700m.")
+def main(rows: int, groups: int, runs: int, only: str, driver_memory: str) -> None:
     """Measure and print."""
     names = [name.strip() for name in only.split(",")]
     if unknown := [name for name in names if name not in SHAPES]:
@@ -147,7 +148,7 @@ def main(rows: int, groups: int, runs: int, only: str) -> None:
     found: list[Figures] = []
     with tempfile.TemporaryDirectory(prefix="saving-by-reference-") as scratch:
         log = Path(scratch) / "spark.log"
-        spark = local_session("saving by reference", master="local[2]", driver_memory="6g", log=log)
+        spark = local_session("saving by reference", master="local[2]", driver_memory=driver_memory, log=log)
         try:
             for size in (Size(rows // 2, groups), Size(rows, groups)):
                 found += measure(spark, Path(scratch) / str(size.rows), size, names, runs)

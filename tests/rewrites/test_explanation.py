@@ -27,3 +27,16 @@ def test_stages_and_frames() -> None:
         " the frame of a window, as a stretch of its own rows",
         "result: each row carries one row of __stage3",
     ]
+
+
+def test_sets_that_are_copied() -> None:
+    """A subquery of an expression refers to no stage, so its set goes into each row that asks it."""
+    told = (
+        "; by value, as a subquery of an expression refers to no stage: its set is copied into each row"
+        " (line 1, column {})"
+    )
+    set_of_t = "result: each row carries one id of u; a set of ids of t"
+    asked = "SELECT uid, (SELECT max(v) FROM t{}) AS m FROM u"
+    assert lines(asked.format("")) == [set_of_t + told.format(21)]
+    assert lines(asked.format(" WHERE t.k = u.k")) == [set_of_t + told.format(21)]
+    assert lines("SELECT uid FROM u WHERE uid IN (SELECT k FROM t)") == ["result: each row carries one id of u"]

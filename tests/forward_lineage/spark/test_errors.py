@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import rewritten_errors, spark_errors
@@ -79,3 +81,17 @@ def test_a_refused_rewriting_is_a_bug(spark: SparkSession) -> None:
     refused = pytest.raises(InternalError, match=r"^Spark refuses the rewritten SQL: A column.*This is a bug")
     with refused, rewritten_errors():
         spark.sql("SELECT __dl_t")
+
+
+def test_where_the_memory_ends() -> None:
+    said_by_spark = (
+        "Job aborted due to stage failure: java.lang.OutOfMemoryError: Java heap space\n\tat x.Y.z(Y.java:1)"
+    )
+    with pytest.raises(FailedQueryError, match=r"Java heap space\. Give spark\.driver\.memory"), spark_errors():
+        raise SparkRuntimeException(said_by_spark)
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
+def test_the_process_of_spark_has_ended(error: Exception) -> None:
+    with pytest.raises(FailedQueryError, match=r"process has ended.*Start a new session"), spark_errors():
+        raise error

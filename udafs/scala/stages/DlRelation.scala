@@ -41,11 +41,11 @@ case class DlRelation(children: Seq[Expression], mutableAggBufferOffset: Int = 0
   }
 
   override def merge(state: RelationState, other: RelationState): RelationState = {
-    state.addAll(other.toBytes)
+    state.addAll(other)
     state
   }
 
-  override def eval(state: RelationState): Any = state.toBytes
+  override def eval(state: RelationState): Any = state.result
   override def serialize(state: RelationState): Array[Byte] = state.toBytes
   override def deserialize(bytes: Array[Byte]): RelationState = {
     val state = createAggregationBuffer()

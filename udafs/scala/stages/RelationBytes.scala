@@ -1,5 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import org.apache.spark.unsafe.Platform
 
 /**
@@ -11,15 +13,23 @@ import org.apache.spark.unsafe.Platform
  *     ids: u64 of each row, -1 for none  |  values: u32 end of each, then one after another
  *     of each frame: `FrameBytes` of each row, then u32 the row at each place of all partitions
  *
+ * One that could not be collected is u8 2, then why, as UTF-8.
+ *
  * A whole one has its rows in the order of their numbers, each number once. Rows of one number have one lineage: numbers are
  * computed from it (`RowNumber`), and where two rows had one number by chance, the query fails.
  */
 private object RelationBytes {
   val Ids = 0
   val Values = 1
+  private val Refused = 2
   val Head = 6
   val Framed: Int = FrameBytes.Size + 4 // bytes a row and frame
   val NoId: Long = -1L
+
+  def refused(why: String): Array[Byte] = Refused.toByte +: why.getBytes(UTF_8)
+
+  def refusalIn(bytes: Array[Byte]): Option[String] =
+    if (bytes.nonEmpty && bytes(0) == Refused) Some(new String(bytes, 1, bytes.length - 1, UTF_8)) else None
 
   def long(bytes: Array[Byte], at: Int): Long = Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + at)
   def int(bytes: Array[Byte], at: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + at)

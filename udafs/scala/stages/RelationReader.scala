@@ -6,6 +6,7 @@ import java.util.Arrays
 private final class RelationReader(val bytes: Array[Byte]) {
   import RelationBytes._
 
+  refusalIn(bytes).foreach(LineageErrors.tooLarge)
   val rows: Int = checkedRows
   private val ofIds = bytes(0) == Ids
   private val frames = bytes(1)
