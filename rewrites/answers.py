@@ -1,0 +1,95 @@
+"""A predicate's subquery that its lineage answers, too: evaluated once, not again.   [Zhang 2007, §3.4, Q8 → Q9]
+
+    … WHERE EXISTS (SELECT * FROM s WHERE s.k = t.k AND p)
+    →  … LEFT JOIN (SELECT s.k AS key1, dlunion(id) AS d FROM s WHERE p GROUP BY s.k) AS l ON l.key1 = t.k
+       WHERE l.key1 IS NOT NULL
+    … WHERE t.v < (SELECT 0.2 * avg(s.v) FROM s WHERE s.k = t.k)
+    →  … the same with 0.2 * avg(s.v) AS a beside the lineage, WHERE t.v < l.a
+
+Requires: under control semantics the rows of the subquery count, as it stands; it is correlated, by equalities (beside
+          which EXISTS may have other conditions, see `decorrelation`), and stands in WHERE.
+Ensures:  rows as before: one row joins at most, and whether one does, or its value, is what the subquery would say.
+          Columns are compared whose types are known and make equal only what is equal; else the subquery stays.
+Nulls:    EXISTS is never NULL; a value over no rows is: of what gives another one (count) the subquery stays.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewrites import decorrelation
+from rewrites.block import Block, is_aggregate
+from rewrites.environment import TracedQuery
+from rewrites.scope import type_of
+from rewrites.sources import merging
+from rewrites.terms import Lineage
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_COMPARED_AS_THEY_ARE = ("string", "date", "boolean", "timestamp", "timestamp_ntz")
+_DECIMAL = "decimal("
+#: Aggregates that are NULL over no rows, and what is NULL of a NULL.
+_NULL_OVER_NONE = ("avg", "max", "min", "sum")
+_STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Literal)
+_MAKES_ROWS = ("group", "laterals")
+
+
+def answered(query: exp.Query, one_row: exp.Select, traced: TracedQuery, block: Block) -> Lineage | None:
+    """Let the lineage of a correlated subquery in WHERE answer for it, in its place.
+
+    Args:
+        query: the subquery where it stands; what it stands for is put there.
+        one_row: its lineage, see `hoisting.all_rows`.
+        traced: the subquery with lineage.
+        block: the block around it.
+
+    Returns:
+        The lineage that it adds to a row of the block; None, and nothing is done, where that cannot answer.
+    """
+    conditions = decorrelation.conditions_of(one_row, block)
+    if conditions is None or not all(_alike(inner, outer) for inner, outer in conditions.equalities):
+        return None
+    if any(merging(select) for select in (block.select, one_row)) or not isinstance(traced.tree, exp.Select):
+        return None
+    if any(traced.tree.args.get(clause) for clause in _MAKES_ROWS):
+        return None
+    users = traced.tree.expressions[: -len(traced.hidden)]
+    if isinstance(query.parent, exp.Exists):
+        if any(isinstance(node, exp.Anonymous) for item in users for node in item.walk()):
+            return None  # an aggregate makes one row of none, a generator none of one
+        joined = decorrelation.join(one_row, conditions, block)
+        query.parent.replace(joined.found)
+        return joined.lineage
+    if conditions.other or not isinstance(query, exp.Subquery) or not _is_null_over_none(users):
+        return None
+    joined = decorrelation.join(one_row, conditions, block, users[0].unalias().copy())
+    query.replace(joined.value)
+    return joined.lineage
+
+
+def _alike(one: exp.Expr, other: exp.Expr) -> bool:
+    """Say whether two columns are equal only where their values are the same, to a grouping, too."""
+    types = type_of(one), type_of(other)
+    if None in types:
+        return False
+    if all(each in _INTEGERS for each in types):
+        return True
+    return types[0] == types[1] and (types[0] in _COMPARED_AS_THEY_ARE or str(types[0]).startswith(_DECIMAL))
+
+
+def _is_null_over_none(items: list[exp.Expr]) -> bool:
+    """Say whether a select list is one value, made of aggregates that are NULL over no rows by strict operators."""
+    if len(items) != 1:
+        return False
+    own = list(items[0].unalias().walk(prune=_is_plain_aggregate))
+    aggregates = [node for node in own if _is_plain_aggregate(node)]
+    return bool(aggregates) and all(isinstance(node, _STRICT) or node in aggregates for node in own)
+
+
+def _is_plain_aggregate(node: exp.Expr) -> bool:
+    return (
+        isinstance(node, exp.Anonymous)
+        and is_aggregate(node)
+        and node.name.lower() in _NULL_OVER_NONE
+        and not isinstance(node.parent, exp.Filter)
+        and not any(isinstance(inner, exp.Query) for inner in node.walk())
+    )
