@@ -22,7 +22,7 @@ from rewrites.block import Block, is_aggregate
 from rewrites.environment import TracedQuery
 from rewrites.scope import type_of
 from rewrites.sources import merging
-from rewrites.terms import Lineage
+from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, name, named
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _COMPARED_AS_THEY_ARE = ("string", "date", "boolean", "timestamp", "timestamp_ntz")
@@ -31,6 +31,8 @@ _DECIMAL = "decimal("
 _NULL_OVER_NONE = ("avg", "max", "min", "sum")
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Literal)
 _MAKES_ROWS = ("group", "laterals")
+_PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
+_VALUE, _SETS = "value", "dl"
 
 
 def answered(query: exp.Query, one_row: exp.Select, traced: TracedQuery, block: Block) -> Lineage | None:
@@ -64,6 +66,40 @@ def answered(query: exp.Query, one_row: exp.Select, traced: TracedQuery, block: 
     joined = decorrelation.join(one_row, conditions, block, users[0].unalias().copy())
     query.replace(joined.value)
     return joined.lineage
+
+
+def answered_once(query: exp.Query, one_row: exp.Select, traced: TracedQuery) -> Lineage | None:
+    """Let one row, of the value of an aggregate and of its lineage, be both: the same scalar subquery in all places.
+
+    Args:
+        query: a scalar subquery where it stands; what it stands for is put there.
+        one_row: its lineage, see `hoisting.all_rows`.
+        traced: the subquery with lineage, not correlated.
+
+    Returns:
+        The lineage, one value for the whole query; None, and nothing is done, where it may have no row, or several.
+    """
+    tree = traced.tree
+    if not isinstance(query, exp.Subquery) or isinstance(query.parent, _PREDICATES) or not isinstance(tree, exp.Select):
+        return None
+    if tree.args.get("group") or one_row.args.get("from_") != tree.args.get("from_"):
+        return None  # of groups, or of what is behind its rows: `hoisting.all_rows` reads it from outside
+    value, *others = (item.unalias() for item in tree.expressions[: -len(traced.hidden)])
+    if others or not any(map(is_aggregate, value.walk())):
+        return None
+    sets = call("array", *(projection.this for projection in one_row.expressions))
+    both = call("named_struct", exp.Literal.string(_VALUE), value.copy(), exp.Literal.string(_SETS), sets)
+    tables = [projection.alias.removeprefix(HIDDEN_PREFIX) for projection in one_row.expressions]
+    one_row.set("expressions", [named(both, "dl")])
+    query.replace(_field(one_row, _VALUE))
+    return {
+        table: [Term(exp.Bracket(this=_field(one_row, _SETS), expressions=[exp.Literal.number(place)]), Kind.SET)]
+        for place, table in enumerate(tables)
+    }
+
+
+def _field(one_row: exp.Select, field: str) -> exp.Dot:
+    return exp.Dot(this=exp.Subquery(this=one_row.copy()), expression=name(field))
 
 
 def _alike(one: exp.Expr, other: exp.Expr) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites import hoisting
-from rewrites.answers import answered
+from rewrites.answers import answered, answered_once
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
 from rewrites.environment import Semantics, TracedQuery
@@ -138,7 +138,7 @@ def _contributes(use: _Use, block: Block) -> bool:
 def _collect(use: _Use, original: exp.Query, block: Block) -> None:
     env = block.env.inside(block.scope, use.on)
     looks = list(looked_at(original, env)) if _must_stay(use, block) else [(original, env)]
-    whole = use.clause == "where" and len(looks) == 1 and looks[0][0] == original
+    whole = use.clause in ("where", "having") and len(looks) == 1 and looks[0][0] == original
     for query, where in looks:
         traced = block.env.rewrite(query, where)
         if traced.hidden:
@@ -154,11 +154,14 @@ def _must_stay(use: _Use, block: Block) -> bool:
 
 
 def _count(use: _Use, traced: TracedQuery, block: Block, *, whole: bool) -> None:
-    """Add the lineage of a subquery; `whole`: what was looked at is all of it, and it stands in WHERE."""
+    """Add the lineage of a subquery; `whole`: what was looked at is all of it, and it stands in WHERE or HAVING."""
     if traced.correlated:
         _collect_for_each_row(use, traced, block, whole=whole)
         return
-    added = hoisting.constant(traced, block.env.names)
+    one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
+    added = answered_once(use.query, one_row, traced) if whole else None
+    if added is None:
+        added = hoisting.for_all_rows(one_row)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
         block.constants = merge(block.constants, added)
     else:
@@ -170,7 +173,7 @@ def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block, *, whole
     _refuse_outer_aliases(traced.tree, block)
     _refuse_merged_by_using(traced.tree, block)
     one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
-    added = answered(use.query, one_row, traced, block) if whole else None
+    added = answered(use.query, one_row, traced, block) if whole and use.clause == "where" else None
     if added is None:
         added = hoisting.correlated(one_row, block)
     if use.behind_windows and not block.groups_rows:
