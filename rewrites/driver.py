@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_trees
+from rewrites import frames, lineage_column, one_pass, own_trees
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -58,6 +58,7 @@ BLOCK_RULES: tuple[BlockRule, ...] = (
     semi_joins.apply,  # before names: it copies conditions, whose names are resolved where they then stand
     names.apply,  # before subqueries: a bad name gets its own error, and only resolved names show correlation
     subqueries.apply,  # before aggregation: a predicate's rows belong to the rows that are grouped
+    one_pass.apply,  # after subqueries, which put answers into the conditions that it copies
     lateral_conditions.apply,  # after names, and after subqueries, which may stand in them
     stars.apply,  # after subqueries, which may join one more source with hidden columns
     aggregation.apply,  # before windows: a window function sees groups, not rows
