@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewrites import decorrelation
+from rewrites import decorrelation, stages
 from rewrites.block import Block, is_aggregate
 from rewrites.environment import TracedQuery
 from rewrites.scope import type_of
@@ -96,6 +96,56 @@ def answered_once(query: exp.Query, one_row: exp.Select, traced: TracedQuery) ->
         table: [Term(exp.Bracket(this=_field(one_row, _SETS), expressions=[exp.Literal.number(place)]), Kind.SET)]
         for place, table in enumerate(tables)
     }
+
+
+def asked_once(query: exp.Query, traced: TracedQuery, block: Block) -> exp.Select | None:
+    """Make a stage of a subquery of the outermost block, which then reads it, and so does its lineage.
+
+    Only where a subquery is long to compute, with groups or with subqueries of its own: rows as they are read from a
+    table are read again sooner. And only beside base tables: of two CTEs that read one another's rows in subqueries
+    Spark takes columns away.
+
+    Args:
+        query: an uncorrelated subquery where it stands; made to read the stage.
+        traced: the subquery with lineage.
+        block: the block around it.
+
+    Returns:
+        The query that reads the lineage of its rows; None, and nothing is done, where it is to be evaluated again.
+    """
+    env = block.env
+    if not (env.shares_answers and block.outermost) or env.outer is not None or env.in_set_operation:
+        return None
+    if any(item.node is not None for item in block.scope.from_items) or not stages.can_move(traced.tree, env):
+        return None
+    if Kind.SET not in traced.hidden.values() and not any(map(_asks, traced.tree.find_all(exp.Select))):
+        return None
+    hidden = dict(traced.hidden)
+    constants = _taken_out(traced.tree, hidden)
+    users, lineage = stages.answering(stages.add(traced.tree, hidden, env))
+    (query.this if isinstance(query, exp.Subquery) else query).replace(users)
+    for each in constants:
+        lineage.append("expressions", each)
+    return lineage
+
+
+def _taken_out(tree: exp.Query, hidden: dict[str, Kind]) -> list[exp.Expr]:
+    """Take lineage that is one value for all rows out of a query: a stage would carry a copy in each row."""
+    if not isinstance(tree, exp.Select) or tree.args.get("with_") or len(hidden) < 2:
+        return []
+    split = len(tree.expressions) - len(hidden)
+    constants = [each for each in tree.expressions[split:] if isinstance(each.unalias(), exp.Subquery)]
+    if len(constants) == len(hidden):
+        return []
+    tree.set("expressions", [each for each in tree.expressions if not any(each is one for one in constants)])
+    for each in constants:
+        del hidden[each.alias.removeprefix(HIDDEN_PREFIX)]
+    return constants
+
+
+def _asks(select: exp.Select) -> bool:
+    where = select.args.get("where")
+    return where is not None and where.find(exp.Query) is not None
 
 
 def _field(one_row: exp.Select, field: str) -> exp.Dot:

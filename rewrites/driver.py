@@ -198,6 +198,7 @@ class _Statement:
         env = Environment(
             self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
         )
+        env = replace(env, shares_answers=stages is not None and self.in_parts is None)
         shape = None
         if self.semantics is Semantics.CONTROL:
             shape = shape_of(query, env) if self.to_store else None

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites import hoisting
-from rewrites.answers import answered, answered_once
+from rewrites.answers import answered, answered_once, asked_once
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
 from rewrites.environment import Semantics, TracedQuery
@@ -31,7 +31,7 @@ from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
 from rewrites.sources import merges, merging
-from rewrites.terms import merge
+from rewrites.terms import HIDDEN_PREFIX, Kind, merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
@@ -160,6 +160,10 @@ def _count(use: _Use, traced: TracedQuery, block: Block, *, whole: bool) -> None
         return
     one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
     added = answered_once(use.query, one_row, traced) if whole else None
+    lineage = asked_once(use.query, traced, block) if whole and use.clause == "where" and added is None else None
+    if lineage is not None:
+        hidden = {each.alias.removeprefix(HIDDEN_PREFIX): Kind.SET for each in lineage.selects}
+        one_row = hoisting.all_rows(TracedQuery(lineage, (), hidden), block.env.names.fresh("s"))
     if added is None:
         added = hoisting.for_all_rows(one_row)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
