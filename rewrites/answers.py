@@ -50,22 +50,18 @@ def answered(query: exp.Query, one_row: exp.Select, traced: TracedQuery, block: 
     conditions = decorrelation.conditions_of(one_row, block)
     if conditions is None or not all(_alike(inner, outer) for inner, outer in conditions.equalities):
         return None
-    if any(merging(select) for select in (block.select, one_row)) or not isinstance(traced.tree, exp.Select):
+    if any(merging(select) for select in (block.select, one_row)) or any(map(traced.tree.args.get, _MAKES_ROWS)):
         return None
-    if any(traced.tree.args.get(clause) for clause in _MAKES_ROWS):
-        return None
-    users = traced.tree.expressions[: -len(traced.hidden)]
-    if isinstance(query.parent, exp.Exists):
-        if any(isinstance(node, exp.Anonymous) for item in users for node in item.walk()):
-            return None  # an aggregate makes one row of none, a generator none of one
+    users = traced.tree.selects[: -len(traced.hidden)]
+    if isinstance(query.parent, exp.Exists) and _leaves_rows(users):
         joined = decorrelation.join(one_row, conditions, block)
         query.parent.replace(joined.found)
         return joined.lineage
-    if conditions.other or not isinstance(query, exp.Subquery) or not _is_null_over_none(users):
-        return None
-    joined = decorrelation.join(one_row, conditions, block, users[0].unalias().copy())
-    query.replace(joined.value)
-    return joined.lineage
+    if isinstance(query, exp.Subquery) and not conditions.other and _is_null_over_none(query, users):
+        joined = decorrelation.join(one_row, conditions, block, users[0].unalias().copy())
+        query.replace(joined.value)
+        return joined.lineage
+    return None
 
 
 def answered_once(query: exp.Query, one_row: exp.Select, traced: TracedQuery) -> Lineage | None:
@@ -162,9 +158,14 @@ def _alike(one: exp.Expr, other: exp.Expr) -> bool:
     return types[0] == types[1] and (types[0] in _COMPARED_AS_THEY_ARE or str(types[0]).startswith(_DECIMAL))
 
 
-def _is_null_over_none(items: list[exp.Expr]) -> bool:
-    """Say whether a select list is one value, made of aggregates that are NULL over no rows by strict operators."""
-    if len(items) != 1:
+def _leaves_rows(items: list[exp.Expr]) -> bool:
+    """Say whether a select list makes a row of each row: an aggregate makes one of none, a generator none of one."""
+    return not any(isinstance(node, exp.Anonymous) for item in items for node in item.walk())
+
+
+def _is_null_over_none(query: exp.Subquery, items: list[exp.Expr]) -> bool:
+    """Say whether a scalar subquery is one value, made of aggregates that are NULL over no rows by strict operators."""
+    if len(items) != 1 or isinstance(query.parent, _PREDICATES):
         return False
     own = list(items[0].unalias().walk(prune=_is_plain_aggregate))
     aggregates = [node for node in own if _is_plain_aggregate(node)]
