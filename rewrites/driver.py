@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, one_pass, own_trees
+from rewrites import frames, lineage_column, own_trees
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -38,6 +38,7 @@ from rewrites.rules import (
     lateral_conditions,
     names,
     offset_blocks,
+    one_pass,
     parentheses,
     projection,
     semi_joins,

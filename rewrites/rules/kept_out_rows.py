@@ -22,8 +22,8 @@ from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
 from rewrites.fleeting import Reading, Source, definition_of
 from rewrites.kept_out import let_in
-from rewrites.one_pass import NotInOnePassError, in_one_pass
 from rewrites.ordering import order_helpers
+from rewrites.rules.one_pass import NotInOnePassError, in_one_pass
 from rewrites.stages import ONCE
 from rewrites.terms import call, column, derived_table, named
 

@@ -14,7 +14,7 @@ from rewrites.tables import BaseTable
 
 
 class PlainTables:
-    """`t(id, k, v)` and `u(uid, k, w)`; `v` and `w`, of known types; and `lineitem`, whose rows are read from a file."""
+    """`t(id, k, v)` and `u(uid, k, w)`; `v` and `w`, of known types; `lineitem`, read from a file."""
 
     def __init__(self) -> None:
         self._tables = {

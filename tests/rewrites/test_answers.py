@@ -66,7 +66,9 @@ def test_only_in_where(clause: str) -> None:
 
 
 def test_not_where_columns_are_merged() -> None:
-    sql = printed(f"SELECT v.id FROM v JOIN v AS x USING (id) WHERE EXISTS (SELECT * FROM w WHERE {OF_K})", Semantics.CONTROL)
+    sql = printed(
+        f"SELECT v.id FROM v JOIN v AS x USING (id) WHERE EXISTS (SELECT * FROM w WHERE {OF_K})", Semantics.CONTROL
+    )
     assert "EXISTS(SELECT * FROM w" in sql
 
 
@@ -76,7 +78,9 @@ def test_data_lineage_asks_as_the_user_does() -> None:
 
 def test_a_value_for_all_rows_is_one_row_with_its_lineage() -> None:
     sql = control("v.n > (SELECT avg(w.n) FROM w)")
-    assert sql.count("named_struct('value', avg(w.n), 'dl', array(dlunion(w.__dl_w))) AS dl") == sql.count("FROM w)") == 2
+    assert (
+        sql.count("named_struct('value', avg(w.n), 'dl', array(dlunion(w.__dl_w))) AS dl") == sql.count("FROM w)") == 2
+    )
 
 
 class TestStages:
