@@ -109,20 +109,29 @@ def asked_once(query: exp.Query, traced: TracedQuery, block: Block) -> exp.Selec
     Returns:
         The query that reads the lineage of its rows; None, and nothing is done, where it is to be evaluated again.
     """
-    env = block.env
-    if not (env.shares_answers and block.outermost) or env.outer is not None or env.in_set_operation:
-        return None
-    if any(item.node is not None for item in block.scope.from_items) or not stages.can_move(traced.tree, env):
+    if not _reads_stages(block) or not stages.can_move(traced.tree, block.env):
         return None
     if Kind.SET not in traced.hidden.values() and not any(map(_asks, traced.tree.find_all(exp.Select))):
         return None
     hidden = dict(traced.hidden)
     constants = _taken_out(traced.tree, hidden)
-    users, lineage = stages.answering(stages.add(traced.tree, hidden, env))
+    users, lineage = stages.answering(stages.add(traced.tree, hidden, block.env))
     (query.this if isinstance(query, exp.Subquery) else query).replace(users)
     for each in constants:
         lineage.append("expressions", each)
     return lineage
+
+
+def _reads_stages(block: Block) -> bool:
+    """Say whether a block may read a stage in a subquery: Spark takes one for chance, which it does not group by."""
+    env, group = block.env, block.select.args.get("group")
+    if not (env.shares_answers and block.outermost) or env.outer is not None or env.in_set_operation:
+        return False
+    if block.select.args.get("distinct") or (group is not None and group.args.get("all")):
+        return False
+    if any(isinstance(node, exp.Window) for node in block.own_nodes()):
+        return False
+    return all(item.node is None for item in block.scope.from_items)
 
 
 def _taken_out(tree: exp.Query, hidden: dict[str, Kind]) -> list[exp.Expr]:

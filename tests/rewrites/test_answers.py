@@ -100,6 +100,9 @@ class TestStages:
             "SELECT id FROM v WHERE k IN (SELECT k FROM w)",  # is read again sooner
             "SELECT * FROM (SELECT id FROM v WHERE k IN (SELECT k FROM w GROUP BY k))",
             "WITH c AS (SELECT * FROM v) SELECT id FROM c WHERE k IN (SELECT k FROM w GROUP BY k)",
+            "SELECT DISTINCT id FROM v WHERE k IN (SELECT k FROM w GROUP BY k)",  # Spark takes a stage for chance
+            "SELECT id, count(*) FROM v WHERE k IN (SELECT k FROM w GROUP BY k) GROUP BY ALL",
+            "SELECT id, rank() OVER (ORDER BY k) FROM v WHERE k IN (SELECT k FROM w GROUP BY k)",
             "SELECT k FROM v WHERE k IN (SELECT k FROM w GROUP BY k) UNION SELECT k FROM v",
         ],
     )
