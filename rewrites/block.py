@@ -50,6 +50,7 @@ class Block:
     def __init__(self, select: exp.Select, env: Environment) -> None:
         self.select = select
         self.env = env.nested()
+        self.outermost = env.outermost
         self.scope = Scope(env.outer, env.on)
         self.rows: Lineage = {}
         self.constants: Lineage = {}

@@ -27,6 +27,7 @@ from rewrites.scope import FromItem, blocks_out, moved_out
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, named
 
 _ROWS = "rows"
+_VALUE = "its value"  # of no table, most likely
 #: Types that are compared without making equal what differs; others only each with itself.
 _APART = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
 _OTHER_TYPE = (
@@ -38,8 +39,23 @@ _STAYS = (exp.Query, exp.Lambda, exp.Window)
 _ELSEWHERE = ("from_", "joins", "laterals", "expressions")
 
 
+@dataclass(frozen=True)
+class Joined:
+    """What a relation of one row a key, joined to a block, says of each row of the block.
+
+    Attributes:
+        lineage: what its rows of the subquery are made of.
+        found: an expression: whether it has any.
+        value: the value of the subquery, if that was asked for; NULL if it has none.
+    """
+
+    lineage: Lineage
+    found: exp.Expr
+    value: exp.Expr
+
+
 @dataclass
-class _Conditions:
+class Conditions:
     """The WHERE of a subquery: what it decides alone; equalities as (its own side, the outer side); the rest."""
 
     inside: list[exp.Expr]
@@ -58,42 +74,68 @@ def as_join(one_row: exp.Select, block: Block) -> Lineage | None:
         None, and nothing is done, where Spark does as well by itself (equalities alone, unless in a set operation), or
         cannot do better (none).
     """
+    conditions = conditions_of(one_row, block)
+    if conditions is None or not (conditions.other or block.env.in_set_operation):
+        return None
+    return join(one_row, conditions, block).lineage
+
+
+def conditions_of(one_row: exp.Select, block: Block) -> Conditions | None:
+    """Return the conditions of a correlated one-row query; None where they are not those of a join by keys."""
     conditions = _conditions(one_row)
     if conditions is None or not conditions.equalities or not _can_join(block):
         return None
-    if not conditions.other and not block.env.in_set_operation:
-        return None
-    unions = {projection.alias.removeprefix(HIDDEN_PREFIX): projection.this for projection in one_row.expressions}
-    if not all(_is_union(union) for union in unions.values()):
-        return None
-    if not conditions.other:
-        return _united_by_key(one_row, conditions, block)
+    return conditions if all(_is_union(projection.this) for projection in one_row.expressions) else None
+
+
+def join(one_row: exp.Select, conditions: Conditions, block: Block, value: exp.Expr | None = None) -> Joined:
+    """Join the rows of each key to the block.
+
+    Args:
+        one_row: see `as_join`.
+        conditions: those of its WHERE.
+        block: the block around it.
+        value: an aggregate over the rows of a key; only where equalities are all there is.
+    """
+    unions = [projection.copy() for projection in one_row.expressions]
+    tables = [projection.alias.removeprefix(HIDDEN_PREFIX) for projection in unions]
+    if conditions.other:
+        return _filtered(one_row, conditions, dict(zip(tables, unions, strict=True)), block)
+    alias = block.env.names.fresh("s")
+    if value is not None:
+        unions.append(named(value, hidden_column(_VALUE)))
+    carried = [*tables, *([] if value is None else [_VALUE])]
+    _join(_by_key(one_row, conditions, unions), alias, conditions, carried, block)
+    # Where equalities are all there is, the union is the same for all outer rows of a key.
+    of_key = {table: [Term(column(alias, hidden_column(table)), Kind.SET, nullable=True)] for table in tables}
+    return Joined(of_key, _is_not_null(column(alias, hidden_column(_key(0)))), column(alias, hidden_column(_VALUE)))
+
+
+def _filtered(one_row: exp.Select, conditions: Conditions, unions: dict[str, exp.Expr], block: Block) -> Joined:
+    """Each outer row takes those of its key for which the other conditions hold."""
     variable, alias = block.env.names.fresh("x"), block.env.names.fresh("s")
     fields: dict[str, exp.Expr] = {}
     test = exp.and_(*(_of_variable(condition, variable, fields) for condition in conditions.other), copy=False)
     taken = {table: f"d{place}" for place, table in enumerate(unions, 1)}
-    fields |= {taken[table]: union.expressions[0].copy() for table, union in unions.items()}
+    fields |= {taken[table]: union.this.expressions[0].copy() for table, union in unions.items()}
     _join(_candidates(one_row, conditions, fields), alias, conditions, [_ROWS], block)
     matching = call("filter", column(alias, hidden_column(_ROWS)), _function(variable, test))
-    return {table: [Term(_united(matching.copy(), variable, field), Kind.SET)] for table, field in taken.items()}
+    lineage = {table: [Term(_united(matching.copy(), variable, field), Kind.SET)] for table, field in taken.items()}
+    size = exp.GT(this=call("size", matching), expression=exp.Literal.number(0))
+    return Joined(lineage, call("coalesce", size, exp.false()), exp.null())
 
 
-def _united_by_key(one_row: exp.Select, conditions: _Conditions, block: Block) -> Lineage:
-    """Where equalities are all there is, the union is the same for all outer rows of a key."""
-    alias = block.env.names.fresh("s")
-    unions = [projection.copy() for projection in one_row.expressions]
-    tables = [projection.alias.removeprefix(HIDDEN_PREFIX) for projection in unions]
-    _join(_by_key(one_row, conditions, unions), alias, conditions, tables, block)
-    return {table: [Term(column(alias, hidden_column(table)), Kind.SET, nullable=True)] for table in tables}
+def _is_not_null(value: exp.Expr) -> exp.Paren:
+    return exp.Paren(this=exp.Not(this=exp.Is(this=value, expression=exp.Null())))
 
 
-def _conditions(one_row: exp.Select) -> _Conditions | None:
+def _conditions(one_row: exp.Select) -> Conditions | None:
     """Sort the conjuncts of WHERE; None if the subquery mentions an outer row elsewhere, or in a way that must stay."""
     where = one_row.args.get("where")
     elsewhere = (node for clause in _ELSEWHERE for node in _nodes(one_row.args.get(clause)))
     if where is None or any(map(blocks_out, elsewhere)):
         return None
-    found = _Conditions([], [], [])
+    found = Conditions([], [], [])
     for conjunct in conjuncts(where.this):
         reach = max(map(blocks_out, conjunct.walk()))
         sides = _sides(conjunct)
@@ -151,12 +193,12 @@ def _key(place: int) -> str:
     return f"key{place + 1}"
 
 
-def _candidates(one_row: exp.Select, conditions: _Conditions, fields: dict[str, exp.Expr]) -> exp.Select:
+def _candidates(one_row: exp.Select, conditions: Conditions, fields: dict[str, exp.Expr]) -> exp.Select:
     struct = call("named_struct", *(part for field in fields for part in (exp.Literal.string(field), fields[field])))
     return _by_key(one_row, conditions, [named(call("collect_list", struct), hidden_column(_ROWS))])
 
 
-def _by_key(one_row: exp.Select, conditions: _Conditions, aggregates: list[exp.Expr]) -> exp.Select:
+def _by_key(one_row: exp.Select, conditions: Conditions, aggregates: list[exp.Expr]) -> exp.Select:
     query = one_row.copy()
     query.set("where", None)
     query = query.where(*(condition.copy() for condition in conditions.inside), copy=False)
@@ -167,7 +209,7 @@ def _by_key(one_row: exp.Select, conditions: _Conditions, aggregates: list[exp.E
     return query
 
 
-def _join(candidates: exp.Select, alias: str, conditions: _Conditions, carried: Sequence[str], block: Block) -> None:
+def _join(candidates: exp.Select, alias: str, conditions: Conditions, carried: Sequence[str], block: Block) -> None:
     """At most one row joins each row of the block: its keys are those of a grouping."""
     same = [
         _same(column(alias, hidden_column(_key(place))), moved_out(outer))

@@ -38,6 +38,7 @@ from rewrites.rules import (
     lateral_conditions,
     names,
     offset_blocks,
+    one_pass,
     parentheses,
     projection,
     semi_joins,
@@ -58,6 +59,7 @@ BLOCK_RULES: tuple[BlockRule, ...] = (
     semi_joins.apply,  # before names: it copies conditions, whose names are resolved where they then stand
     names.apply,  # before subqueries: a bad name gets its own error, and only resolved names show correlation
     subqueries.apply,  # before aggregation: a predicate's rows belong to the rows that are grouped
+    one_pass.apply,  # after subqueries, which put answers into the conditions that it copies
     lateral_conditions.apply,  # after names, and after subqueries, which may stand in them
     stars.apply,  # after subqueries, which may join one more source with hidden columns
     aggregation.apply,  # before windows: a window function sees groups, not rows
@@ -197,6 +199,7 @@ class _Statement:
         env = Environment(
             self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
         )
+        env = replace(env, shares_answers=stages is not None and self.in_parts is None)
         shape = None
         if self.semantics is Semantics.CONTROL:
             shape = shape_of(query, env) if self.to_store else None

@@ -95,7 +95,12 @@ def _is_one_row(query: exp.Expr | None) -> bool:
 
 def constant(query: TracedQuery, names: Names) -> Lineage:
     """Return the lineage of all rows of an uncorrelated subquery as terms that are one value for the whole query."""
-    return _scalar(all_rows(query, names.fresh("s")), nullable=False)
+    return for_all_rows(all_rows(query, names.fresh("s")))
+
+
+def for_all_rows(one_row: exp.Select) -> Lineage:
+    """Return the lineage of an uncorrelated one-row query as terms of every row alike."""
+    return _scalar(one_row, nullable=False)
 
 
 def _scalar(one_row: exp.Select, *, nullable: bool) -> Lineage:

@@ -9,6 +9,9 @@ from sqlglot import exp
 from rewrites.conditions import conjuncts
 from rewrites.refusals import refuse
 
+_LOOSENED = "loosened"
+"""In the `meta` of a condition that was made true."""
+
 
 def loosen(select: exp.Select, clause: str, could_hold: Sequence[exp.Expr], kind: type[exp.Expr]) -> None:
     """Make conditions of WHERE, HAVING or QUALIFY true whatever they answer; those that ask subqueries still do."""
@@ -50,4 +53,17 @@ def _true_in_any_case(asked: exp.Expr) -> exp.Expr | None:
     if asked.find(exp.Query) is None:
         return None
     answered = exp.Not(this=exp.Is(this=exp.Paren(this=asked.copy()), expression=exp.Null()))
-    return exp.Paren(this=exp.Or(this=answered, expression=exp.true()))
+    loosened = exp.Paren(this=exp.Or(this=answered, expression=exp.true()))
+    loosened.meta[_LOOSENED] = True
+    return loosened
+
+
+def is_loosened(each: exp.Expr) -> bool:
+    """Say whether a conjunct was made true in any case, while its subqueries are still asked."""
+    return bool(each.meta.get(_LOOSENED))
+
+
+def answer_of(loosened: exp.Expr) -> exp.Expr:
+    """Return the condition that was loosened, where it stands."""
+    answer: exp.Expr = loosened.this.this.this.this.this
+    return answer

@@ -31,6 +31,7 @@ class FromItem:
         parts: the full name under which an unaliased table may be used to qualify columns.
         node: the rewritten subquery or the name of a CTE that it stands for, if its rows may be referred to.
         keeps_lineage: whether it is a table with a column `DL`, which is none of the user's columns.
+        types: those of its columns that are known, by name in lower case.
     """
 
     alias: str
@@ -42,6 +43,7 @@ class FromItem:
     parts: tuple[str, ...] = ()
     node: exp.Expr | None = None
     keeps_lineage: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def in_star(self) -> bool:
@@ -68,11 +70,18 @@ class FromItem:
 
 
 _OUT = "blocks out"
+_TYPE = "type"
 
 
 def blocks_out(node: exp.Expr) -> int:
     """Return how many blocks further out a column reference was resolved; 0 for other nodes. Copies know it too."""
     return int(node.meta.get(_OUT, 0)) if isinstance(node, exp.Column) else 0
+
+
+def type_of(node: exp.Expr) -> str | None:
+    """Return the type of a column reference that was resolved, if it is known; copies know it too."""
+    known = node.meta.get(_TYPE) if isinstance(node, exp.Column) else None
+    return None if known is None else str(known)
 
 
 def moved_out(expression: exp.Expr) -> exp.Expr:
@@ -141,6 +150,7 @@ class Scope:
                 for inner in crossed:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
+                _note_type(node, seen)
                 scope.mentioned += _meant(node, seen) if crossed else []
                 return True
             crossed.append(scope)
@@ -221,6 +231,14 @@ def _meant(node: exp.Column, seen: list[FromItem]) -> list[FromItem]:
     by_name = [item for item in seen if _through(item, parts)]
     known = [item for item in seen if item.has(parts[0])]
     return by_name or known or seen
+
+
+def _note_type(node: exp.Column, seen: list[FromItem]) -> None:
+    """Keep the type of a column beside its name, if only one source may have it and knows."""
+    parts = [part.name for part in node.parts]
+    sources = _meant(node, seen)
+    if len(sources) == 1 and _through(sources[0], parts) == len(parts) - 1:
+        node.meta[_TYPE] = sources[0].types.get(node.name.lower())
 
 
 def _through(item: FromItem, parts: list[str]) -> int:

@@ -36,6 +36,7 @@ _STEM = "stage"
 _MOVED = "moved"  # in the `meta` of a CTE of which a stage was made
 PLACE = "place"
 """In the `meta` of a query: where the user's text of it begins."""
+_ANSWERS = "answers"  # in the `meta` of the name of a stage that a subquery of the outermost block reads
 ONCE = "once"
 """In the `meta` of a subquery in FROM each of whose rows meets one other row at most."""
 
@@ -159,6 +160,19 @@ def _by_chance(tree: exp.Expr) -> bool:
     return any(map(is_by_chance, tree.walk()))
 
 
+def answering(stage: Stage) -> tuple[exp.Select, exp.Select]:
+    """Return two queries that read the rows of a stage in subqueries: the user's columns, the lineage by value."""
+    hidden = _columns(*stage.hidden)
+    users = exp.Star(except_=[*(each.copy() for each in hidden), *_columns(stage.name)])
+    lineage = [named(each, each.name) for each in hidden]
+    both = exp.Select(expressions=[users]), exp.Select(expressions=lineage)
+    for query in both:
+        source = exp.Table(this=name(stage.name))
+        source.meta[_ANSWERS] = True
+        query.from_(source, copy=False)
+    return both
+
+
 def tables_of(hidden: Mapping[str, Kind], stages: Stages) -> list[str]:
     """Return the base tables behind hidden columns, those of stages included, in order of first appearance."""
     found: dict[str, None] = {}
@@ -229,7 +243,7 @@ def asked(result: exp.Query, stages: Stages) -> bool:
         if any(node.name.lower() in reading for node in cte.this.find_all(exp.Table)):
             reading.add(cte.alias.lower())
     return any(
-        node.name.lower() in reading and is_asked(node, result) and not _is_looked_up(node)
+        node.name.lower() in reading and is_asked(node, result) and not (_is_looked_up(node) or _answers(node))
         for node in result.find_all(exp.Table)
     )
 
@@ -238,6 +252,11 @@ def _is_looked_up(stage: exp.Table) -> bool:
     """Say whether a name is that of a stage in `_relation`, which Spark evaluates once."""
     select = stage.find_ancestor(exp.Select)
     return select is not None and is_dl_relation(select.expressions[0].unalias())
+
+
+def _answers(stage: exp.Table) -> bool:
+    """Say whether it is read in a subquery of the outermost block, beside base tables, where Spark loses nothing."""
+    return bool(stage.meta.get(_ANSWERS))
 
 
 def _columns(*hidden: str) -> list[exp.Expr]:

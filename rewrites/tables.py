@@ -22,6 +22,7 @@ class BaseTable:
             id to offer (ids from a dictionary are joined in); None: `row_id` is over `relation`.
         ids: what its ids mean, as it is written with tables that carry them; nothing to the rules. None: what `row_id`
             says.
+        types: of `columns`, as Spark's `DataType.simpleString` spells them; none: not known.
     """
 
     name: str
@@ -30,6 +31,7 @@ class BaseTable:
     row_id: str
     identified: str | None = None
     ids: str | None = None
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

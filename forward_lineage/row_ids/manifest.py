@@ -97,9 +97,9 @@ class Manifest:
             path: where this manifest is kept.
 
         """
-        columns = tuple(name for name, _ in self.columns)
+        columns, types = (tuple(each[part] for each in self.columns) for part in (0, 1))
         identified = None if self.identified is None else self._at(path, self.identified)
-        return BaseTable(self.name, columns, self.relation, self._at(path, self.row_id), identified)
+        return BaseTable(self.name, columns, self.relation, self._at(path, self.row_id), identified, types=types)
 
     def _at(self, path: Path, sql: str) -> str:
         """SQL that looks ids up in this manifest; a column may be called like what stands for it."""

@@ -35,7 +35,9 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         return None
     refuse_other_readings(node)
     alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
-    item = FromItem(alias.name, listed(node) or table.columns, parts=() if node.alias else parts)
+    columns = listed(node) or table.columns
+    types = {called.lower(): each for called, each in zip(columns, table.types, strict=False)}
+    item = FromItem(alias.name, columns, parts=() if node.alias else parts, types=types)
     source = read_from(table, block.env.parse)
     refuse_hidden_by_cte(source, node, block)
     if block.env.traces(table):

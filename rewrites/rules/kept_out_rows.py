@@ -23,6 +23,7 @@ from rewrites.environment import Environment, TracedQuery
 from rewrites.fleeting import Reading, Source, definition_of
 from rewrites.kept_out import let_in
 from rewrites.ordering import order_helpers
+from rewrites.rules.one_pass import NotInOnePassError, in_one_pass
 from rewrites.stages import ONCE
 from rewrites.terms import call, column, derived_table, named
 
@@ -42,7 +43,8 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     asked = query.copy()
     if any(key.find(exp.Star) for key in keys) or not let_in(asked, env, same, always=_has_rows(query)):
         return None
-    traced = env.rewrite(_joined(query.copy(), asked, keys, env), env)
+    hoisting.refuse_unrepeatable(asked)
+    traced = _in_one_pass(query, asked, env) or env.rewrite(_joined(query.copy(), asked, keys, env), env)
     return None if traced.correlated else traced  # a correlated subquery that decides counts as a whole
 
 
@@ -51,9 +53,25 @@ def _has_rows(query: exp.Select) -> bool:
     return query.args.get("group") is not None
 
 
+def _in_one_pass(query: exp.Select, asked: exp.Select, env: Environment) -> TracedQuery | None:
+    """Return the groups of the rows that were asked about, cut to the user's, where one block can tell both."""
+    both = in_one_pass(query, asked, env)
+    if both is None:
+        return None
+    both.meta[_DONE] = True
+    named, stages = env.names.count, dict(env.stages or {})
+    try:
+        return env.rewrite(both, env)
+    except NotInOnePassError:
+        env.names.count = named
+        if env.stages is not None:
+            env.stages.clear()
+            env.stages.update(stages)
+        return None
+
+
 def _joined(query: exp.Select, asked: exp.Select, keys: list[exp.Expr], env: Environment) -> exp.Select:
     """Return the query's groups, each beside the group of all rows that were asked about."""
-    hoisting.refuse_unrepeatable(asked)
     outside = outermost.take(query)
     groups, others = env.names.fresh("q"), env.names.fresh("o")
     helpers = {env.names.fresh("h"): key for key in _with_set(keys, query)}

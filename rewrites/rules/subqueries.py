@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewrites import hoisting
+from rewrites.answers import answered, answered_once, asked_once
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
 from rewrites.environment import Semantics, TracedQuery
@@ -30,7 +31,7 @@ from rewrites.looked_at import looked_at
 from rewrites.refusals import refuse
 from rewrites.scope import blocks_out
 from rewrites.sources import merges, merging
-from rewrites.terms import merge
+from rewrites.terms import HIDDEN_PREFIX, Kind, merge
 
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order", "sort", "windows", "laterals", "joins")
 _PREDICATES = (exp.Exists, exp.In, exp.Any, exp.All)
@@ -136,12 +137,13 @@ def _contributes(use: _Use, block: Block) -> bool:
 
 def _collect(use: _Use, original: exp.Query, block: Block) -> None:
     env = block.env.inside(block.scope, use.on)
-    looks = looked_at(original, env) if _must_stay(use, block) else iter([(original, env)])
+    looks = list(looked_at(original, env)) if _must_stay(use, block) else [(original, env)]
+    whole = use.clause in ("where", "having") and len(looks) == 1 and looks[0][0] == original
     for query, where in looks:
         traced = block.env.rewrite(query, where)
         if traced.hidden:
             hoisting.refuse_unrepeatable(use.query)
-            _count(use, traced, block)
+            _count(use, traced, block, whole=whole)
 
 
 def _must_stay(use: _Use, block: Block) -> bool:
@@ -151,22 +153,33 @@ def _must_stay(use: _Use, block: Block) -> bool:
     return block.env.counts_what_decides and not only_presence
 
 
-def _count(use: _Use, traced: TracedQuery, block: Block) -> None:
+def _count(use: _Use, traced: TracedQuery, block: Block, *, whole: bool) -> None:
+    """Add the lineage of a subquery; `whole`: what was looked at is all of it, and it stands in WHERE or HAVING."""
     if traced.correlated:
-        _collect_for_each_row(use, traced, block)
+        _collect_for_each_row(use, traced, block, whole=whole)
         return
-    added = hoisting.constant(traced, block.env.names)
+    one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
+    added = answered_once(use.query, one_row, traced) if whole else None
+    lineage = asked_once(use.query, traced, block) if whole and use.clause == "where" and added is None else None
+    if lineage is not None:
+        hidden = {each.alias.removeprefix(HIDDEN_PREFIX): Kind.SET for each in lineage.selects}
+        one_row = hoisting.all_rows(TracedQuery(lineage, (), hidden), block.env.names.fresh("s"))
+    if added is None:
+        added = hoisting.for_all_rows(one_row)
     if not block.groups_rows or use.clause in _BEFORE_GROUPING or use.inside_aggregate:
         block.constants = merge(block.constants, added)
     else:
         block.groups = merge(block.groups, added)
 
 
-def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block) -> None:
+def _collect_for_each_row(use: _Use, traced: TracedQuery, block: Block, *, whole: bool) -> None:
     _refuse_outer_aggregates(use.query)
     _refuse_outer_aliases(traced.tree, block)
     _refuse_merged_by_using(traced.tree, block)
-    added = hoisting.correlated(hoisting.all_rows(traced, block.env.names.fresh("s")), block)
+    one_row = hoisting.all_rows(traced, block.env.names.fresh("s"))
+    added = answered(use.query, one_row, traced, block) if whole and use.clause == "where" else None
+    if added is None:
+        added = hoisting.correlated(one_row, block)
     if use.behind_windows and not block.groups_rows:
         block.groups = merge(block.groups, added)
     else:

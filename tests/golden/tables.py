@@ -6,11 +6,11 @@ Ids of different tables do not overlap where the paper leaves us the choice: a l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from forward_lineage.catalog import Catalog
+from forward_lineage.catalog import Catalog, key_table
 from forward_lineage.frontend import RewrittenStatement, parse, rewrite_statement
 from forward_lineage.spark.names import quoted_name
 from rewrites.tables import Source, View
@@ -49,6 +49,17 @@ _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
         "(11, 'a', 10), (12, 'b', 20), (13, 'b', NULL), (14, NULL, 30), (15, 'd', 40)",
     ),
     "nothing": (("nid", "k", "v"), "nid", None),
+    # like t and u, of known types
+    "tt": (
+        ("id", "k", "v"),
+        "id",
+        "(51, 'a', 1), (52, 'a', 1), (53, 'b', NULL), (54, NULL, 2), (55, NULL, 2), (56, 'c', 3)",
+    ),
+    "uu": (
+        ("uid", "k", "w"),
+        "uid",
+        "(61, 'a', 10), (62, 'b', 20), (63, 'b', NULL), (64, NULL, 30), (65, 'd', 40)",
+    ),
     "basket": (
         ("bid", "tags", "size"),
         "bid",
@@ -59,6 +70,7 @@ _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     # a table of the session's catalog, called by one, two or three parts
     "spark_catalog.default.region": (("r_id", "r_name"), "r_id", "(41, 'north'), (42, 'south')"),
 }
+_TYPES = {"tt": ("int", "string", "int"), "uu": ("int", "string", "int")}
 # name → (columns as the view has them, the query as its maker wrote it)
 _VIEWS: dict[str, tuple[tuple[str, ...], str]] = {
     "chain": (("s_name", "stores"), "SELECT s_name, count(*) AS stores FROM store GROUP BY s_name"),
@@ -100,7 +112,7 @@ def catalog() -> Known:
     """What the rewrites know of the tables."""
     known = Catalog()
     for name, (columns, key, _) in _TABLES.items():
-        known.register(name, columns, key=key)
+        known.add(replace(key_table(name, columns, key), types=_TYPES.get(name, ())))
     for name, (columns, _, _) in _STORED.items():
         meaning = _stored(name, known).meaning
         assert meaning is not None

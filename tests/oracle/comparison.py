@@ -6,12 +6,13 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, LineageError
+from forward_lineage.catalog import key_table
 from forward_lineage.frontend import parse, rewrite_statement
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
@@ -19,7 +20,7 @@ from tests.oracle.generation import Case
 from tests.oracle.having_keys import with_keys_selected
 from tests.oracle.interpreter import Semantics, interpret
 from tests.oracle.own_ids import known_values, own_id
-from tests.oracle.printing import Printer, to_sql
+from tests.oracle.printing import SPARK_TYPES, Printer, to_sql
 from tests.oracle.promise import broken, is_promised
 from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
@@ -164,8 +165,9 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
 def catalog(names: dict[str, str]) -> Catalog:
     """The base tables under the names they have in this case."""
     found = Catalog()
-    for table, (columns, _) in SCHEMAS.items():
-        found.register(names[table], columns, key=columns[0])
+    for table, (columns, kinds) in SCHEMAS.items():
+        known = key_table(names[table], columns, columns[0])
+        found.add(replace(known, types=tuple(SPARK_TYPES[kind].lower() for kind in kinds)))
     return found
 
 

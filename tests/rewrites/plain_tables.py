@@ -14,12 +14,14 @@ from rewrites.tables import BaseTable
 
 
 class PlainTables:
-    """`t(id, k, v)` and `u(uid, k, w)`, and `lineitem`, whose rows are read from a file."""
+    """`t(id, k, v)` and `u(uid, k, w)`; `v` and `w`, of known types; `lineitem`, read from a file."""
 
     def __init__(self) -> None:
         self._tables = {
             "t": BaseTable("t", ("id", "k", "v"), "t", "id"),
             "u": BaseTable("u", ("uid", "k", "w"), "u", "uid"),
+            "v": BaseTable("v", ("id", "k", "n", "f"), "v", "id", types=("bigint", "string", "int", "double")),
+            "w": BaseTable("w", ("wid", "k", "n", "f"), "w", "wid", types=("int", "string", "int", "double")),
             "lineitem": BaseTable("lineitem", ("l_quantity",), "parquet.`/x`", "_metadata.row_index"),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from rewrites.scope import FromItem, Scope
+from rewrites.scope import FromItem, Scope, moved_out, type_of
 from rewrites.terms import Kind
 from tests.rewrites.plain_tables import read
 from udafs.errors import LineageError
@@ -131,3 +131,27 @@ def test_lineage_of_a_relation() -> None:
 
 def test_a_relation_that_only_decided_has_no_lineage() -> None:
     assert FromItem("x", ("a",), {"t": Kind.ID}, traced=False).lineage() == {}
+
+
+class TestTypes:
+    """A column that is resolved knows its type, where one source may have it and says so."""
+
+    TYPED = FromItem("a", ("id", "k"), types={"id": "bigint", "k": "string"})
+
+    @pytest.mark.parametrize(
+        ("sql", "type_name"), [("id", "bigint"), ("a.K", "string"), ("a.k.f", None), ("uid", None)]
+    )
+    def test_of_the_block(self, sql: str, type_name: str | None) -> None:
+        found = node(sql)
+        assert scope(self.TYPED, FromItem("u", ("uid",))).resolve(found)
+        assert type_of(found) == type_name
+
+    def test_of_a_block_further_out(self) -> None:
+        found = node("k")
+        assert scope(FromItem("u", ("uid",)), outer=scope(self.TYPED)).resolve(found)
+        assert type_of(found) == type_of(moved_out(found)) == "string"
+
+    def test_two_sources_may_have_it(self) -> None:
+        found = node("k")
+        assert scope(self.TYPED, T).resolve(found)
+        assert type_of(found) is None

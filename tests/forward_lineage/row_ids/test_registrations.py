@@ -40,6 +40,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert again.latest("T") == written
     assert list(again) == [written]
     assert again.base_table(written).row_id == f"dl_row_id('{tmp_path}/tables/t/1.json', _metadata)"
+    assert again.base_table(written).types == ("bigint", "string")
 
 
 def test_registrations_of_results_that_are_gone_are_cleared(tmp_path: Path) -> None:
