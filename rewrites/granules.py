@@ -19,6 +19,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from rewrites.domains import Domain, fit
+from rewrites.lineage_functions import dl_fragment
 from rewrites.tables import BaseTable
 from rewrites.terms import call, column, hidden_column, name, named
 
@@ -123,6 +124,41 @@ def _behind(digits: exp.Expr, last: tuple[exp.Expr, Domain]) -> exp.Expr:
     if isinstance(digits, exp.Add):
         digits = exp.Paren(this=digits)
     return exp.Add(this=exp.Mul(this=digits, expression=exp.Literal.number(domain.size)), expression=place)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """One granule for each range of a column, and one for NULL.   [Niu 2022, §4.1]
+
+    Attributes:
+        table: the table.
+        column: of it.
+        bounds: where ranges begin, packed as `dl_fragment` takes them.
+    """
+
+    table: BaseTable
+    column: str
+    bounds: bytes
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """Return the number of the range; see `Granules.expressions`."""
+        return (self._fragment(),)
+
+    def rows(self, source: exp.Table) -> exp.Select:
+        """Return the rows with their ranges, which are found by binary search; see `Granules.rows`."""
+        return exp.select(exp.Star(), named(self._fragment(), hidden_column(self.table.name))).from_(source)
+
+    def dictionary(self, source: exp.Table) -> exp.Select:
+        """Return every range that the table has rows in; see `Granules.dictionary`."""
+        return _of_distinct(self.expressions, source, exp.column(_value(0)))
+
+    def values(self) -> list[exp.Expr]:
+        """Return the number of the range; see `Granules.values`."""
+        return [exp.column(_ID)]
+
+    def _fragment(self) -> exp.Anonymous:
+        return dl_fragment(exp.column(name(self.column)), self.bounds)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.StructType
  *
  * @param chosen all of which a row must meet
  */
-final class PositionedParquet(private val chosen: Seq[ChosenRows] = Nil) extends ParquetFileFormat {
+final class PositionedParquet(private val chosen: Seq[Chosen] = Nil) extends ParquetFileFormat {
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -34,11 +34,11 @@ final class PositionedParquet(private val chosen: Seq[ChosenRows] = Nil) extends
     val read = super.buildReaderWithPartitionValues(
       session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
     val column = ParquetRowIndexUtil.findRowIndexColumnIndexInSchema(requiredSchema)
-    if (column < 0) read
+    if (column < 0 && chosen.isEmpty) read
     else { file =>
       val rows = read(file)
-      QuickRowIndex.install(rows, column)
-      if (chosen.nonEmpty) ChosenRowGroups.install(rows, ChosenRows.name(file.toPath), chosen)
+      if (column >= 0) QuickRowIndex.install(rows, column)
+      if (chosen.nonEmpty) ChosenRowGroups.install(rows, Chosen.name(file.toPath), chosen)
       rows
     }
   }

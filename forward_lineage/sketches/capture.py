@@ -1,0 +1,103 @@
+"""Find the sketch of each table that a query reads, by running it with lineage.   [Niu 2022, §4]
+
+Lineage is that of ranges (`rewrites.granules.Ranges`), under control semantics, over every access of a table: a number
+for each row that is read, united where a group forces a set, and at the end over all rows of the result.
+Ensures:  each sketch has the fragment of every base row that control lineage of some result row has, and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.ranges import Partition, Sketch
+from forward_lineage.spark.chosen_ids import having_ids
+from forward_lineage.spark.errors import rewritten_errors
+from forward_lineage.spark.names import field_of_dl, quoted
+from forward_lineage.spark.planning import Arguments
+from forward_lineage.tracing.statements import Statements
+from rewrites.granules import Ranges
+from udafs.errors import BadArgumentError, NotTracedError
+from udafs.lineage_set import LineageSet
+
+_FRAGMENT = "fragment"
+
+
+def capture(
+    statements: Statements,
+    tables: RegisteredTables,
+    sql: str,
+    partitions: Iterable[Partition],
+    args: Arguments = None,
+) -> dict[str, Sketch]:
+    """Run a query and return the sketch of each table that is asked for.
+
+    Args:
+        statements: those of the session.
+        tables: the registered tables.
+        sql: a query.
+        partitions: of the tables to find sketches of; others are not traced.
+        args: values of its parameters.
+
+    Returns:
+        by the table's name, in the order of the partitions.
+
+    Raises:
+        LineageError: the query is not traced, does not read one of the tables, or Spark refuses it.
+
+    """
+    asked = {each.table.lower(): each for each in partitions}
+    traced = statements.trace(
+        sql,
+        "control",
+        args,
+        unless_query=NotTracedError("only a query has sketches", instead="Give the query of this command alone."),
+        granules=tuple(_granules(tables, each) for each in asked.values()),
+    )
+    missing = asked.keys() - {table.lower() for table in traced.rewritten.tables}
+    if missing:
+        reads = ", ".join(traced.rewritten.tables) or "none of the tables"
+        raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
+    found = _united(statements.run(traced), traced.rewritten.tables)
+    return {partition.table: partition.sketch(found[table]) for table, partition in asked.items()}
+
+
+def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
+    manifest = tables.registered(partition.table)
+    names = {name.lower(): name for name, _ in manifest.columns}
+    if partition.column.lower() not in names:
+        raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
+    return Ranges(tables.base_table(manifest), names[partition.column.lower()], partition.packed())
+
+
+def _united(frame: DataFrame, names: Sequence[str]) -> Mapping[str, LineageSet]:
+    columns = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(f"s{i}") for i, name in enumerate(names)]
+    with rewritten_errors():
+        row = frame.agg(*columns).first()
+    assert row is not None  # a global aggregate
+    return {name.lower(): LineageSet.from_bytes(bytes(row[i])) for i, name in enumerate(names)}
+
+
+def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) -> Sketch:
+    """Return the sketch of some rows of a table, by their ids: without running the query that they came from.
+
+    Args:
+        tables: the registered tables.
+        partition: of the table.
+        ids: of rows, such as the union of the lineage in a saved result.
+
+    Raises:
+        LineageError: the table is not what was registered.
+
+    """
+    (manifest,) = tables.check_unchanged([tables.registered(partition.table).name])
+    table = tables.base_table(manifest)
+    source = table.identified or table.relation
+    fragment = f"dl_fragment({quoted(partition.column)}, X'{partition.packed().hex()}') AS {_FRAGMENT}"
+    with rewritten_errors():
+        rows = tables.spark.sql(f"SELECT {table.row_id} AS id, {fragment} FROM {source}")
+        found = having_ids(rows, "id", ids).select(_FRAGMENT).distinct().collect()
+    return partition.sketch(row[_FRAGMENT] for row in found)
