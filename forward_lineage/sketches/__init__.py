@@ -1,0 +1,1 @@
+"""Sketches: which ranges of a column hold all that a query needs.   [Niu 2021]"""
