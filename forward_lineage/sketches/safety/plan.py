@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from forward_lineage.sketches.safety.algebra import (
     Aggregate,
+    Call,
     Column,
     Constants,
     Distinct,
@@ -23,6 +24,7 @@ from forward_lineage.sketches.safety.algebra import (
     Scalar,
     SetOperation,
     SortKey,
+    Subquery,
     TopK,
     Windows,
 )
@@ -226,7 +228,7 @@ class QueryReader:
             names = Names([], outer, {}, {})
             names.aliases = {(c.name or "").lower(): Ref(c, family=c.family) for c in plan.columns}
             reader = ScalarReader(names, self.query)
-            items: list[tuple[Column, Scalar]] = [(column, Const_) for column, Const_ in _as_items(plan)]
+            items = _as_items(plan)
             sorting = [] if order is None else [self._sort_key(each, items, reader) for each in order.expressions]
         return TopK(plan.columns, plan, tuple(sorting), _count(limit), _count(offset) or 0, node=node)
 
@@ -285,8 +287,6 @@ def _folds_in_windows_too(node: exp.Expr) -> bool:
 
 def substituted(scalar: Scalar, replaced: Mapping[Scalar, Scalar]) -> Scalar:
     """Replace expressions that are keys of a GROUP BY by the columns that hold them."""
-    from forward_lineage.sketches.safety.algebra import Call, Subquery  # noqa: PLC0415
-
     if scalar in replaced:
         return replaced[scalar]
     match scalar:

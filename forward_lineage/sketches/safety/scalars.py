@@ -48,7 +48,6 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.Or: "or",
     exp.DPipe: "||",
     exp.Like: "like",
-    exp.RLike: "rlike",
     exp.ILike: "ilike",
 }
 _ARITHMETIC = {"+", "-", "*", "%"}
