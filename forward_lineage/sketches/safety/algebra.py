@@ -83,6 +83,10 @@ class Subquery(Scalar):
     operands: tuple[Scalar, ...] = ()
     node: exp.Expr | None = None
 
+    # What `Scalar` inherits to it compares fields; two subqueries are the same only if they are one object.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True)
 class AggregateCall:
