@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -18,7 +19,7 @@ from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.spark.names import field_of_dl, quoted
 from forward_lineage.spark.planning import Arguments
-from forward_lineage.tracing.statements import Statements
+from forward_lineage.tracing.statements import Statements, TracedStatement
 from rewrites.granules import Ranges
 from udafs.errors import BadArgumentError, NotTracedError
 from udafs.lineage_set import LineageSet
@@ -49,6 +50,41 @@ def capture(
         LineageError: the query is not traced, does not read one of the tables, or Spark refuses it.
 
     """
+    asked, traced = _traced(statements, tables, sql, partitions, args)
+    found = _united(statements.run(traced), traced.rewritten.tables)
+    return {partition.table: partition.sketch(found[table]) for table, partition in asked.items()}
+
+
+def capture_with_rows(
+    statements: Statements,
+    tables: RegisteredTables,
+    sql: str,
+    partitions: Iterable[Partition],
+    args: Arguments = None,
+) -> tuple[dict[str, Sketch], pa.Table]:
+    """Do what `capture` does, of a query that returns few rows, and return its rows, too, in their order."""
+    asked, traced = _traced(statements, tables, sql, partitions, args)
+    names = traced.rewritten.tables
+    frame = statements.run(traced)
+    lineage = [F.expr(field_of_dl(name)).alias(f"__s{i}") for i, name in enumerate(names)]
+    with rewritten_errors():
+        rows = frame.select(*(F.col(quoted(each)) for each in frame.columns[:-1]), *lineage).toArrow()
+    users = rows.num_columns - len(names)
+    sets = {name.lower(): rows.column(users + i) for i, name in enumerate(names)}
+    found = {
+        partition.table: partition.sketch(each for value in sets[table] for each in LineageSet.from_bytes(value.as_py()))
+        for table, partition in asked.items()
+    }
+    return found, rows.select(range(users))
+
+
+def _traced(
+    statements: Statements,
+    tables: RegisteredTables,
+    sql: str,
+    partitions: Iterable[Partition],
+    args: Arguments,
+) -> tuple[Mapping[str, Partition], TracedStatement]:
     asked = {each.table.lower(): each for each in partitions}
     traced = statements.trace(
         sql,
@@ -61,8 +97,7 @@ def capture(
     if missing:
         reads = ", ".join(traced.rewritten.tables) or "none of the tables"
         raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
-    found = _united(statements.run(traced), traced.rewritten.tables)
-    return {partition.table: partition.sketch(found[table]) for table, partition in asked.items()}
+    return asked, traced
 
 
 def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:

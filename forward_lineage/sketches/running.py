@@ -1,0 +1,332 @@
+"""`lineage.run`: a query with the sketch that serves it, or one that is captured for it, or as it is.   [Niu 2022, §8]
+
+Whatever is decided, the rows are those of the query run as it is: a sketch is used only where that is proven
+(`safety`), of tables that are what they were, under the settings of its capture.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.frontend import Statement, parse
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.asked import Table, facts_of, tables_of
+from forward_lineage.sketches.attributes import attributes_for
+from forward_lineage.sketches.capture import capture, capture_with_rows
+from forward_lineage.sketches.cutting import cut
+from forward_lineage.sketches.decisions import Decision, Decisions, Way
+from forward_lineage.sketches.edges import widened
+from forward_lineage.sketches.kept import Captured, KeptSketches
+from forward_lineage.sketches.ranges import Partition, Sketch
+from forward_lineage.sketches.safety.facts import Facts
+from forward_lineage.sketches.safety.proving import prove
+from forward_lineage.sketches.safety.reuse import Instance, instance_of, serves
+from forward_lineage.sketches.tuning import LEAST_GAIN, Mode, Tuning, pays, too_many
+from forward_lineage.sketches.use import skipped, use
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.planning import Arguments
+from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.tracing.names import SessionNames
+from forward_lineage.tracing.statements import Statements
+from udafs.errors import ChangedError, LineageError
+
+_REMEMBERED = 256  # texts of which is known what they read
+_MOST_ROWS = 10_000  # of a top-k whose edge is looked at
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A query that a sketch may serve."""
+
+    sql: str
+    args: Arguments
+    statement: Statement
+    instance: Instance
+    tables: Sequence[Table]
+    facts: Facts
+
+    @property
+    def size(self) -> int:
+        return sum(table.size for table in self.tables)
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(table.state for table in self.tables))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """How a query is run, and why."""
+
+    way: Way
+    why: str
+    query: _Query | None = None
+    captured: Captured | None = None
+
+
+class Runner:
+    """Runs the queries of a session with sketches.
+
+    Args:
+        statements: those of the session.
+        tables: the registered tables.
+        names: what names mean.
+        home: folder of registrations, results and sketches.
+
+    """
+
+    def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
+        self._spark = tables.spark
+        self._statements, self._tables, self._names = statements, tables, names
+        self._kept = KeptSketches(home)
+        self._tuning = Tuning()
+        self._decisions = Decisions()
+        self._runs: Counter[str] = Counter()  # by template: those that had no sketch
+        self._uses: Counter[str] = Counter()  # by name of a capture
+        self._refused: set[str] = set()  # captures that are not to be used
+        self._unsafe: dict[str, str] = {}  # by template and states: why no sketch is safe
+        self._read: OrderedDict[str, tuple[Statement, Instance] | str] = OrderedDict()
+        self._spent = 0.0
+
+    def tune(self, tuning: Tuning) -> None:
+        """Decide in that way from now on."""
+        self._tuning = tuning
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """What was decided, the first decision first."""
+        return self._decisions.all()
+
+    def run(self, sql: str, args: Arguments = None) -> DataFrame:
+        """See `ForwardLineage.run`."""
+        if self._tuning.mode is Mode.OFF:
+            return self._plain(sql, args)
+        begun = time.perf_counter()
+        chosen = self._chosen(sql, args)
+        frame = self._frame(sql, args, chosen)
+        self._note(sql, args, chosen, time.perf_counter() - begun)
+        return frame
+
+    def explain(self, sql: str, args: Arguments = None) -> str:
+        """Say what `run` would do with a query now, and what a sketch saves; nothing is captured."""
+        query = self._query(sql, args)
+        if isinstance(query, str):
+            return f"sketches: none, {query}"
+        captured, why = self._serving(query)
+        if captured is None:
+            return f"sketches: none, {why}"
+        return "\n".join([f"sketches: {why}", *(f"  {self._saved(each)}" for each in captured.sketches)])
+
+    # ------------------------------------------------------------ deciding
+
+    def _chosen(self, sql: str, args: Arguments) -> _Chosen:
+        try:
+            query = self._query(sql, args)
+            if isinstance(query, str):
+                return _Chosen(Way.PLAIN, query)
+            captured, why = self._serving(query)
+            if captured is not None:
+                return _Chosen(Way.USE, why, query, captured)
+            return self._capturing(query, why)
+        except LineageError as error:
+            return _Chosen(Way.PLAIN, f"{error}".splitlines()[0])
+
+    def _query(self, sql: str, args: Arguments) -> _Query | str:
+        """What is known of a query; or why no sketch can serve it."""
+        if sum(file.size for each in self._tables.all().values() for file in each.files) < self._tuning.least:
+            return "the registered tables are small"
+        read = self._statement(sql, args)
+        if isinstance(read, str):
+            return read
+        statement, instance = read
+        found = tables_of(statement, self._names, self._tables)
+        if isinstance(found, str):
+            return found
+        if sum(each.size for each in found) < self._tuning.least:
+            return "its tables are small"
+        ansi = str(self._spark.conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
+        return _Query(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
+
+    def _statement(self, sql: str, args: Arguments) -> tuple[Statement, Instance] | str:
+        key = repr((sql, args))
+        if key not in self._read:
+            try:
+                statement = parse(sql)
+                is_one = statement.is_query and statement.lineage_on is None
+                self._read[key] = (statement, instance_of(statement, args)) if is_one else "it is no query"
+            except LineageError as error:
+                self._read[key] = f"{error}".splitlines()[0]
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        self._read.move_to_end(key)
+        return self._read[key]
+
+    def _serving(self, query: _Query) -> tuple[Captured | None, str]:
+        """The sketches that serve a query and save most; or why there are none."""
+        why = "no sketch has been captured of such a query"
+        found: list[Captured] = []
+        for each in self._kept.of(query.instance.template):
+            missing = self._unfit(each, query)
+            if missing is None:
+                found.append(each)
+            else:
+                why = missing
+        if not found:
+            return None, why
+        best = max(found, key=lambda each: each.gain)
+        if best.gain < LEAST_GAIN:
+            return None, f"its sketch would save {best.gain:.0%} of the bytes"
+        self._tables.check_unchanged(table.manifest.name for table in query.tables)
+        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read"
+
+    def _unfit(self, captured: Captured, query: _Query) -> str | None:
+        """Why a capture does not serve a query; None: it does."""
+        if captured.name in self._refused:
+            return "its sketch is not to be used"
+        if captured.states != query.states:
+            if _is_older(captured, query):
+                self._kept.drop(captured)
+            return "its tables have changed since the sketch was captured"
+        if captured.settings != settings_of_values(self._spark):
+            return "the sketch was captured under other settings"
+        read = self._statement(captured.sql, captured.args)
+        if isinstance(read, str):
+            return read
+        verdict = serves(read[1], query.instance, query.facts)
+        return None if verdict else f"the sketch does not serve it: {verdict.why}"
+
+    def _capturing(self, query: _Query, why: str) -> _Chosen:
+        template = query.instance.template
+        plain = partial(_Chosen, Way.PLAIN, query=query)
+        unsafe = self._unsafe.get(repr((template, query.states)))
+        if unsafe is not None:
+            return plain(why=unsafe)
+        self._runs[template] += 1
+        if self._tuning.mode is Mode.ADAPTIVE:
+            known = [each for each in self._kept.of(template) if each.states == query.states]
+            if not pays(query.statement, self._runs[template], known):
+                return plain(why=f"{why}; capturing one has not paid yet")
+        if self._tuning.seconds is not None and self._spent >= self._tuning.seconds:
+            return plain(why=f"{why}; the seconds for capturing are spent")
+        captured = self._captured(query)
+        if isinstance(captured, str):
+            self._unsafe[repr((template, query.states))] = captured
+            return plain(why=captured)
+        self._runs[template] = 0
+        return _Chosen(Way.CAPTURE, why, query, captured)
+
+    # ------------------------------------------------------------ capturing
+
+    def _captured(self, query: _Query) -> Captured | str:
+        """Capture the sketches of a query and keep them; or say why none is safe."""
+        attributes = attributes_for(query.statement, query.tables, query.facts)
+        if not attributes:
+            return "no column is proven safe for a sketch"
+        begun = time.perf_counter()
+        self._tables.check_unchanged(table.manifest.name for table in query.tables)
+        cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
+        sketches = self._sketches(query, attributes, cut_up)
+        if isinstance(sketches, str):
+            return sketches
+        self._spent += (taken := time.perf_counter() - begun)
+        kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
+        captured = Captured(
+            query.instance.template,
+            query.sql,
+            query.args,
+            settings_of_values(self._spark),
+            query.states,
+            tuple(sketches.values()),
+            int(taken * 1000),
+            query.size,
+            min(kept_size, query.size),
+        )
+        found = self._kept.put(captured)
+        for old in list(too_many(self._kept, self._tuning.budget, self._uses)):
+            self._kept.drop(old)
+        return found
+
+    def _partition(self, table: Table, column: str) -> Partition:
+        rows = sum(file.rows for file in table.manifest.files)
+        relation = self._tables.base_table(table.manifest).relation
+        made = cut(self._spark, relation, column, rows)
+        return Partition(table.name, column, made.bounds)
+
+    def _sketches(
+        self, query: _Query, attributes: Mapping[str, str], partitions: Sequence[Partition]
+    ) -> dict[str, Sketch] | str:
+        checks = prove(query.statement, attributes, query.facts).checks
+        registered = {table.name: table.manifest.name for table in query.tables}
+        named = [Partition(registered[each.table], each.column, each.bounds) for each in partitions]
+        if not checks:
+            found = capture(self._statements, self._tables, query.sql, named, query.args)
+        else:
+            wide = widened(query.statement, checks) if all(each.row <= _MOST_ROWS for each in checks) else None
+            if wide is None:
+                return "whether rows tie at the edge of its LIMIT cannot be seen"
+            found, rows = capture_with_rows(self._statements, self._tables, wide.sql, named, query.args)
+            if wide.is_tied(rows, checks):
+                return "rows tie at the edge of its LIMIT, so Spark may return either"
+        return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}
+
+    def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
+        read = skipped(self._spark, sketch) if sketch is not None else None
+        return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
+
+    # ------------------------------------------------------------ running
+
+    def _plain(self, sql: str, args: Arguments) -> DataFrame:
+        with spark_errors(sql):
+            return self._spark.sql(sql, args=args) if args else self._spark.sql(sql)
+
+    def _frame(self, sql: str, args: Arguments, chosen: _Chosen) -> DataFrame:
+        captured = chosen.captured
+        if captured is None or captured.gain < LEAST_GAIN:
+            return self._plain(sql, args)
+        self._uses[captured.name] += 1
+        sketches = {each.partition.table: each for each in captured.sketches if not each.is_everything}
+        return use(self._spark, sql, sketches, args)
+
+    def _note(self, sql: str, args: Arguments, chosen: _Chosen, seconds: float) -> None:
+        template = chosen.query.instance.template if chosen.query is not None else None
+        way, why, captured = chosen.way, chosen.why, chosen.captured
+        again = partial(self._again, args=args)
+        self._decisions.add(
+            lambda number: Decision(number, sql, way, why, template, captured, seconds, again, self._take_back)
+        )
+
+    def _again(self, decision: Decision, args: Arguments) -> DataFrame:
+        if decision.captured is None:
+            return self._plain(decision.sql, args)
+        query = self._query(decision.sql, args)
+        missing = query if isinstance(query, str) else self._unfit(decision.captured, query)
+        if missing is not None or isinstance(query, str):
+            raise ChangedError(f"decision {decision.number} cannot be replayed: {missing}")
+        self._tables.check_unchanged(table.manifest.name for table in query.tables)
+        return self._frame(decision.sql, args, _Chosen(Way.USE, decision.why, query, decision.captured))
+
+    def _take_back(self, decision: Decision) -> None:
+        assert decision.captured is not None
+        self._refused.add(decision.captured.name)
+        if decision.way is Way.CAPTURE:
+            self._kept.drop(decision.captured)
+
+    def _saved(self, sketch: Sketch) -> str:
+        said = f"{sketch.partition.table} by {sketch.partition.column}"
+        read = skipped(self._spark, sketch)
+        if read is None:
+            return f"{said}: everything is read and tested"
+        parts = (("rows", read.rows), ("row groups", read.row_groups), ("files", read.files), ("bytes", read.bytes))
+        return f"{said}: " + ", ".join(f"{part.read:,} of {part.all:,} {what}" for what, part in parts)
+
+
+def _is_older(captured: Captured, query: _Query) -> bool:
+    """Whether a capture is of the same tables as they were before: they do not come back."""
+    return {name for name, _ in captured.states} == {name for name, _ in query.states}
