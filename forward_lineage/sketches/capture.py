@@ -72,7 +72,9 @@ def capture_with_rows(
     users = rows.num_columns - len(names)
     sets = {name.lower(): rows.column(users + i) for i, name in enumerate(names)}
     found = {
-        partition.table: partition.sketch(each for value in sets[table] for each in LineageSet.from_bytes(value.as_py()))
+        partition.table: partition.sketch(
+            each for value in sets[table] for each in LineageSet.from_bytes(value.as_py())
+        )
         for table, partition in asked.items()
     }
     return found, rows.select(range(users))

@@ -55,7 +55,7 @@ class Decision:
         if self.captured is None:
             return {}
         return {
-            each.partition.table: f"{each.partition.column}: {len(each.fragments):,} of {each.partition.count:,} ranges"
+            each.partition.table: f"{each.partition.column}: {len(each.fragments):,} of {each.partition.fragments:,} ranges"
             for each in self.captured.sketches
         }
 

@@ -53,7 +53,9 @@ class Partition:
 
     def __post_init__(self) -> None:
         if len(self.bounds) >= MOST:
-            raise BadArgumentError(f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST} will do.")
+            raise BadArgumentError(
+                f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST} will do."
+            )
         keys = [] if not len(self.bounds) else list(_keys(self.bounds))
         type_ordered(self.bounds.type, self.column)
         if self.bounds.null_count or any(a >= b for a, b in zip(keys, keys[1:], strict=False)):
@@ -133,9 +135,7 @@ class Sketch:
 
     def intervals(self) -> list[Interval]:
         """Return its values, neighbouring fragments merged, ascending."""
-        return [
-            (self.partition.interval(first)[0], self.partition.interval(last)[1]) for first, last in self._runs()
-        ]
+        return [(self.partition.interval(first)[0], self.partition.interval(last)[1]) for first, last in self._runs()]
 
     def _runs(self) -> Iterator[tuple[int, int]]:
         first = last = -1

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from forward_lineage.frontend import Statement, parse
@@ -92,6 +93,7 @@ class Runner:
         self._uses: Counter[str] = Counter()  # by name of a capture
         self._refused: set[str] = set()  # captures that are not to be used
         self._unsafe: dict[str, str] = {}  # by template and states: why no sketch is safe
+        self._bounds: dict[tuple[str, str, str], pa.Array] = {}  # of ranges, by state of a table and column
         self._read: OrderedDict[str, tuple[Statement, Instance] | str] = OrderedDict()
         self._spent = 0.0
 
@@ -110,13 +112,17 @@ class Runner:
             return self._plain(sql, args)
         begun = time.perf_counter()
         chosen = self._chosen(sql, args)
-        frame = self._frame(sql, args, chosen)
+        try:
+            frame = self._frame(sql, args, chosen)
+        except LineageError as error:
+            chosen = _Chosen(Way.PLAIN, f"the sketch cannot be used: {error}".splitlines()[0], chosen.query)
+            frame = self._plain(sql, args)
         self._note(sql, args, chosen, time.perf_counter() - begun)
         return frame
 
     def explain(self, sql: str, args: Arguments = None) -> str:
         """Say what `run` would do with a query now, and what a sketch saves; nothing is captured."""
-        query = self._query(sql, args)
+        query = self._query(sql, args, least=self._tuning.least)
         if isinstance(query, str):
             return f"sketches: none, {query}"
         captured, why = self._serving(query)
@@ -128,19 +134,21 @@ class Runner:
 
     def _chosen(self, sql: str, args: Arguments) -> _Chosen:
         try:
-            query = self._query(sql, args)
+            query = self._query(sql, args, least=self._tuning.least)
             if isinstance(query, str):
                 return _Chosen(Way.PLAIN, query)
             captured, why = self._serving(query)
-            if captured is not None:
-                return _Chosen(Way.USE, why, query, captured)
-            return self._capturing(query, why)
+            if captured is None:
+                return self._capturing(query, why)
+            if captured.gain < LEAST_GAIN:
+                return _Chosen(Way.PLAIN, f"its sketch would save {captured.gain:.0%} of the bytes", query)
+            return _Chosen(Way.USE, why, query, captured)
         except LineageError as error:
             return _Chosen(Way.PLAIN, f"{error}".splitlines()[0])
 
-    def _query(self, sql: str, args: Arguments) -> _Query | str:
-        """What is known of a query; or why no sketch can serve it."""
-        if sum(file.size for each in self._tables.all().values() for file in each.files) < self._tuning.least:
+    def _query(self, sql: str, args: Arguments, *, least: int) -> _Query | str:
+        """What is known of a query; or why no sketch can serve it, or one over so few bytes would not be worth it."""
+        if sum(file.size for each in self._tables.all().values() for file in each.files) < least:
             return "the registered tables are small"
         read = self._statement(sql, args)
         if isinstance(read, str):
@@ -149,7 +157,7 @@ class Runner:
         found = tables_of(statement, self._names, self._tables)
         if isinstance(found, str):
             return found
-        if sum(each.size for each in found) < self._tuning.least:
+        if sum(each.size for each in found) < least:
             return "its tables are small"
         ansi = str(self._spark.conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
         return _Query(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
@@ -181,8 +189,6 @@ class Runner:
         if not found:
             return None, why
         best = max(found, key=lambda each: each.gain)
-        if best.gain < LEAST_GAIN:
-            return None, f"its sketch would save {best.gain:.0%} of the bytes"
         self._tables.check_unchanged(table.manifest.name for table in query.tables)
         return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read"
 
@@ -208,6 +214,8 @@ class Runner:
         unsafe = self._unsafe.get(repr((template, query.states)))
         if unsafe is not None:
             return plain(why=unsafe)
+        if not _can_be_written(query.args):
+            return plain(why="its parameters are no numbers, text or truth values")
         self._runs[template] += 1
         if self._tuning.mode is Mode.ADAPTIVE:
             known = [each for each in self._kept.of(template) if each.states == query.states]
@@ -254,10 +262,15 @@ class Runner:
         return found
 
     def _partition(self, table: Table, column: str) -> Partition:
-        rows = sum(file.rows for file in table.manifest.files)
-        relation = self._tables.base_table(table.manifest).relation
-        made = cut(self._spark, relation, column, rows)
-        return Partition(table.name, column, made.bounds)
+        """The ranges of a column; the same for all sketches of a state of its table."""
+        key = (*table.state, column)
+        if key not in self._bounds:
+            rows = sum(file.rows for file in table.manifest.files)
+            relation = self._tables.base_table(table.manifest).relation
+            self._bounds[key] = cut(self._spark, relation, column, rows).bounds
+            if len(self._bounds) > _REMEMBERED:
+                del self._bounds[next(iter(self._bounds))]
+        return Partition(table.name, column, self._bounds[key])
 
     def _sketches(
         self, query: _Query, attributes: Mapping[str, str], partitions: Sequence[Partition]
@@ -305,7 +318,7 @@ class Runner:
     def _again(self, decision: Decision, args: Arguments) -> DataFrame:
         if decision.captured is None:
             return self._plain(decision.sql, args)
-        query = self._query(decision.sql, args)
+        query = self._query(decision.sql, args, least=0)
         missing = query if isinstance(query, str) else self._unfit(decision.captured, query)
         if missing is not None or isinstance(query, str):
             raise ChangedError(f"decision {decision.number} cannot be replayed: {missing}")
@@ -325,6 +338,11 @@ class Runner:
             return f"{said}: everything is read and tested"
         parts = (("rows", read.rows), ("row groups", read.row_groups), ("files", read.files), ("bytes", read.bytes))
         return f"{said}: " + ", ".join(f"{part.read:,} of {part.all:,} {what}" for what, part in parts)
+
+
+def _can_be_written(args: Arguments) -> bool:
+    values = args.values() if isinstance(args, dict) else args or []
+    return all(value is None or isinstance(value, bool | int | float | str) for value in values)
 
 
 def _is_older(captured: Captured, query: _Query) -> bool:

@@ -81,12 +81,10 @@ class ColumnStatistics:
         ends = [(each.low, each.high) for each in self.groups if each.low is not None]
         if not ends:
             return 1.0
-        values = sorted({value for pair in ends for value in pair})
-        place = {value: i for i, value in enumerate(values)}
-        lows = np.sort(np.array([place[low] for low, _ in ends]))
-        highs = np.sort(np.array([place[high] for _, high in ends]))
-        asked = np.concatenate([lows, highs])
-        holding = np.searchsorted(lows, asked, "right") - np.searchsorted(highs, asked, "left")
+        place = {value: 2 * i for i, value in enumerate(sorted({value for pair in ends for value in pair}))}
+        lows, highs = (np.array([place[pair[end]] for pair in ends]) for end in (0, 1))
+        asked = (lows + highs) // 2  # what is in the middle of a group
+        holding = np.searchsorted(np.sort(lows), asked, "right") - np.searchsorted(np.sort(highs), asked, "left")
         return float(holding.mean() / len(ends))
 
 

@@ -72,9 +72,7 @@ class Prover:
         raise TypeError(plan)
 
 
-def prove(
-    statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False
-) -> Verdict:
+def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
     """Say whether every set of sketches over these attributes gives the answer of all rows.
 
     Args:
@@ -96,9 +94,7 @@ def prove(
         return Verdict(False, str(error))
 
 
-def prove_plan(
-    plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False
-) -> Verdict:
+def prove_plan(plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
     """Say the same of a statement that was read already."""
     sketched = {table.lower(): column.lower() for table, column in attributes.items()}
     context = Context(sketched, facts, one_witness)
@@ -109,9 +105,7 @@ def prove_plan(
     return Verdict(True, _SAFE, tuple(dict.fromkeys(context.checks)))
 
 
-def safe_attributes(
-    statement: Statement, facts: Facts, *, one_witness: bool = False
-) -> dict[str, tuple[str, ...]]:
+def safe_attributes(statement: Statement, facts: Facts, *, one_witness: bool = False) -> dict[str, tuple[str, ...]]:
     """Return table → its columns that are proven safe where it alone has a sketch, in the table's order.
 
     Combinations are another matter (`prove`): two columns that are safe alone need not be so together, where a group

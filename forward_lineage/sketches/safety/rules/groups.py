@@ -155,9 +155,7 @@ def _stays_long(argument: Scalar, state: State) -> bool:
     return is_narrow(_type(argument)) or _largest(argument, state) * _MOST_ROWS <= _LARGEST_LONG
 
 
-def _value(
-    call: AggregateCall, state: State, links: Links, context: Context, *, whole: bool, keyed: bool
-) -> Link:
+def _value(call: AggregateCall, state: State, links: Links, context: Context, *, whole: bool, keyed: bool) -> Link:
     if state.exact():
         return EQUAL
     if whole:
@@ -175,7 +173,11 @@ def _value(
 def _of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
     if call.distinct and argument.sense != "=":
         return UNKNOWN
-    vanish = argument.vanish or not keyed or call.where is not None or not is_present(call.args[0], state) if call.args else True
+    vanish = (
+        argument.vanish or not keyed or call.where is not None or not is_present(call.args[0], state)
+        if call.args
+        else True
+    )
     match call.name:
         case "count":
             return Link("<") if argument.sense != "?" else UNKNOWN

@@ -47,9 +47,7 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
         inside=inside,
         equal=_equal(plan, left, plan.left.columns),
         bounds={a: left.interval(b) for a, b in zip(plan.columns, plan.left.columns, strict=True)},
-        present=frozenset(
-            a for a, b in zip(plan.columns, plan.left.columns, strict=True) if left.is_present(b)
-        ),
+        present=frozenset(a for a, b in zip(plan.columns, plan.left.columns, strict=True) if left.is_present(b)),
         unique=() if every else (frozenset(plan.columns),),
         outer=place.outer,
     )
