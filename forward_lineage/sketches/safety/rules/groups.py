@@ -32,9 +32,10 @@ input that is not kept then.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from forward_lineage.sketches.safety import functions
-from forward_lineage.sketches.safety.algebra import Aggregate, AggregateCall, Column, Distinct, Ref, Scalar
+from forward_lineage.sketches.safety.algebra import Aggregate, AggregateCall, Column, Distinct, Ref, Scalar, references, subqueries
 from forward_lineage.sketches.safety.bounds import interval, is_at_least, is_at_most, is_present
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import is_narrow
@@ -52,9 +53,10 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
     """Fold groups; see above."""
     attained = all(call.name in _ATTAINED for _, call in plan.calls)
     kept = place.kept and not (context.one_witness and attained)
-    state = analyse(plan.input, Place(kept, place.outer)).discharged()
+    below = Place(kept, place.outer, reached=place.reached and bool(plan.keys))
+    state = analyse(plan.input, below).discharged()
     arguments = [each for _, call in plan.calls for each in (*call.args, *([call.where] if call.where else []))]
-    links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, kept=kept)
+    links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, below)
     state = replace(state, guard=union(state.guard, guard))
     for _, scalar in plan.keys:
         if not link_of(scalar, state, links).is_equal:
@@ -66,19 +68,21 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
     for column, call in plan.calls:
         check_exact(call, state, context)
         values[column] = _value(call, state, links, context, whole=whole, keyed=bool(plan.keys))
+        if _is_of_the_keys(call, keys):
+            values[column] = EQUAL
         if context.one_witness and not state.exact() and not whole and values[column].sense == "?" and attained:
             unproven(f"one row may stand for a group, and {call.name} of the others is not known", call.node)
     return replace(
         found,
         links={**found.links, **values},
-        bounds={**found.bounds, **{column: _between(call, state) for column, call in plan.calls}},
-        present=found.present | {column for column, call in plan.calls if _is_there(call, state, bool(plan.keys))},
+        bounds={**found.bounds, **{column: between(call, state, keyed=bool(plan.keys)) for column, call in plan.calls}},
+        present=found.present | {column for column, call in plan.calls if is_there(call, state, keyed=bool(plan.keys))},
     )
 
 
 def distinct(plan: Distinct, place: Place, context: Context, analyse: Analyse) -> State:
     """Keep one of equal rows: groups by all columns, without values of their own."""
-    state = analyse(plan.input, Place(place.kept and not context.one_witness, place.outer)).discharged()
+    state = analyse(plan.input, replace(place, kept=place.kept and not context.one_witness, outermost=False)).discharged()
     if not all(state.links[column].is_equal for column in plan.columns):
         unproven("DISTINCT of a value that may be another one over the sketch", plan.node)
     keys = frozenset(plan.columns)
@@ -89,7 +93,7 @@ def distinct(plan: Distinct, place: Place, context: Context, analyse: Analyse) -
 def _key_columns(plan: Aggregate, state: State) -> frozenset[Column]:
     """The columns that have one value in a group because of the keys."""
     keys = {column for column, _ in plan.keys} | {each.column for _, each in plan.keys if isinstance(each, Ref)}
-    return frozenset(each for key in keys for each in state.equal.same(key) if isinstance(each, Column))
+    return state.decided(keys)
 
 
 def _whole(state: State, keys: frozenset[Column]) -> bool:
@@ -169,10 +173,11 @@ def _value(
         return UNKNOWN
     if len(call.args) > 1 and not all(link_of(each, state, links).is_equal for each in call.args):
         return UNKNOWN
-    return _of_a_part(call, argument, state, context, keyed=keyed)
+    return of_a_part(call, argument, state, context, keyed=keyed)
 
 
-def _of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+    """How the value over some of the rows of a group is linked to that over all; see above."""
     if call.distinct and argument.sense != "=":
         return UNKNOWN
     vanish = argument.vanish or not keyed or call.where is not None or not is_present(call.args[0], state) if call.args else True
@@ -194,28 +199,31 @@ def _of_a_part(call: AggregateCall, argument: Link, state: State, context: Conte
     return UNKNOWN
 
 
-def _between(call: AggregateCall, state: State) -> Interval:
+def between(call: AggregateCall, state: State, *, keyed: bool) -> Interval:
+    """Between what the value of an aggregate is; a group that is there has a row."""
     if call.name in ("count", "count_if"):
-        return interval(_ZERO, state)[0], None
+        counts = keyed and call.where is None and call.name == "count" and all(is_present(e, state) for e in call.args)
+        return Fraction(1 if counts else 0), None
     if not call.args:
         return UNBOUNDED
-    between = interval(call.args[0], state)
+    found = interval(call.args[0], state)
     if call.name in ("min", "max") or (call.name == "avg" and call.args[0].family == "decimal"):
-        return between
+        return found
     if call.name == "sum":
-        zero = interval(_ZERO, state)[0]
-        low = zero if is_at_least(between, 0) else None
-        return low, zero if is_at_most(between, 0) else None
+        return Fraction(0) if is_at_least(found, 0) else None, Fraction(0) if is_at_most(found, 0) else None
     return UNBOUNDED
 
 
-def _is_there(call: AggregateCall, state: State, keyed: bool) -> bool:
+def _is_of_the_keys(call: AggregateCall, keys: frozenset[Column]) -> bool:
+    """Whether the value is that of any one row: all have the same argument."""
+    if call.where is not None or len(call.args) != 1 or not (call.name in {*_ATTAINED, "avg"} or call.distinct):
+        return False
+    return bool(keys) and not subqueries(call.args[0]) and references(call.args[0]) <= keys
+
+
+def is_there(call: AggregateCall, state: State, *, keyed: bool) -> bool:
     """Whether the value is never NULL."""
     if call.name in ("count", "count_if"):
         return True
     return keyed and call.where is None and bool(call.args) and is_present(call.args[0], state)
 
-
-from forward_lineage.sketches.safety.algebra import Const  # noqa: E402
-
-_ZERO = Const(0, family="int")

@@ -30,8 +30,9 @@ def join(plan: Join, place: Place, context: Context, analyse: Analyse) -> State:
 
     Of the side that may be missing neither equalities with others nor conditions are kept: its columns may be NULL.
     """
-    left = analyse(plan.left, Place(place.kept and plan.kind != "inner", place.outer))
-    right = analyse(plan.right, Place(place.kept and plan.kind == "full", place.outer))
+    kept_left, kept_right = place.kept and plan.kind != "inner", place.kept and plan.kind == "full"
+    left = analyse(plan.left, Place(kept_left, place.outer, reached=place.reached and plan.kind != "full"))
+    right = analyse(plan.right, Place(kept_right, place.outer, reached=place.reached and plan.kind == "inner"))
     if any_subquery(plan.on):
         unproven("a subquery in ON of an outer join is not read", plan.node)
     matched = passed(_paired(left, right), list(plan.on), context)
@@ -95,5 +96,6 @@ def _paired(left: State, right: State) -> State:
         conditions=(*left.conditions, *right.conditions),
         defined={**left.defined, **right.defined},
         unique=_unique(left, right),
+        accesses=left.accesses + right.accesses,
         outer=left.outer,
     )

@@ -24,7 +24,7 @@ from forward_lineage.sketches.safety.facts import EXACT, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
 from forward_lineage.sketches.safety.solver import implied
-from forward_lineage.sketches.safety.state import EQUAL, Equalities, Interval, State, union
+from forward_lineage.sketches.safety.state import EQUAL, Equalities, Interval, State, is_key, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
 
@@ -46,7 +46,8 @@ def access(plan: Access, place: Place, context: Context) -> State:
         equal=Equalities() if place.outer is None else place.outer.equal,
         bounds={each: _known(each) for each in plan.columns},
         present=frozenset(each for each in plan.columns if not each.facts.nulls),
-        unique=tuple(frozenset({each}) for each in plan.columns if each.facts.unique and not each.facts.nulls),
+        unique=tuple(frozenset({each}) for each in plan.columns if is_key(each)),
+        accesses=((plan.table, plan.columns),),
         outer=place.outer,
     )
 
@@ -75,13 +76,13 @@ def selection(plan: Filter, place: Place, context: Context, analyse: Analyse) ->
     Conjuncts with subqueries are asked of rows for which the others are true: their equalities count for the subquery.
     Reproduction: r′ = r, and its subqueries find the same (`subqueries`).
     """
-    state = analyse(plan.input, Place(False, place.outer))
+    state = analyse(plan.input, Place(False, place.outer, reached=place.reached))
     plain = [each for each in plan.conditions if not subqueries(each)]
     asking = [each for each in plan.conditions if subqueries(each)]
     state = passed(state, plain, context)
     if not asking:
         return state
-    links, guard = looked_at(asking, state, analyse, kept=False)
+    links, guard = looked_at(asking, state, analyse, replace(place, kept=False))
     _check(asking, state, links, context)
     return replace(known(state, asking), guard=union(state.guard, guard))
 
@@ -116,7 +117,7 @@ def known(state: State, conditions: list[Scalar]) -> State:
         state,
         bounds=bounds,
         present=frozenset(present),
-        equal=state.equal.with_pairs(pairs),
+        equal=state.with_pairs(pairs),
         conditions=(*conditions, *state.conditions),
     )
 
@@ -148,9 +149,9 @@ def projection(plan: Project, place: Place, analyse: Analyse) -> State:
     M is that of the input; each new column is linked as its expression is (`linking`). A subquery in the select list
     is asked for each row; where each row is kept, so is what the subquery finds for it.
     """
-    state = analyse(plan.input, Place(place.kept, place.outer, False))
+    state = analyse(plan.input, Place(place.kept, place.outer, reached=place.reached))
     scalars = [scalar for _, scalar in plan.items]
-    subs, guard = looked_at(scalars, state, analyse, kept=place.kept)
+    subs, guard = looked_at(scalars, state, analyse, place)
     links, bounds, defined = dict(state.links), dict(state.bounds), dict(state.defined)
     present, pairs = set(state.present), []
     for column, scalar in plan.items:
