@@ -104,8 +104,13 @@ class Refutation:
     with_sketch: Rows
 
 
-def trial(case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = ()) -> Refutation | None | str:
-    """One database, one partition, one superset of the accurate sketches; what is left open is named."""
+def trial(case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = ()) -> Refutation | str:
+    """One database, one partition, one superset of the accurate sketches.
+
+    Returns:
+        how it was refuted; else ``open``: SQL allows several answers, or a check fails; ``agrees``; ``telling``: it
+        agrees on an answer that has rows, though the sketch has skipped some.
+    """
     database = case.world.database(random)
     try:
         result = interpret(case.statement, database, "control")
@@ -124,7 +129,10 @@ def trial(case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = ()) 
     except MoreThanOneRowError:
         return Refutation(database, kept, Counter(row.values for row in result.rows), Counter())
     answer, with_sketch = (Counter(row.values for row in each.rows) for each in (result, again))
-    return None if answer == with_sketch else Refutation(database, kept, answer, with_sketch)
+    if answer != with_sketch:
+        return Refutation(database, kept, answer, with_sketch)
+    skipped = any(len(kept[table].rows) < len(database[table].rows) for table in case.attributes)
+    return "telling" if answer and skipped else "agrees"
 
 
 def sketched(table: BaseTable, name: str, column: str, needed: set, random: Random) -> BaseTable:  # type: ignore[type-arg]

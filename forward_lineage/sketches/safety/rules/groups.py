@@ -63,20 +63,35 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
             unproven("rows are grouped by a value that may be another one over the sketch", plan.node)
     keys = _key_columns(plan, state)
     whole = _whole(state, keys)
-    found = _grouped(plan, state, keys, whole)
-    values = {}
+    found = group_state(plan, state, keys, whole=whole)
+    return values_of(plan, state, found, links, context, whole=whole, keys=keys)
+
+
+def values_of(
+    plan: Aggregate,
+    state: State,
+    groups: State,
+    links: Links,
+    context: Context,
+    *,
+    whole: bool,
+    keys: frozenset[Column],
+) -> State:
+    """The state of groups with that of their values; `state` is that of the rows."""
+    values, keyed = {}, bool(plan.keys)
+    attained = all(call.name in _ATTAINED for _, call in plan.calls)
     for column, call in plan.calls:
         check_exact(call, state, context)
-        values[column] = _value(call, state, links, context, whole=whole, keyed=bool(plan.keys))
+        values[column] = _value(call, state, links, context, whole=whole, keyed=keyed)
         if _is_of_the_keys(call, keys):
             values[column] = EQUAL
         if context.one_witness and not state.exact() and not whole and values[column].sense == "?" and attained:
             unproven(f"one row may stand for a group, and {call.name} of the others is not known", call.node)
     return replace(
-        found,
-        links={**found.links, **values},
-        bounds={**found.bounds, **{column: between(call, state, keyed=bool(plan.keys)) for column, call in plan.calls}},
-        present=found.present | {column for column, call in plan.calls if is_there(call, state, keyed=bool(plan.keys))},
+        groups,
+        links={**groups.links, **values},
+        bounds={**groups.bounds, **{column: between(call, state, keyed=keyed) for column, call in plan.calls}},
+        present=groups.present | {column for column, call in plan.calls if is_there(call, state, keyed=keyed)},
     )
 
 
@@ -87,7 +102,7 @@ def distinct(plan: Distinct, place: Place, context: Context, analyse: Analyse) -
         unproven("DISTINCT of a value that may be another one over the sketch", plan.node)
     keys = frozenset(plan.columns)
     as_group = Aggregate(plan.columns, plan.input, tuple((each, Ref(each)) for each in plan.columns), ())
-    return _grouped(as_group, state, keys, _whole(state, keys))
+    return group_state(as_group, state, keys, whole=_whole(state, keys))
 
 
 def _key_columns(plan: Aggregate, state: State) -> frozenset[Column]:
@@ -103,7 +118,7 @@ def _whole(state: State, keys: frozenset[Column]) -> bool:
     return all((c in keys or state.is_fixed(c)) and state.in_sketch(table, c) for table, c in state.guard)
 
 
-def _grouped(plan: Aggregate, state: State, keys: frozenset[Column], whole: bool) -> State:
+def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
     """What is known of groups, but for their values."""
     constant = frozenset(column for column in state.links if column in keys or state.is_fixed(column))
     made = {column: scalar for column, scalar in plan.keys if column not in state.links}

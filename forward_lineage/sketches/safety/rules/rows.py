@@ -152,10 +152,15 @@ def projection(plan: Project, place: Place, analyse: Analyse) -> State:
     state = analyse(plan.input, Place(place.kept, place.outer, reached=place.reached))
     scalars = [scalar for _, scalar in plan.items]
     subs, guard = looked_at(scalars, state, analyse, place)
+    return replace(projected(plan, state, subs), guard=union(state.guard, guard))
+
+
+def projected(plan: Project, state: State, subqueries: Links) -> State:
+    """The state with a projection's columns."""
     links, bounds, defined = dict(state.links), dict(state.bounds), dict(state.defined)
     present, pairs = set(state.present), []
     for column, scalar in plan.items:
-        links[column] = link_of(scalar, state, subs)
+        links[column] = link_of(scalar, state, subqueries)
         bounds[column] = interval(scalar, state)
         defined[column] = scalar
         if is_present(scalar, state):
@@ -165,7 +170,6 @@ def projection(plan: Project, place: Place, analyse: Analyse) -> State:
     return replace(
         state,
         links=links,
-        guard=union(state.guard, guard),
         equal=state.equal.with_pairs(pairs),
         bounds=bounds,
         present=frozenset(present),
