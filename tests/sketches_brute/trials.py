@@ -6,6 +6,7 @@ import bisect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 
 from forward_lineage.frontend.statement import parse
@@ -73,6 +74,10 @@ class BruteCase:
 
     def verdict(self) -> Verdict:
         return prove(parse(self.sql), self.attributes, self.world.facts())
+
+    @cached_property
+    def verdict_checks(self) -> tuple[RunTimeCheck, ...]:
+        return self.verdict().checks
 
 
 def cases(seed: int) -> Iterator[BruteCase]:
