@@ -21,8 +21,8 @@ from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases, reuse_tria
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 
 LEAST_PROVEN = 0.9
-TRIALS_OF_PROVEN, TRIALS_OF_OTHERS = 40, 600
-UNTELLING = 25
+TRIALS_OF_PROVEN, TRIALS_OF_OTHERS = 30, 1000
+UNTELLING = 10
 """A case of which not one trial in so many tells anything (no rows, nothing skipped) is counted apart."""
 
 Trial = Callable[[], Refutation | str]
@@ -50,7 +50,9 @@ class Findings:
             print(f"{count:7,} never refuted but: {why}")
         print(f"proven of what was never refuted: {self.share:.3f}")
         if self.times:
-            print(f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms, at most {max(self.times) * 1e3:.0f} ms")
+            print(
+                f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms, at most {max(self.times) * 1e3:.0f} ms"
+            )
 
 
 def main() -> int:

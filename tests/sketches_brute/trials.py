@@ -49,9 +49,7 @@ class World:
         high = min(self.high, self.low + random.choice([1, 2, 4]))
         count = random.choice([1, 2, 3, 4, 5, 6])
         keys = random.sample(range(count + random.choice([0, 0, 3])), count)
-        rows = [
-            (key, *(self._value(name, column, high, random) for column in columns[1:])) for key in keys
-        ]
+        rows = [(key, *(self._value(name, column, high, random) for column in columns[1:])) for key in keys]
         return BaseTable(columns, ("int",) * len(columns), tuple(rows))
 
     def _value(self, table: str, column: str, high: int, random: Random) -> Value:

@@ -266,7 +266,10 @@ class Writer:
     def asking_scalar(self) -> Query:
         source, more = self.source()
         if self.chance(0.3):
-            items = (*self.items(source.columns), Item(Scalar(self.subquery(source.columns, one=True)), self.fresh("k")))
+            items = (
+                *self.items(source.columns),
+                Item(Scalar(self.subquery(source.columns, one=True)), self.fresh("k")),
+            )
             return self.maybe_top(Select(items, source.rel, where=self.where(source.columns, more)), items, 0.3)
         where = self.where(source.columns, [*more, self.scalar_predicate(source.columns)], 0.4)
         items = self.items(source.columns) if self.chance(0.6) else (Item(self.aggregate(source.columns), "k"),)

@@ -41,7 +41,9 @@ def typed_literal(node: TypedLiteral) -> Scalar:
         suffix = number[2].lower()
         if suffix in ("l", "s", "y"):
             return Const(int(number[1]), family="int")
-        return Const(Decimal(number[1]), family="decimal") if suffix == "bd" else Const(float(number[1]), family="float")
+        return (
+            Const(Decimal(number[1]), family="decimal") if suffix == "bd" else Const(float(number[1]), family="float")
+        )
     if text.lower().startswith("timestamp"):
         return Param(text, family="timestamp")
     return Param(text)

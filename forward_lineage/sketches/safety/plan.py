@@ -131,7 +131,9 @@ class QueryReader:
         clause = node.args.get("from_")
         if clause is None:
             return Constants((), single=True, node=node)
-        return FromReader(self.facts, self.ctes, names, self._cte, self.query).read(clause, node.args.get("joins") or [])
+        return FromReader(self.facts, self.ctes, names, self._cte, self.query).read(
+            clause, node.args.get("joins") or []
+        )
 
     def _cte(self, name: str) -> Plan | None:
         """Read the query of a CTE anew; None if there is none of that name."""
@@ -142,9 +144,7 @@ class QueryReader:
         names = [each.name for each in cte.args["alias"].args.get("columns") or []]
         return renamed(plan, names) if names else plan
 
-    def _items(
-        self, node: exp.Select, names: Names, reader: ScalarReader
-    ) -> list[tuple[Column, Scalar]]:
+    def _items(self, node: exp.Select, names: Names, reader: ScalarReader) -> list[tuple[Column, Scalar]]:
         items: list[tuple[Column, Scalar]] = []
         for item in node.expressions:
             if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
@@ -179,9 +179,7 @@ class QueryReader:
             if others or special:
                 unproven("ROLLUP, CUBE and GROUPING SETS are not read", group)
             plain = replace(reader, grouped=False)
-            found = [
-                items[int(each.this) - 1][1] if _ordinal(each) else plain.read(each) for each in group.expressions
-            ]
+            found = [items[int(each.this) - 1][1] if _ordinal(each) else plain.read(each) for each in group.expressions]
         return [(_key_column(scalar), scalar) for scalar in dict.fromkeys(found)]
 
     # --- set operations, order ------------------------------------------------------------------------------

@@ -85,9 +85,7 @@ class Prover:
         raise TypeError(plan)
 
 
-def prove(
-    statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False
-) -> Verdict:
+def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
     """Say whether every set of sketches over these attributes gives the answer of all rows.
 
     Args:
@@ -109,9 +107,7 @@ def prove(
         return Verdict(False, str(error))
 
 
-def prove_plan(
-    plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False
-) -> Verdict:
+def prove_plan(plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
     """Say the same of a statement that was read already."""
     sketched = {table.lower(): column.lower() for table, column in attributes.items()}
     found = Verdict(False, "")
@@ -145,9 +141,7 @@ def _is_closed(plan: Plan) -> bool:
     return asked <= made
 
 
-def safe_attributes(
-    statement: Statement, facts: Facts, *, one_witness: bool = False
-) -> dict[str, tuple[str, ...]]:
+def safe_attributes(statement: Statement, facts: Facts, *, one_witness: bool = False) -> dict[str, tuple[str, ...]]:
     """Return table → its columns that are proven safe where it alone has a sketch, in the table's order.
 
     Combinations are another matter (`prove`): two columns that are safe alone need not be so together, where a group

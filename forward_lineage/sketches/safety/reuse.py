@@ -107,9 +107,7 @@ def serves(
         return Verdict(False, str(error))
 
 
-def _served(
-    asked: Plan, captured: Plan, checks: tuple[RunTimeCheck, ...], facts: Facts, rows: int | None
-) -> Verdict:
+def _served(asked: Plan, captured: Plan, checks: tuple[RunTimeCheck, ...], facts: Facts, rows: int | None) -> Verdict:
     limit = captured.limit if isinstance(captured, TopK) else None
     all_returned = rows is not None and limit is not None and rows < limit
     comparer = Comparer(facts, all_returned=all_returned)
@@ -185,9 +183,7 @@ class Comparer:
         given = list(asked.conditions)
         equal = [each for each in given if each in wanted and all_equal([each], both.asked, links)]
         open_ = [each for each in wanted if each not in equal]
-        pending = [
-            each for each in open_ if not follows(both, given, each, links, forwards=True, wraps=self._wraps)
-        ]
+        pending = [each for each in open_ if not follows(both, given, each, links, forwards=True, wraps=self._wraps)]
         if any(subqueries(each) for each in pending):
             unproven("a condition with a subquery does not follow from those of this instance", asked.node)
         narrowed = [
@@ -238,7 +234,9 @@ class Comparer:
         grouped = group_state(asked, asked_state, keys, whole=whole)
         grouped = values_of(asked, asked_state, grouped, {}, self._context, whole=whole, keys=keys)
         other = group_state(asked, replace(both.captured, links=both.asked.links), keys, whole=whole)
-        other = values_of(asked, replace(both.captured, links=both.asked.links), other, {}, self._context, whole=True, keys=keys)
+        other = values_of(
+            asked, replace(both.captured, links=both.asked.links), other, {}, self._context, whole=True, keys=keys
+        )
         return replace(both, asked=grouped, captured=other, columns=columns)
 
     def _distinct(self, asked: Distinct, captured: Distinct, both: Both) -> Both:
@@ -288,16 +286,16 @@ class Comparer:
                 link = inner.asked.links.get(here.plan.columns[0], Link("?", True))
                 links[here] = Link(link.sense, True)
             else:
-                links[here] = Link("truth") if here.kind == "exists" or inner_equal(inner, here.plan) else Link("?", True)
+                links[here] = (
+                    Link("truth") if here.kind == "exists" or inner_equal(inner, here.plan) else Link("?", True)
+                )
         return pairs, links
 
     def _columns(self, asked: Plan, captured: Plan, both: Both) -> dict[Column, Column]:
         found = dict(both.columns)
         found |= zip(captured.columns, asked.columns, strict=True)
         if isinstance(asked, Aggregate) and isinstance(captured, Aggregate):
-            found |= {
-                b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in found
-            }
+            found |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in found}
             found |= {b: a for (a, _), (b, _) in zip(asked.calls, captured.calls, strict=True)}
         return found
 
@@ -322,9 +320,11 @@ def _alike(asked: Plan, captured: Plan, columns: dict[Column, Column]) -> bool:
         return False
     a, b = expressions(asked), expressions(captured)
     columns |= zip(made[1], made[0], strict=False)
-    return len(a) == len(b) and all(translated(y, columns, {}) == x for x, y in zip(a, b, strict=True)) and _rest(
-        asked
-    ) == _rest(captured)
+    return (
+        len(a) == len(b)
+        and all(translated(y, columns, {}) == x for x, y in zip(a, b, strict=True))
+        and _rest(asked) == _rest(captured)
+    )
 
 
 def _made(plan: Plan) -> list[Column]:
@@ -346,4 +346,3 @@ def _rest(plan: Plan) -> tuple[object, ...]:
         case Windows():
             return tuple((call.name, call.whole, call.ranged) for _, call in plan.calls)
     return ()
-

@@ -57,9 +57,7 @@ def translated(scalar: Scalar, columns: Mapping[Column, Column], pairs: Mapping[
     return scalar
 
 
-def follows(
-    both: Both, given: Sequence[Scalar], goal: Scalar, links: Links, *, forwards: bool, wraps: bool
-) -> bool:
+def follows(both: Both, given: Sequence[Scalar], goal: Scalar, links: Links, *, forwards: bool, wraps: bool) -> bool:
     """Say whether `goal` is true of a row of one instance where `given` is true of its counterpart in the other.
 
     Args:
@@ -74,7 +72,10 @@ def follows(
     states = {SKETCH: both.asked, ALL: both.captured}
     known = {side: [each for each in states[side].conditions if not subqueries(each)] for side in states}
     question = Question(
-        states, lambda scalar: linked(scalar, both.asked, links), [goal, *given, *known[here], *known[there]], wraps=wraps
+        states,
+        lambda scalar: linked(scalar, both.asked, links),
+        [goal, *given, *known[here], *known[there]],
+        wraps=wraps,
     )
     question.assume((*given, *known[here]), here)
     if forwards:
@@ -90,9 +91,7 @@ def decided_by(keys: frozenset[Column], conditions: Sequence[Scalar]) -> bool:
 
 def settled(both: Both, *, wraps: bool) -> Both:
     """Drop what is pending and now implied."""
-    rest = tuple(
-        each for each in both.pending if not follows(both, [], each, {}, forwards=True, wraps=wraps)
-    )
+    rest = tuple(each for each in both.pending if not follows(both, [], each, {}, forwards=True, wraps=wraps))
     proven = tuple(each for each in both.pending if each not in rest)
     captured = replace(both.captured, conditions=(*both.captured.conditions, *proven))
     return replace(both, pending=rest, captured=captured)

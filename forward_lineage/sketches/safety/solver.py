@@ -230,9 +230,7 @@ class Question:
             self.solver.add(no_a == no_b, z3.Or(no_a, related))
 
 
-def implied(
-    goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Links, *, wraps: bool = False
-) -> bool:
+def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Links, *, wraps: bool = False) -> bool:
     """Say whether `goal` is true of a row over all rows where `passed` is true of its counterpart over the sketch.
 
     Args:

@@ -35,13 +35,22 @@ from dataclasses import replace
 from fractions import Fraction
 
 from forward_lineage.sketches.safety import functions
-from forward_lineage.sketches.safety.algebra import Aggregate, AggregateCall, Column, Distinct, Ref, Scalar, references, subqueries
+from forward_lineage.sketches.safety.algebra import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Distinct,
+    Ref,
+    Scalar,
+    references,
+    subqueries,
+)
 from forward_lineage.sketches.safety.bounds import interval, is_at_least, is_at_most, is_present
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import is_narrow
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
-from forward_lineage.sketches.safety.state import EQUAL, UNBOUNDED, UNKNOWN, Interval, Link, State, union
+from forward_lineage.sketches.safety.state import EQUAL, UNBOUNDED, UNKNOWN, Equalities, Interval, Link, State, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
 _MOST_ROWS = 10**10
@@ -97,7 +106,9 @@ def values_of(
 
 def distinct(plan: Distinct, place: Place, context: Context, analyse: Analyse) -> State:
     """Keep one of equal rows: groups by all columns, without values of their own."""
-    state = analyse(plan.input, replace(place, kept=place.kept and not context.one_witness, outermost=False)).discharged()
+    state = analyse(
+        plan.input, replace(place, kept=place.kept and not context.one_witness, outermost=False)
+    ).discharged()
     if not all(state.links[column].is_equal for column in plan.columns):
         unproven("DISTINCT of a value that may be another one over the sketch", plan.node)
     keys = frozenset(plan.columns)
@@ -120,6 +131,8 @@ def _whole(state: State, keys: frozenset[Column]) -> bool:
 
 def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
     """What is known of groups, but for their values."""
+    if not plan.keys:
+        return _single_row(state, whole=whole)
     constant = frozenset(column for column in state.links if column in keys or state.is_fixed(column))
     made = {column: scalar for column, scalar in plan.keys if column not in state.links}
     return replace(
@@ -129,9 +142,23 @@ def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole
         inside=frozenset((table, column) for table, column in state.inside if column in keys or state.is_fixed(column)),
         bounds={**state.bounds, **{column: interval(scalar, state) for column, scalar in made.items()}},
         present=state.present | {column for column, scalar in made.items() if is_present(scalar, state)},
-        conditions=state.conditions if plan.keys else (),
+        conditions=state.conditions,
         defined={**state.defined, **made},
         unique=(frozenset(column for column, _ in plan.keys),),
+    )
+
+
+def _single_row(state: State, *, whole: bool) -> State:
+    """What is known of the row of a global aggregate: it is there over no rows, too, so nothing of them holds of it."""
+    guard: list[tuple[str, Column]] | None = [] if whole and state.guard is not None else None
+    for table, column in state.guard or () if whole else ():
+        outer = [each for each in state.equal.same(column) if isinstance(each, Column) and state.is_outer(each)]
+        guard = None if guard is None or not outer else [*guard, (table, outer[0])]
+    return State(
+        guard=None if guard is None else frozenset(guard),
+        equal=Equalities() if state.outer is None else state.outer.equal,
+        unique=(frozenset(),),
+        outer=state.outer,
     )
 
 
@@ -174,9 +201,7 @@ def _stays_long(argument: Scalar, state: State) -> bool:
     return is_narrow(_type(argument)) or _largest(argument, state) * _MOST_ROWS <= _LARGEST_LONG
 
 
-def _value(
-    call: AggregateCall, state: State, links: Links, context: Context, *, whole: bool, keyed: bool
-) -> Link:
+def _value(call: AggregateCall, state: State, links: Links, context: Context, *, whole: bool, keyed: bool) -> Link:
     if state.exact():
         return EQUAL
     if whole:
@@ -195,7 +220,11 @@ def of_a_part(call: AggregateCall, argument: Link, state: State, context: Contex
     """How the value over some of the rows of a group is linked to that over all; see above."""
     if call.distinct and argument.sense != "=":
         return UNKNOWN
-    vanish = argument.vanish or not keyed or call.where is not None or not is_present(call.args[0], state) if call.args else True
+    vanish = (
+        argument.vanish or not keyed or call.where is not None or not is_present(call.args[0], state)
+        if call.args
+        else True
+    )
     match call.name:
         case "count":
             return Link("<") if argument.sense != "?" else UNKNOWN
@@ -241,4 +270,3 @@ def is_there(call: AggregateCall, state: State, *, keyed: bool) -> bool:
     if call.name in ("count", "count_if"):
         return True
     return keyed and call.where is None and bool(call.args) and is_present(call.args[0], state)
-

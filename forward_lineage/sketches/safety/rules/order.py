@@ -45,9 +45,7 @@ def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State
         unproven("LIMIT in a part of the query of which not all rows are in the result", plan.node)
     for key in plan.keys:
         link = link_of(key.expr, state, links)
-        if not comes_no_earlier(
-            link, key.expr, state, descending=key.descending, nulls_first=key.nulls_first
-        ):
+        if not comes_no_earlier(link, key.expr, state, descending=key.descending, nulls_first=key.nulls_first):
             unproven("a row may come earlier in the order over the sketch than over all rows", plan.node)
     return replace(state, guard=None)
 

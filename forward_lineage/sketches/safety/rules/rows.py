@@ -18,7 +18,7 @@ from forward_lineage.sketches.safety.algebra import (
     Subquery,
     subqueries,
 )
-from forward_lineage.sketches.safety.bounds import both, interval, is_present, learnt
+from forward_lineage.sketches.safety.bounds import both, interval, is_empty, is_present, learnt
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import EXACT, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
@@ -74,17 +74,26 @@ def selection(plan: Filter, place: Place, context: Context, analyse: Analyse) ->
     Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is equal;
     else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
     Conjuncts with subqueries are asked of rows for which the others are true: their equalities count for the subquery.
+    Where a condition is false of all rows, both are empty, and so equal.
     Reproduction: r′ = r, and its subqueries find the same (`subqueries`).
     """
     state = analyse(plan.input, Place(False, place.outer, reached=place.reached))
     plain = [each for each in plan.conditions if not subqueries(each)]
     asking = [each for each in plan.conditions if subqueries(each)]
-    state = passed(state, plain, context)
+    before, state = state, passed(state, plain, context)
+    asked_for = {column for each in plain for column in learnt(each, before)[0]}
+    if any(_is_false(each, before) for each in plain) or any(is_empty(state.interval(each)) for each in asked_for):
+        return state.as_reproduced()
     if not asking:
         return state
     links, guard = looked_at(asking, state, analyse, replace(place, kept=False))
     _check(asking, state, links, context)
     return replace(known(state, asking), guard=union(state.guard, guard))
+
+
+def _is_false(condition: Scalar, state: State) -> bool:
+    """Whether a condition asks for NULL where there is none."""
+    return isinstance(condition, Call) and condition.op == "is_null" and is_present(condition.args[0], state)
 
 
 def passed(state: State, conditions: list[Scalar], context: Context) -> State:

@@ -48,9 +48,7 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
         inside=inside,
         equal=_equal(plan, left, plan.left.columns),
         bounds={a: left.interval(b) for a, b in zip(plan.columns, plan.left.columns, strict=True)},
-        present=frozenset(
-            a for a, b in zip(plan.columns, plan.left.columns, strict=True) if left.is_present(b)
-        ),
+        present=frozenset(a for a, b in zip(plan.columns, plan.left.columns, strict=True) if left.is_present(b)),
         unique=() if every else (frozenset(plan.columns),),
         outer=place.outer,
     )
@@ -113,4 +111,3 @@ def _equal(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Equ
         pairs |= {(a, other) for other, there in named[position + 1 :] if there in same}
         pairs |= {(a, each) for each in same if isinstance(each, Const | Param) or state.is_outer(each)}
     return Equalities(pairs)
-

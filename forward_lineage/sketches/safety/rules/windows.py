@@ -39,9 +39,7 @@ def windows(plan: Windows, place: Place, context: Context, analyse: Analyse) -> 
         if _folds_own_row(call):
             bounds[column] = between(_as_aggregate(call), state, keyed=True)
             present |= {column} if is_there(_as_aggregate(call), state, keyed=True) else set()
-    return replace(
-        state, links=links, bounds=bounds, present=frozenset(present), guard=state.guard if whole else None
-    )
+    return replace(state, links=links, bounds=bounds, present=frozenset(present), guard=state.guard if whole else None)
 
 
 def _looked_at(call: WindowCall, state: State, context: Context) -> bool:
