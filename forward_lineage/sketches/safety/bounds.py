@@ -48,6 +48,11 @@ def both(a: Interval, b: Interval) -> Interval:
     return (max(lows, default=None), min(highs, default=None))
 
 
+def is_empty(between: Interval) -> bool:
+    """Say whether nothing lies in it; a condition that left it so is true of no row."""
+    return between[0] is not None and between[1] is not None and between[0] > between[1]
+
+
 def is_present(scalar: Scalar, state: State) -> bool:
     """Say whether an expression is known never to be NULL."""
     match scalar:

@@ -9,6 +9,7 @@ from forward_lineage.frontend.statement import Statement
 from forward_lineage.sketches.safety.algebra import (
     Access,
     Aggregate,
+    Column,
     Constants,
     Distinct,
     Filter,
@@ -16,9 +17,13 @@ from forward_lineage.sketches.safety.algebra import (
     Plan,
     Project,
     SetOperation,
+    Subquery,
     TopK,
     Windows,
+    expressions,
     operators,
+    references,
+    subqueries,
 )
 from forward_lineage.sketches.safety.context import Context, Place
 from forward_lineage.sketches.safety.facts import Facts
@@ -30,7 +35,7 @@ from forward_lineage.sketches.safety.rules.rows import access, constants, projec
 from forward_lineage.sketches.safety.rules.sets import set_operation
 from forward_lineage.sketches.safety.rules.windows import windows
 from forward_lineage.sketches.safety.state import State
-from forward_lineage.sketches.safety.verdicts import UnprovenError, Verdict
+from forward_lineage.sketches.safety.verdicts import RunTimeCheck, UnprovenError, Verdict
 
 _SAFE = "each operator's rows over the sketch are contained in those over all rows, and what is returned is reproduced"
 
@@ -45,6 +50,14 @@ class Prover:
         """Return what is known of an operator's rows."""
         state = self._rule(plan, place)
         return state.as_reproduced() if place.kept else state
+
+    def subquery(self, subquery: Subquery, state: State, place: Place) -> State:
+        """Return what is known of the rows that a subquery finds for rows of an operator in that place."""
+        kept = place.kept
+        if not kept and self.context.has_rows and place.reached and _is_closed(subquery.plan):
+            self.context.checks.append(RunTimeCheck("rows", 1))
+            kept = True
+        return self(subquery.plan, Place(kept, state))
 
     def _rule(self, plan: Plan, place: Place) -> State:
         context = self.context
@@ -97,12 +110,35 @@ def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, 
 def prove_plan(plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
     """Say the same of a statement that was read already."""
     sketched = {table.lower(): column.lower() for table, column in attributes.items()}
-    context = Context(sketched, facts, one_witness)
-    try:
-        Prover(context)(plan, Place(kept=True, outermost=True))
-    except UnprovenError as error:
-        return Verdict(False, str(error))
-    return Verdict(True, _SAFE, tuple(dict.fromkeys(context.checks)))
+    found = Verdict(False, "")
+    for has_rows in (False, True) if any(map(subqueries_of, operators(plan))) else (False,):
+        context = Context(sketched, facts, one_witness, has_rows)
+        try:
+            Prover(context)(plan, Place(kept=True, outermost=True, reached=True))
+        except UnprovenError as error:
+            found = Verdict(False, str(error))
+        else:
+            return Verdict(True, _SAFE, tuple(dict.fromkeys(context.checks)))
+    return found
+
+
+def subqueries_of(plan: Plan) -> list[Subquery]:
+    """The subqueries in the expressions of one operator."""
+    return [each for scalar in expressions(plan) for each in subqueries(scalar)]
+
+
+def _is_closed(plan: Plan) -> bool:
+    """Whether a subquery mentions no column of a block around it."""
+    made: set[Column] = set()
+    asked: set[Column] = set()
+    for each in operators(plan):
+        made |= set(each.columns)
+        if isinstance(each, Aggregate):
+            made |= {column for column, _ in (*each.keys, *each.calls)}
+        if isinstance(each, Windows):
+            made |= {column for column, _ in each.calls}
+        asked |= {column for scalar in expressions(each) for column in references(scalar)}
+    return asked <= made
 
 
 def safe_attributes(statement: Statement, facts: Facts, *, one_witness: bool = False) -> dict[str, tuple[str, ...]]:

@@ -76,6 +76,15 @@ class Question:
         value, null = self.encoded(condition, side)
         return z3.And(value, z3.Not(null)) if z3.is_bool(value) else self._left_open_truth(condition, side)
 
+    def assume(self, conditions: Iterable[Scalar], side: str) -> None:
+        """Take conditions for true on one side."""
+        for condition in conditions:
+            self.solver.add(self.is_true(condition, side))
+
+    def assume_not(self, condition: Scalar, side: str) -> None:
+        """Take a condition for false or unknown on one side."""
+        self.solver.add(z3.Not(self.is_true(condition, side)))
+
     def follows(self) -> bool:
         """Whether no values fulfil all that was assumed, and the negation of what is to follow among it."""
         return bool(self.solver.check() == z3.unsat)
@@ -234,19 +243,18 @@ def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Li
     known = _related([goal, *passed], state)
     question = Question(
         {SKETCH: state, ALL: state},
-        lambda scalar: _link(scalar, state, subqueries),
+        lambda scalar: linked(scalar, state, subqueries),
         [goal, *passed, *known],
         wraps=wraps,
     )
-    for condition in (*passed, *known):
-        question.solver.add(question.is_true(condition, SKETCH))
-    for condition in known:
-        question.solver.add(question.is_true(condition, ALL))
-    question.solver.add(z3.Not(question.is_true(goal, ALL)))
+    question.assume((*passed, *known), SKETCH)
+    question.assume(known, ALL)
+    question.assume_not(goal, ALL)
     return question.follows()
 
 
-def _link(scalar: Scalar, state: State, subqueries: Links) -> Link:
+def linked(scalar: Scalar, state: State, subqueries: Links) -> Link:
+    """How an expression that is left open is linked."""
     if isinstance(scalar, Call) and scalar.op == "is true":
         return Link("=") if link_of(scalar.args[0], state, subqueries).is_equal else UNKNOWN
     return link_of(scalar, state, subqueries)

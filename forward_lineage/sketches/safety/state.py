@@ -99,6 +99,7 @@ class State:
         conditions: what is true of each row, of R and of R′.
         defined: column → the expression that it was made by.
         unique: sets of columns of which no two rows of R have the same values.
+        accesses: the tables that were read, each with its columns: which of them are unique, decide the others.
         outer: for a subquery the row of the block around it, which is the same for R and R′.
     """
 
@@ -111,6 +112,7 @@ class State:
     conditions: tuple[Scalar, ...] = ()
     defined: Mapping[Column, Scalar] = field(default_factory=dict)
     unique: tuple[frozenset[Column], ...] = ()
+    accesses: tuple[tuple[str, tuple[Column, ...]], ...] = ()
     outer: State | None = None
 
     def link(self, column: Column) -> Link | None:
@@ -144,7 +146,43 @@ class State:
 
     def is_fixed(self, column: Column) -> bool:
         """Whether a column has one value in all rows: that of a literal, or of the row around a subquery."""
+        if self._has_fixed_value(column):
+            return True
+        mine = [columns for _, columns in self.accesses if column in columns]
+        return any(is_key(each) and self._has_fixed_value(each) for columns in mine for each in columns)
+
+    def _has_fixed_value(self, column: Column) -> bool:
         return any(isinstance(each, Const | Param) or self.is_outer(each) for each in self.equal.same(column))
+
+    def decided(self, keys: Iterable[Column]) -> frozenset[Column]:
+        """The columns that have one value wherever those of `keys` have: equal ones, all of a row known by its key."""
+        found = {each for key in keys for each in self.equal.same(key) if isinstance(each, Column)}
+        grown = True
+        while grown:
+            grown = False
+            for _, columns in self.accesses:
+                if not found.issuperset(columns) and any(is_key(each) and each in found for each in columns):
+                    found |= {each for c in columns for each in self.equal.same(c) if isinstance(each, Column)}
+                    grown = True
+        return frozenset(found)
+
+    def all_accesses(self) -> Iterator[tuple[str, tuple[Column, ...]]]:
+        """What was read, by the blocks around this one too."""
+        yield from self.accesses
+        if self.outer is not None:
+            yield from self.outer.all_accesses()
+
+    def with_pairs(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> Equalities:
+        """What is equal besides: two rows of one table with equal keys are one row."""
+        equal = self.equal.with_pairs(pairs)
+        read = list(self.all_accesses())
+        for place, (table, columns) in enumerate(read):
+            for other, others in read[place + 1 :]:
+                if other == table and any(
+                    is_key(a) and b in equal.same(a) for a, b in zip(columns, others, strict=True)
+                ):
+                    equal = equal.with_pairs(zip(columns, others, strict=True))
+        return equal
 
     def in_sketch(self, table: str, column: Column, *, of: State | None = None) -> bool:
         """Whether p_T holds of the column in each row of R′, or in each row around it (`of` the outer state)."""
@@ -166,6 +204,11 @@ class State:
     def exact(self) -> bool:
         """Whether R′ = R."""
         return self.guard is not None and not self.guard
+
+
+def is_key(column: Column) -> bool:
+    """Whether a table's column is never NULL and tells its rows apart."""
+    return column.facts.unique and not column.facts.nulls
 
 
 def union(*guards: Guard | None) -> Guard | None:

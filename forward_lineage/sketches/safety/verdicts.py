@@ -18,7 +18,8 @@ class RunTimeCheck:
         kind: ``"no tie"``: the statement's rows number `row` and `row + 1` in its order, had it no LIMIT and OFFSET,
             differ in a key of its ORDER BY (or there are at most `row` rows). Without ORDER BY: there are at most
             `row` rows.
-        row: how many rows are before the edge.
+            ``"rows"``: the statement returns at least `row` rows.
+        row: that number of rows.
     """
 
     kind: str

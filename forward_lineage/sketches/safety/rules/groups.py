@@ -32,15 +32,25 @@ input that is not kept then.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from forward_lineage.sketches.safety import functions
-from forward_lineage.sketches.safety.algebra import Aggregate, AggregateCall, Column, Distinct, Ref, Scalar
+from forward_lineage.sketches.safety.algebra import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Distinct,
+    Ref,
+    Scalar,
+    references,
+    subqueries,
+)
 from forward_lineage.sketches.safety.bounds import interval, is_at_least, is_at_most, is_present
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import is_narrow
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
-from forward_lineage.sketches.safety.state import EQUAL, UNBOUNDED, UNKNOWN, Interval, Link, State, union
+from forward_lineage.sketches.safety.state import EQUAL, UNBOUNDED, UNKNOWN, Equalities, Interval, Link, State, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
 _MOST_ROWS = 10**10
@@ -52,44 +62,64 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
     """Fold groups; see above."""
     attained = all(call.name in _ATTAINED for _, call in plan.calls)
     kept = place.kept and not (context.one_witness and attained)
-    state = analyse(plan.input, Place(kept, place.outer)).discharged()
+    below = Place(kept, place.outer, reached=place.reached and bool(plan.keys))
+    state = analyse(plan.input, below).discharged()
     arguments = [each for _, call in plan.calls for each in (*call.args, *([call.where] if call.where else []))]
-    links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, kept=kept)
+    links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, below)
     state = replace(state, guard=union(state.guard, guard))
     for _, scalar in plan.keys:
         if not link_of(scalar, state, links).is_equal:
             unproven("rows are grouped by a value that may be another one over the sketch", plan.node)
     keys = _key_columns(plan, state)
     whole = _whole(state, keys)
-    found = _grouped(plan, state, keys, whole)
-    values = {}
+    found = group_state(plan, state, keys, whole=whole)
+    return values_of(plan, state, found, links, context, whole=whole, keys=keys)
+
+
+def values_of(
+    plan: Aggregate,
+    state: State,
+    groups: State,
+    links: Links,
+    context: Context,
+    *,
+    whole: bool,
+    keys: frozenset[Column],
+) -> State:
+    """The state of groups with that of their values; `state` is that of the rows."""
+    values, keyed = {}, bool(plan.keys)
+    attained = all(call.name in _ATTAINED for _, call in plan.calls)
     for column, call in plan.calls:
         check_exact(call, state, context)
-        values[column] = _value(call, state, links, context, whole=whole, keyed=bool(plan.keys))
+        values[column] = _value(call, state, links, context, whole=whole, keyed=keyed)
+        if _is_of_the_keys(call, keys):
+            values[column] = EQUAL
         if context.one_witness and not state.exact() and not whole and values[column].sense == "?" and attained:
             unproven(f"one row may stand for a group, and {call.name} of the others is not known", call.node)
     return replace(
-        found,
-        links={**found.links, **values},
-        bounds={**found.bounds, **{column: _between(call, state) for column, call in plan.calls}},
-        present=found.present | {column for column, call in plan.calls if _is_there(call, state, bool(plan.keys))},
+        groups,
+        links={**groups.links, **values},
+        bounds={**groups.bounds, **{column: between(call, state, keyed=keyed) for column, call in plan.calls}},
+        present=groups.present | {column for column, call in plan.calls if is_there(call, state, keyed=keyed)},
     )
 
 
 def distinct(plan: Distinct, place: Place, context: Context, analyse: Analyse) -> State:
     """Keep one of equal rows: groups by all columns, without values of their own."""
-    state = analyse(plan.input, Place(place.kept and not context.one_witness, place.outer)).discharged()
+    state = analyse(
+        plan.input, replace(place, kept=place.kept and not context.one_witness, outermost=False)
+    ).discharged()
     if not all(state.links[column].is_equal for column in plan.columns):
         unproven("DISTINCT of a value that may be another one over the sketch", plan.node)
     keys = frozenset(plan.columns)
     as_group = Aggregate(plan.columns, plan.input, tuple((each, Ref(each)) for each in plan.columns), ())
-    return _grouped(as_group, state, keys, _whole(state, keys))
+    return group_state(as_group, state, keys, whole=_whole(state, keys))
 
 
 def _key_columns(plan: Aggregate, state: State) -> frozenset[Column]:
     """The columns that have one value in a group because of the keys."""
     keys = {column for column, _ in plan.keys} | {each.column for _, each in plan.keys if isinstance(each, Ref)}
-    return frozenset(each for key in keys for each in state.equal.same(key) if isinstance(each, Column))
+    return state.decided(keys)
 
 
 def _whole(state: State, keys: frozenset[Column]) -> bool:
@@ -99,8 +129,10 @@ def _whole(state: State, keys: frozenset[Column]) -> bool:
     return all((c in keys or state.is_fixed(c)) and state.in_sketch(table, c) for table, c in state.guard)
 
 
-def _grouped(plan: Aggregate, state: State, keys: frozenset[Column], whole: bool) -> State:
+def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
     """What is known of groups, but for their values."""
+    if not plan.keys:
+        return _single_row(state, whole=whole)
     constant = frozenset(column for column in state.links if column in keys or state.is_fixed(column))
     made = {column: scalar for column, scalar in plan.keys if column not in state.links}
     return replace(
@@ -110,9 +142,23 @@ def _grouped(plan: Aggregate, state: State, keys: frozenset[Column], whole: bool
         inside=frozenset((table, column) for table, column in state.inside if column in keys or state.is_fixed(column)),
         bounds={**state.bounds, **{column: interval(scalar, state) for column, scalar in made.items()}},
         present=state.present | {column for column, scalar in made.items() if is_present(scalar, state)},
-        conditions=state.conditions if plan.keys else (),
+        conditions=state.conditions,
         defined={**state.defined, **made},
         unique=(frozenset(column for column, _ in plan.keys),),
+    )
+
+
+def _single_row(state: State, *, whole: bool) -> State:
+    """What is known of the row of a global aggregate: it is there over no rows, too, so nothing of them holds of it."""
+    guard: list[tuple[str, Column]] | None = [] if whole and state.guard is not None else None
+    for table, column in state.guard or () if whole else ():
+        outer = [each for each in state.equal.same(column) if isinstance(each, Column) and state.is_outer(each)]
+        guard = None if guard is None or not outer else [*guard, (table, outer[0])]
+    return State(
+        guard=None if guard is None else frozenset(guard),
+        equal=Equalities() if state.outer is None else state.outer.equal,
+        unique=(frozenset(),),
+        outer=state.outer,
     )
 
 
@@ -167,10 +213,11 @@ def _value(call: AggregateCall, state: State, links: Links, context: Context, *,
         return UNKNOWN
     if len(call.args) > 1 and not all(link_of(each, state, links).is_equal for each in call.args):
         return UNKNOWN
-    return _of_a_part(call, argument, state, context, keyed=keyed)
+    return of_a_part(call, argument, state, context, keyed=keyed)
 
 
-def _of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+    """How the value over some of the rows of a group is linked to that over all; see above."""
     if call.distinct and argument.sense != "=":
         return UNKNOWN
     vanish = (
@@ -196,28 +243,30 @@ def _of_a_part(call: AggregateCall, argument: Link, state: State, context: Conte
     return UNKNOWN
 
 
-def _between(call: AggregateCall, state: State) -> Interval:
+def between(call: AggregateCall, state: State, *, keyed: bool) -> Interval:
+    """Between what the value of an aggregate is; a group that is there has a row."""
     if call.name in ("count", "count_if"):
-        return interval(_ZERO, state)[0], None
+        counts = keyed and call.where is None and call.name == "count" and all(is_present(e, state) for e in call.args)
+        return Fraction(1 if counts else 0), None
     if not call.args:
         return UNBOUNDED
-    between = interval(call.args[0], state)
+    found = interval(call.args[0], state)
     if call.name in ("min", "max") or (call.name == "avg" and call.args[0].family == "decimal"):
-        return between
+        return found
     if call.name == "sum":
-        zero = interval(_ZERO, state)[0]
-        low = zero if is_at_least(between, 0) else None
-        return low, zero if is_at_most(between, 0) else None
+        return Fraction(0) if is_at_least(found, 0) else None, Fraction(0) if is_at_most(found, 0) else None
     return UNBOUNDED
 
 
-def _is_there(call: AggregateCall, state: State, keyed: bool) -> bool:
+def _is_of_the_keys(call: AggregateCall, keys: frozenset[Column]) -> bool:
+    """Whether the value is that of any one row: all have the same argument."""
+    if call.where is not None or len(call.args) != 1 or not (call.name in {*_ATTAINED, "avg"} or call.distinct):
+        return False
+    return bool(keys) and not subqueries(call.args[0]) and references(call.args[0]) <= keys
+
+
+def is_there(call: AggregateCall, state: State, *, keyed: bool) -> bool:
     """Whether the value is never NULL."""
     if call.name in ("count", "count_if"):
         return True
     return keyed and call.where is None and bool(call.args) and is_present(call.args[0], state)
-
-
-from forward_lineage.sketches.safety.algebra import Const  # noqa: E402
-
-_ZERO = Const(0, family="int")

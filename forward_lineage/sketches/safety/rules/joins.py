@@ -30,11 +30,12 @@ def join(plan: Join, place: Place, context: Context, analyse: Analyse) -> State:
 
     Of the side that may be missing neither equalities with others nor conditions are kept: its columns may be NULL.
     """
-    left = analyse(plan.left, Place(place.kept and plan.kind != "inner", place.outer))
-    right = analyse(plan.right, Place(place.kept and plan.kind == "full", place.outer))
+    kept_left, kept_right = place.kept and plan.kind != "inner", place.kept and plan.kind == "full"
+    left = analyse(plan.left, Place(kept_left, place.outer, reached=place.reached and plan.kind != "full"))
+    right = analyse(plan.right, Place(kept_right, place.outer, reached=place.reached and plan.kind == "inner"))
     if any_subquery(plan.on):
         unproven("a subquery in ON of an outer join is not read", plan.node)
-    matched = passed(_paired(left, right), list(plan.on), context)
+    matched = passed(paired(left, right), list(plan.on), context)
     if plan.kind == "inner":
         return matched
     right_guard = _by_other_side(right.guard, left, matched)
@@ -42,9 +43,9 @@ def join(plan: Join, place: Place, context: Context, analyse: Analyse) -> State:
     if plan.kind == "left":
         padded = _padded(right, exact=right_guard is not None)
         guard = union(left.guard, right.guard if right_guard is None else right_guard)
-        return replace(_paired(left, padded), guard=guard, unique=_unique(left, right))
+        return replace(paired(left, padded), guard=guard, unique=_unique(left, right))
     sides = _padded(left, exact=left_guard is not None), _padded(right, exact=right_guard is not None)
-    return replace(_paired(*sides), guard=union(left.guard, right.guard), unique=_unique(left, right))
+    return replace(paired(*sides), guard=union(left.guard, right.guard), unique=_unique(left, right))
 
 
 def _by_other_side(guard: Guard | None, other: State, matched: State) -> Guard | None:
@@ -84,7 +85,8 @@ def _unique(left: State, right: State) -> tuple[frozenset[Column], ...]:
     return tuple(a | b for a in left.unique for b in right.unique)[:_MOST_UNIQUE]
 
 
-def _paired(left: State, right: State) -> State:
+def paired(left: State, right: State) -> State:
+    """What is known of a row of one side with a row of the other."""
     return State(
         links={**left.links, **right.links},
         guard=union(left.guard, right.guard),
@@ -95,5 +97,6 @@ def _paired(left: State, right: State) -> State:
         conditions=(*left.conditions, *right.conditions),
         defined={**left.defined, **right.defined},
         unique=_unique(left, right),
+        accesses=left.accesses + right.accesses,
         outer=left.outer,
     )

@@ -32,8 +32,8 @@ from forward_lineage.sketches.safety.verdicts import RunTimeCheck, unproven
 
 def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State:
     """Take rows from an order; see above."""
-    state = analyse(plan.input, Place(False, place.outer)).discharged()
-    links, guard = looked_at([key.expr for key in plan.keys], state, analyse, kept=False)
+    state = analyse(plan.input, Place(False, place.outer, reached=place.reached)).discharged()
+    links, guard = looked_at([key.expr for key in plan.keys], state, analyse, replace(place, kept=False))
     state = replace(state, guard=union(state.guard, guard))
     if not _is_total(plan, state):
         if not (place.kept and place.outermost):
@@ -57,7 +57,7 @@ def _is_total(plan: TopK, state: State) -> bool:
     if plan.limit == 0 and not plan.offset:
         return True
     keys = {key.expr.column for key in plan.keys if isinstance(key.expr, Ref)}
-    decided = {each for key in keys for each in state.equal.same(key)}
+    decided = state.decided(keys)
 
     def is_decided(column: Column) -> bool:
         return column in decided or state.is_fixed(column)

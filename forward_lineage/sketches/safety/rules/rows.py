@@ -18,13 +18,13 @@ from forward_lineage.sketches.safety.algebra import (
     Subquery,
     subqueries,
 )
-from forward_lineage.sketches.safety.bounds import both, interval, is_present, learnt
+from forward_lineage.sketches.safety.bounds import both, interval, is_empty, is_present, learnt
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import EXACT, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
 from forward_lineage.sketches.safety.solver import implied
-from forward_lineage.sketches.safety.state import EQUAL, Equalities, Interval, State, union
+from forward_lineage.sketches.safety.state import EQUAL, Equalities, Interval, State, is_key, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
 
@@ -46,7 +46,8 @@ def access(plan: Access, place: Place, context: Context) -> State:
         equal=Equalities() if place.outer is None else place.outer.equal,
         bounds={each: _known(each) for each in plan.columns},
         present=frozenset(each for each in plan.columns if not each.facts.nulls),
-        unique=tuple(frozenset({each}) for each in plan.columns if each.facts.unique and not each.facts.nulls),
+        unique=tuple(frozenset({each}) for each in plan.columns if is_key(each)),
+        accesses=((plan.table, plan.columns),),
         outer=place.outer,
     )
 
@@ -73,17 +74,26 @@ def selection(plan: Filter, place: Place, context: Context, analyse: Analyse) ->
     Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is equal;
     else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
     Conjuncts with subqueries are asked of rows for which the others are true: their equalities count for the subquery.
+    Where a condition is false of all rows, both are empty, and so equal.
     Reproduction: r′ = r, and its subqueries find the same (`subqueries`).
     """
-    state = analyse(plan.input, Place(False, place.outer))
+    state = analyse(plan.input, Place(False, place.outer, reached=place.reached))
     plain = [each for each in plan.conditions if not subqueries(each)]
     asking = [each for each in plan.conditions if subqueries(each)]
-    state = passed(state, plain, context)
+    before, state = state, passed(state, plain, context)
+    asked_for = {column for each in plain for column in learnt(each, before)[0]}
+    if any(_is_false(each, before) for each in plain) or any(is_empty(state.interval(each)) for each in asked_for):
+        return state.as_reproduced()
     if not asking:
         return state
-    links, guard = looked_at(asking, state, analyse, kept=False)
+    links, guard = looked_at(asking, state, analyse, replace(place, kept=False))
     _check(asking, state, links, context)
     return replace(known(state, asking), guard=union(state.guard, guard))
+
+
+def _is_false(condition: Scalar, state: State) -> bool:
+    """Whether a condition asks for NULL where there is none."""
+    return isinstance(condition, Call) and condition.op == "is_null" and is_present(condition.args[0], state)
 
 
 def passed(state: State, conditions: list[Scalar], context: Context) -> State:
@@ -116,7 +126,7 @@ def known(state: State, conditions: list[Scalar]) -> State:
         state,
         bounds=bounds,
         present=frozenset(present),
-        equal=state.equal.with_pairs(pairs),
+        equal=state.with_pairs(pairs),
         conditions=(*conditions, *state.conditions),
     )
 
@@ -148,13 +158,18 @@ def projection(plan: Project, place: Place, analyse: Analyse) -> State:
     M is that of the input; each new column is linked as its expression is (`linking`). A subquery in the select list
     is asked for each row; where each row is kept, so is what the subquery finds for it.
     """
-    state = analyse(plan.input, Place(place.kept, place.outer, False))
+    state = analyse(plan.input, Place(place.kept, place.outer, reached=place.reached))
     scalars = [scalar for _, scalar in plan.items]
-    subs, guard = looked_at(scalars, state, analyse, kept=place.kept)
+    subs, guard = looked_at(scalars, state, analyse, place)
+    return replace(projected(plan, state, subs), guard=union(state.guard, guard))
+
+
+def projected(plan: Project, state: State, subqueries: Links) -> State:
+    """The state with a projection's columns."""
     links, bounds, defined = dict(state.links), dict(state.bounds), dict(state.defined)
     present, pairs = set(state.present), []
     for column, scalar in plan.items:
-        links[column] = link_of(scalar, state, subs)
+        links[column] = link_of(scalar, state, subqueries)
         bounds[column] = interval(scalar, state)
         defined[column] = scalar
         if is_present(scalar, state):
@@ -164,7 +179,6 @@ def projection(plan: Project, place: Place, analyse: Analyse) -> State:
     return replace(
         state,
         links=links,
-        guard=union(state.guard, guard),
         equal=state.equal.with_pairs(pairs),
         bounds=bounds,
         present=frozenset(present),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from forward_lineage.sketches.safety.algebra import Column, Const, Param, SetOperation
 from forward_lineage.sketches.safety.bounds import hull
 from forward_lineage.sketches.safety.context import Analyse, Place
@@ -27,8 +25,11 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
     lineage has all equal rows of the left, so m₁′ = m₁, and m₂′ = m₂ as before.
     """
     both_kept = place.kept and plan.kind == "union all"
-    left = analyse(plan.left, Place(both_kept, place.outer)).discharged()
-    right = analyse(plan.right, Place(both_kept, place.outer)).discharged()
+    left_reached, right_reached = (
+        place.reached and plan.kind.startswith(kinds) for kinds in (("intersect", "except"), ("intersect",))
+    )
+    left = analyse(plan.left, Place(both_kept, place.outer, reached=left_reached)).discharged()
+    right = analyse(plan.right, Place(both_kept, place.outer, reached=right_reached)).discharged()
     if plan.kind == "union all":
         return _union(plan, left, right, place)
     for side, state in ((plan.left, left), (plan.right, right)):
@@ -110,6 +111,3 @@ def _equal(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Equ
         pairs |= {(a, other) for other, there in named[position + 1 :] if there in same}
         pairs |= {(a, each) for each in same if isinstance(each, Const | Param) or state.is_outer(each)}
     return Equalities(pairs)
-
-
-__all__ = ["set_operation", "replace"]

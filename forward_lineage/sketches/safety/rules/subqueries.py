@@ -12,6 +12,10 @@ scalar   one row at most. v′ is linked as the column of S is; besides S′ may
 Reproduction: under control semantics the lineage of r holds all rows that S finds for r (also those of NOT IN, of a
 CASE arm that is not taken). They are reproduced, and as S′ ⪯ S nothing else is in S′: S′ = S for this row.
 NOT EXISTS that holds has no row of S in the lineage: S′ ⪯ S = ∅.
+
+A subquery that mentions no outer column finds the same for all rows. If it is asked on the way of each result row, then
+one row in the result has all that it finds in its lineage: S′ = S, for all. So where the result has a row, which is to
+be seen at capture, such a subquery is equal.
 """
 
 from __future__ import annotations
@@ -24,19 +28,20 @@ from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.state import EQUAL, UNKNOWN, Guard, Link, State, union
 
 
-def looked_at(scalars: Sequence[Scalar], state: State, analyse: Analyse, *, kept: bool) -> tuple[Links, Guard | None]:
+def looked_at(scalars: Sequence[Scalar], state: State, analyse: Analyse, place: Place) -> tuple[Links, Guard | None]:
     """Return how the subqueries of expressions are linked, and what must be in the sketches for them to be equal.
 
     Args:
         scalars: the expressions.
         state: the rows for which they are asked.
         analyse: looks at a subquery's plan.
-        kept: each row for which they are asked is in the lineage of the result.
+        place: where the operator stands that asks; kept: each row for which they are asked is in the lineage of the
+            result.
     """
     links: dict[Subquery, Link] = {}
     guards: list[Guard | None] = []
     for subquery in dict.fromkeys(each for scalar in scalars for each in reversed(subqueries(scalar))):
-        inner = analyse(subquery.plan, Place(kept, state)).discharged()
+        inner = analyse.subquery(subquery, state, place).discharged()
         for operand in subquery.operands:
             if not link_of(operand, state, links).is_equal:
                 inner = State(guard=None, outer=state)

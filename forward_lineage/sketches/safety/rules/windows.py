@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forward_lineage.sketches.safety import functions
 from forward_lineage.sketches.safety.algebra import AggregateCall, Column, Ref, WindowCall, Windows
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.linking import link_of
-from forward_lineage.sketches.safety.rules.groups import check_exact
+from forward_lineage.sketches.safety.rules.groups import between, check_exact, is_there, of_a_part
 from forward_lineage.sketches.safety.solver import any_subquery
-from forward_lineage.sketches.safety.state import EQUAL, UNBOUNDED, UNKNOWN, Link, State
+from forward_lineage.sketches.safety.state import EQUAL, UNKNOWN, Link, State
 from forward_lineage.sketches.safety.verdicts import unproven
 
 _COUNTED = {"row_number", "lag", "lead", "ntile"}
@@ -31,14 +30,16 @@ _RANKED = {"rank", "dense_rank", "percent_rank", "cume_dist"}
 
 def windows(plan: Windows, place: Place, context: Context, analyse: Analyse) -> State:
     """Compute window functions; see above."""
-    state = analyse(plan.input, Place(place.kept, place.outer)).discharged()
-    links, bounds, whole = dict(state.links), dict(state.bounds), True
+    state = analyse(plan.input, Place(place.kept, place.outer, reached=place.reached)).discharged()
+    links, bounds, present, whole = dict(state.links), dict(state.bounds), set(state.present), True
     for column, call in plan.calls:
         aligned = _looked_at(call, state, context)
         whole = whole and aligned
-        links[column] = EQUAL if aligned else _of_a_part(call, state)
-        bounds[column] = UNBOUNDED
-    return replace(state, links=links, bounds=bounds, guard=state.guard if whole else None)
+        links[column] = EQUAL if aligned else _of_a_part(call, state, context)
+        if _folds_own_row(call):
+            bounds[column] = between(_as_aggregate(call), state, keyed=True)
+            present |= {column} if is_there(_as_aggregate(call), state, keyed=True) else set()
+    return replace(state, links=links, bounds=bounds, present=frozenset(present), guard=state.guard if whole else None)
 
 
 def _looked_at(call: WindowCall, state: State, context: Context) -> bool:
@@ -49,19 +50,19 @@ def _looked_at(call: WindowCall, state: State, context: Context) -> bool:
     if not all(link_of(each, state, {}).is_equal for each in expressions):
         unproven("a window over values that may be others over the sketch", call.node)
     if call.name not in (*_COUNTED, *_RANKED):
-        check_exact(AggregateCall(call.name, call.args, node=call.node), state, context)
+        check_exact(_as_aggregate(call), state, context)
     if (call.name in _COUNTED or not (call.ranged or call.whole)) and not _is_total(call, state):
         unproven("a window that counts rows in an order that may have ties", call.node)
     if state.guard is None:
         return False
     columns = {each.column for each in call.partition if isinstance(each, Ref)}
-    fixed = {each for column in columns for each in state.equal.same(column)}
+    fixed = state.decided(columns)
     return all((c in fixed or state.is_fixed(c)) and state.in_sketch(table, c) for table, c in state.guard)
 
 
 def _is_total(call: WindowCall, state: State) -> bool:
     keys = {e.column for e in [*call.partition, *(key.expr for key in call.order)] if isinstance(e, Ref)}
-    decided = {each for key in keys for each in state.equal.same(key)}
+    decided = state.decided(keys)
 
     def is_decided(column: Column) -> bool:
         return column in decided or state.is_fixed(column)
@@ -69,11 +70,16 @@ def _is_total(call: WindowCall, state: State) -> bool:
     return any(all(map(is_decided, each)) for each in state.unique)
 
 
-def _of_a_part(call: WindowCall, state: State) -> Link:
+def _of_a_part(call: WindowCall, state: State, context: Context) -> Link:
     if call.name in _FALLING:
         return Link("<")
-    if not call.ranged or call.name in _RANKED | _COUNTED:
-        return UNKNOWN
-    if call.name in functions.MONOTONE_AGGREGATES and call.name in ("count", "max", "min"):
-        return {"count": Link("<"), "max": Link("<", True), "min": Link(">", True)}[call.name]
-    return UNKNOWN
+    return of_a_part(_as_aggregate(call), EQUAL, state, context, keyed=True) if _folds_own_row(call) else UNKNOWN
+
+
+def _folds_own_row(call: WindowCall) -> bool:
+    """Whether it is an aggregate over a frame that has the row itself."""
+    return (call.ranged or call.whole) and call.name not in (*_RANKED, *_COUNTED)
+
+
+def _as_aggregate(call: WindowCall) -> AggregateCall:
+    return AggregateCall(call.name, call.args, node=call.node)
