@@ -52,10 +52,10 @@ class Partition:
     bounds: pa.Array = field(hash=False)
 
     def __post_init__(self) -> None:
+        type_ordered(self.bounds.type, self.column)
         if len(self.bounds) >= MOST:
             raise BadArgumentError(f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST} will do.")
-        keys = [] if not len(self.bounds) else list(_keys(self.bounds))
-        type_ordered(self.bounds.type, self.column)
+        keys = list(_keys(pc.drop_null(self.bounds)))
         if self.bounds.null_count or any(a >= b for a, b in zip(keys, keys[1:], strict=False)):
             raise BadArgumentError(
                 f"the bounds of {self.column} do not ascend", instead="Give distinct values in order, without NULL."

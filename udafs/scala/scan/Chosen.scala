@@ -21,7 +21,10 @@ trait Chosen extends Serializable {
    */
   def rows(reader: ParquetFileReader, path: String, block: BlockMetaData): Option[Iterator[(Long, Long)]]
 
-  /** How many bytes of a file have to be read at most, as far as that is known without reading much. */
+  /** Whether `bytes` says more than how long a file is. */
+  def knowsBytes: Boolean = false
+
+  /** How many bytes of a file have to be read at most. */
   def bytes(file: FileStatus, conf: Configuration): Long = file.getLen
 }
 
@@ -41,7 +44,7 @@ final class ChosenFiles(private val all: FileIndex, private val chosen: Seq[Chos
 
   /** What Spark plans joins by: not the whole table. */
   override lazy val sizeInBytes: Long =
-    if (all.sizeInBytes > ChosenFiles.WorthAsking && chosen.exists(_.isInstanceOf[ChosenRanges]))
+    if (all.sizeInBytes > ChosenFiles.WorthAsking && chosen.exists(_.knowsBytes))
       ChosenFiles.mapped(all.listFiles(Nil, Nil).flatMap(_.files))(file => chosen.map(_.bytes(file.fileStatus, conf)).min).sum
     else all.sizeInBytes
 
