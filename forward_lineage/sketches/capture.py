@@ -67,10 +67,10 @@ def capture(
 
 def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
     manifest = tables.registered(partition.table)
-    names = {name.lower(): name for name, _ in manifest.columns}
-    if partition.column.lower() not in names:
+    columns = {name.lower(): (name, kind) for name, kind in manifest.columns}
+    if partition.column.lower() not in columns:
         raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
-    return Ranges(tables.base_table(manifest), names[partition.column.lower()], partition.packed())
+    return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed())
 
 
 def _united(frame: DataFrame, names: Sequence[str]) -> Mapping[str, LineageSet]:

@@ -21,10 +21,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rewrites.granules import MOST_RANGES
 from udafs.errors import BadArgumentError
 
-MOST: Final = 10_000
-"""Fragments of a partition, that of NULL not counted, at most.   [Niu 2022, §4.4: past it there is little to gain]"""
+MOST: Final = MOST_RANGES
+"""Fragments of a partition, that of NULL not counted, at most."""
 _LONGEST = 18  # digits of a decimal that fit 64 bits
 _SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
