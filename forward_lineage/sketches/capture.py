@@ -7,7 +7,7 @@ Ensures:  each sketch has the fragment of every base row that control lineage of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -50,6 +50,25 @@ def capture(
 
     """
     asked = {each.table.lower(): each for each in partitions}
+    frame = capturing(statements, tables, sql, asked.values(), args)
+    with rewritten_errors():
+        row = frame.first()
+    assert row is not None  # a global aggregate
+    return {each.table: each.sketch(LineageSet.from_bytes(bytes(row[key]))) for key, each in asked.items()}
+
+
+def capturing(
+    statements: Statements,
+    tables: RegisteredTables,
+    sql: str,
+    partitions: Iterable[Partition],
+    args: Arguments = None,
+) -> DataFrame:
+    """Return the query of one row that has, for each table, the lineage value of its fragments; see `capture`.
+
+    Its columns are called like the tables, in lower case.
+    """
+    asked = {each.table.lower(): each for each in partitions}
     traced = statements.trace(
         sql,
         "control",
@@ -61,8 +80,10 @@ def capture(
     if missing:
         reads = ", ".join(traced.rewritten.tables) or "none of the tables"
         raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
-    found = _united(statements.run(traced), traced.rewritten.tables)
-    return {partition.table: partition.sketch(found[table]) for table, partition in asked.items()}
+    frame = statements.run(traced)
+    united = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(name.lower()) for name in traced.rewritten.tables]
+    with rewritten_errors():
+        return frame.agg(*united)
 
 
 def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
@@ -71,14 +92,6 @@ def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
     if partition.column.lower() not in columns:
         raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
     return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed())
-
-
-def _united(frame: DataFrame, names: Sequence[str]) -> Mapping[str, LineageSet]:
-    columns = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(f"s{i}") for i, name in enumerate(names)]
-    with rewritten_errors():
-        row = frame.agg(*columns).first()
-    assert row is not None  # a global aggregate
-    return {name.lower(): LineageSet.from_bytes(bytes(row[i])) for i, name in enumerate(names)}
 
 
 def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) -> Sketch:
