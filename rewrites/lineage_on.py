@@ -76,12 +76,13 @@ def _ranges(expression: exp.Expr, used: _Used, known: KnownValues | None) -> Gra
     table, most = _table_of(arguments[0], used), int(arguments[1].name)
     if not 1 <= most <= MOST_RANGES:
         raise _wrong(expression, f"{most} ranges", f"Ask for 1 to {MOST_RANGES}.")
-    if not isinstance(known, KnowsRanges):
+    knows: object = known
+    if not isinstance(knows, KnowsRanges):
         what = "RANGES depends on the values that a table has"
         raise _wrong(expression, what, "Run it: lineage.sql(…).")
     column = next(each for each in table.columns if each.lower() == arguments[0].name.lower())
     try:
-        return known.ranges(table, column, most)
+        return knows.ranges(table, column, most)
     except BadArgumentError as error:
         raise _wrong(expression, error.what, error.instead or "") from None
 

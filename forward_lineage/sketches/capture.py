@@ -81,7 +81,9 @@ def capturing(
         reads = ", ".join(traced.rewritten.tables) or "none of the tables"
         raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
     frame = statements.run(traced)
-    united = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(name.lower()) for name in traced.rewritten.tables]
+    united = [
+        F.call_function("dlunion", F.expr(field_of_dl(name))).alias(name.lower()) for name in traced.rewritten.tables
+    ]
     with rewritten_errors():
         return frame.agg(*united)
 

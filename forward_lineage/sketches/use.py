@@ -107,9 +107,7 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
     partition = sketch.partition
     rows = _rows(spark, partition.table, {partition.table: relation} if relation else None)
     with spark_errors():
-        found = list(
-            _kernel(spark).skipped(rows._jdf, partition.column, partition.packed(), sketch.packed_fragments())
-        )
+        found = list(_kernel(spark).skipped(rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()))
     return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, TimestampType

@@ -1,15 +1,18 @@
-"""What sketches save, and what it costs to find them: TPC-H, beside the figures of the paper.   [Niu 2022, §9.2, figure 6]
+"""What sketches save, and what it costs to find them: TPC-H, beside the paper's figures.   [Niu 2022, §9.2, figure 6]
 
-    python -m tests.bench.skipping [--scale 1] [--runs 3] [--only q3,q18] [--ranges 400,4000,10000] [--layout generated,sorted]
+    python -m tests.bench.skipping [--scale 1] [--runs 3] [--only q3,q18] [--ranges 400,4000,10000]
+        [--layout generated,sorted] [--memory 3g] [--rough]
 
-"use" is a query that reads only the rows in its sketches, "capture" the run that finds these, both as a ratio to the query
-as it is, on the user's clock (text to rows), interleaved, medians. Each answer is compared with that of the query as it is.
-Files are those of the generator (by primary key), or sorted by the columns of the sketches. The specification's LIMITs
-are put in, since they are what makes most of these queries selective. `--rough` measures capture once, and warms nothing up.
+"use" is a query that reads only the rows in its sketches, "capture" the run that finds these, both as a ratio to the
+query as it is, on the user's clock (text to rows), interleaved, medians; beside them the JVM's seconds of CPU. Each
+answer is compared with that of the query as it is. Files are those of the generator (by primary key), or sorted by the
+columns of the sketches. The specification's LIMITs are put in, since they make most of these queries selective.
+`--rough` measures capture once, and warms nothing up.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import tempfile
@@ -147,16 +150,17 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
 
 
 class _Cpu:
-    """Seconds of CPU that the JVM takes for each run of a variant: what the clock shows on a machine that does nothing else."""
+    """Seconds of CPU that the JVM takes for each run of a variant, whatever else the machine does."""
 
     def __init__(self, spark: SparkSession) -> None:
         gateway: Any = spark.sparkContext._gateway
-        self._bean: Any = gateway.jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()
+        self._process = Path("/proc") / str(gateway.proc.pid) / "stat"
         self.seconds: dict[str, list[float]] = {}
 
     def now(self) -> float:
         """Return the seconds so far."""
-        return int(self._bean.getProcessCpuTime()) / 1e9
+        after_name = self._process.read_text().rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
     def variant(self, name: str, prepare: Callable[[], DataFrame]) -> Variant:
         """Return a variant whose runs are noted, those for warming up included."""
@@ -191,14 +195,33 @@ def main(scale: float, runs: int, only: str, ranges: str, layout: str, memory: s
     folder = generate(scale, default_folder(scale))
     spark = local_session("skipping", master="local[2]", driver_memory=memory)
     console = Console(width=160)
-    table = Table("query", "files", "ranges", "plain, s", "use ÷ plain", "paper", "capture ÷ plain", "CPU s", "fragments", "rows read")
+    table = Table(
+        "query",
+        "files",
+        "ranges",
+        "plain, s",
+        "use ÷ plain",
+        "paper",
+        "capture ÷ plain",
+        "CPU s",
+        "fragments",
+        "rows read",
+    )
     turns = Turns(runs, warm_up=0 if rough else 1)
     for query in only.split(","):
         for files in layout.split(","):
             for each in measure(spark, folder, query, files, [int(n) for n in ranges.split(",")], turns, rough):
                 paper = f"{PAPER[query]:.2f}" if query in PAPER and each.ranges == 10_000 else ""
                 row = (
-                    *(query, files, str(each.ranges), f"{each.plain:.2f}", f"{each.use:.2f}", paper, f"{each.capture:.2f}"),
+                    *(
+                        query,
+                        files,
+                        str(each.ranges),
+                        f"{each.plain:.2f}",
+                        f"{each.use:.2f}",
+                        paper,
+                        f"{each.capture:.2f}",
+                    ),
                     _listed(each.cpu, ".1f"),
                     *(_listed(each.fragments, "d"), _listed(each.read, ".3f")),
                 )

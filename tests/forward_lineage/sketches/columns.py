@@ -28,10 +28,16 @@ TYPES: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
     ),
     "local": (pa.timestamp("us"), lambda r: _TIME.replace(tzinfo=None) + datetime.timedelta(hours=r.randint(0, 99))),
     "money": (pa.decimal128(12, 2), lambda r: decimal.Decimal(r.randint(-9999, 9999)).scaleb(-2)),
-    "huge": (pa.decimal128(38, 3), lambda r: decimal.Decimal(r.choice([-(10**37), 10**37, r.randint(-99, 99)])).scaleb(-3)),
+    "huge": (
+        pa.decimal128(38, 3),
+        lambda r: decimal.Decimal(r.choice([-(10**37), 10**37, r.randint(-99, 99)])).scaleb(-3),
+    ),
     "single": (pa.float32(), lambda r: r.choice([0.0, -0.0, math.inf, -math.inf, math.nan, r.randint(-9, 9) / 4])),
     "double": (pa.float64(), lambda r: r.choice([0.0, -0.0, math.inf, -math.inf, math.nan, r.random()])),
-    "text": (pa.string(), lambda r: "".join(r.choices(["a", "b", "é", "\uffff", "\U0001f600", "\0"], k=r.randint(0, 3)))),
+    "text": (
+        pa.string(),
+        lambda r: "".join(r.choices(["a", "b", "é", "\uffff", "\U0001f600", "\0"], k=r.randint(0, 3))),
+    ),
 }
 
 

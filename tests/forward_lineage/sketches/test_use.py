@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -109,7 +108,8 @@ MONOTONE = {
     "names": "SELECT s.n, s.text AS t FROM t AS s WHERE s.n > 70",
     "self-join": "SELECT a.n, b.n AS m FROM t a JOIN t b ON a.tiny = b.tiny AND a.n < b.n",
     "cte": "WITH t AS (SELECT n, tiny FROM t), u AS (SELECT * FROM t) SELECT * FROM u JOIN t USING (tiny)",
-    "subquery": "SELECT n FROM t WHERE tiny IN (SELECT tiny FROM t WHERE n > 3000) AND EXISTS (SELECT 1 FROM t u WHERE u.n = t.n + 1)",
+    "subquery": """SELECT n FROM t WHERE tiny IN (SELECT tiny FROM t WHERE n > 300)
+        AND EXISTS (SELECT 1 FROM t u WHERE u.n = t.n + 1)""",
     "view": "SELECT v.key, t.n FROM v JOIN t ON v.key = t.n",
     "union": "SELECT n FROM t UNION ALL SELECT key FROM v UNION SELECT n FROM (VALUES (1L), (NULL)) AS x(n)",
     "path": "SELECT n FROM parquet.`{folder}`",
@@ -199,6 +199,6 @@ def test_what_is_refused(
     session: SparkSession, table: pa.Table, tmp_path: Path, sql: str, column: str, said: str
 ) -> None:
     session.read.parquet(str(written(table.slice(0, 9), tmp_path / "t"))).createOrReplaceTempView("t")
-    refused: Callable[[], object] = lambda: use(session, sql, {"t": Partition("t", column, pa.array([1])).sketch([1])})
+    sketch = Partition("t", column, pa.array([1])).sketch([1])
     with pytest.raises(LineageError, match=said):
-        refused()
+        use(session, sql, {"t": sketch})
