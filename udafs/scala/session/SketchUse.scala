@@ -107,9 +107,8 @@ private object SketchUse {
     (access, files(session, access, column, ranges)) match {
       case (relation: LogicalRelation, Some((files, chosen, conf)))
           if session.sharedState.cacheManager.lookupCachedData(session, relation).isEmpty =>
-        val read = files.copy(
-          location = new ChosenFiles(files.location, Seq(chosen), conf),
-          fileFormat = new PositionedParquet(Seq(chosen)))(files.sparkSession)
+        val left = new ChosenFiles(files.location, Seq(chosen), conf)
+        val read = files.copy(location = left, fileFormat = new PositionedParquet(Seq(chosen), Some(left)))(files.sparkSession)
         relation.copy(relation = read, catalogTable = relation.catalogTable.map(_.copy(stats = None)))
       case _ => access.clone()
     }
