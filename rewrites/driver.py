@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_trees
+from rewrites import frames, lineage_column, own_fragments, own_trees
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -195,6 +195,8 @@ class _Statement:
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
         only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
         granules = {each.table.name.lower(): each for each in self.given}
+        if granules:
+            own_fragments.mark(query, granules, self.tables)
         if lineage_on is not None:
             granules = resolve(lineage_on, query, self.tables, parse, self.known)
         if lineage_on is not None or granules:

@@ -7,7 +7,7 @@ Ensures:  each sketch has the fragment of every base row that control lineage of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,7 +19,7 @@ from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.spark.names import field_of_dl, quoted
 from forward_lineage.spark.planning import Arguments
-from forward_lineage.tracing.statements import Statements, TracedStatement
+from forward_lineage.tracing.statements import Statements
 from rewrites.granules import Ranges
 from udafs.errors import BadArgumentError, NotTracedError
 from udafs.lineage_set import LineageSet
@@ -50,9 +50,30 @@ def capture(
         LineageError: the query is not traced, does not read one of the tables, or Spark refuses it.
 
     """
-    asked, traced = _traced(statements, tables, sql, partitions, args)
-    found = _united(statements.run(traced), traced.rewritten.tables)
-    return {partition.table: partition.sketch(found[table]) for table, partition in asked.items()}
+    asked = {each.table.lower(): each for each in partitions}
+    frame = capturing(statements, tables, sql, asked.values(), args)
+    with rewritten_errors():
+        row = frame.first()
+    assert row is not None  # a global aggregate
+    return {each.table: each.sketch(LineageSet.from_bytes(bytes(row[key]))) for key, each in asked.items()}
+
+
+def capturing(
+    statements: Statements,
+    tables: RegisteredTables,
+    sql: str,
+    partitions: Iterable[Partition],
+    args: Arguments = None,
+) -> DataFrame:
+    """Return the query of one row that has, for each table, the lineage value of its fragments; see `capture`.
+
+    Its columns are called like the tables, in lower case.
+    """
+    frame = _traced(statements, tables, sql, list(partitions), args)
+    names = frame.schema[-1].dataType.fieldNames()  # type: ignore[attr-defined]
+    united = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(name.lower()) for name in names]
+    with rewritten_errors():
+        return frame.agg(*united)
 
 
 def capture_with_rows(
@@ -63,59 +84,49 @@ def capture_with_rows(
     args: Arguments = None,
 ) -> tuple[dict[str, Sketch], pa.Table]:
     """Do what `capture` does, of a query that returns few rows, and return its rows, too, in their order."""
-    asked, traced = _traced(statements, tables, sql, partitions, args)
-    names = traced.rewritten.tables
-    frame = statements.run(traced)
-    lineage = [F.expr(field_of_dl(name)).alias(f"__s{i}") for i, name in enumerate(names)]
+    asked = {each.table.lower(): each for each in partitions}
+    frame = _traced(statements, tables, sql, list(asked.values()), args)
+    users, lineage = frame.columns[:-1], frame.schema[-1]
+    names = lineage.dataType.fieldNames()  # type: ignore[attr-defined]
+    sets = [F.expr(field_of_dl(name)).alias(f"{lineage.name}_{i}") for i, name in enumerate(names)]
     with rewritten_errors():
-        rows = frame.select(*(F.col(quoted(each)) for each in frame.columns[:-1]), *lineage).toArrow()
-    users = rows.num_columns - len(names)
-    sets = {name.lower(): rows.column(users + i) for i, name in enumerate(names)}
-    found = {
-        partition.table: partition.sketch(
-            each for value in sets[table] for each in LineageSet.from_bytes(value.as_py())
-        )
-        for table, partition in asked.items()
-    }
-    return found, rows.select(range(users))
+        rows = frame.select(*(F.col(quoted(each)) for each in users), *sets).toArrow()
+    found = {}
+    for i, name in enumerate(names):
+        partition = asked[name.lower()]
+        ids = {each for value in rows.column(len(users) + i) for each in LineageSet.from_bytes(value.as_py())}
+        found[partition.table] = partition.sketch(ids)
+    return found, rows.select(range(len(users)))
 
 
 def _traced(
     statements: Statements,
     tables: RegisteredTables,
     sql: str,
-    partitions: Iterable[Partition],
+    partitions: Sequence[Partition],
     args: Arguments,
-) -> tuple[Mapping[str, Partition], TracedStatement]:
-    asked = {each.table.lower(): each for each in partitions}
+) -> DataFrame:
+    """The rows of the query, each with the lineage values of its fragments."""
     traced = statements.trace(
         sql,
         "control",
         args,
         unless_query=NotTracedError("only a query has sketches", instead="Give the query of this command alone."),
-        granules=tuple(_granules(tables, each) for each in asked.values()),
+        granules=tuple(_granules(tables, each) for each in partitions),
     )
-    missing = asked.keys() - {table.lower() for table in traced.rewritten.tables}
+    missing = {each.table.lower() for each in partitions} - {table.lower() for table in traced.rewritten.tables}
     if missing:
         reads = ", ".join(traced.rewritten.tables) or "none of the tables"
         raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
-    return asked, traced
+    return statements.run(traced)
 
 
 def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
     manifest = tables.registered(partition.table)
-    names = {name.lower(): name for name, _ in manifest.columns}
-    if partition.column.lower() not in names:
+    columns = {name.lower(): (name, kind) for name, kind in manifest.columns}
+    if partition.column.lower() not in columns:
         raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
-    return Ranges(tables.base_table(manifest), names[partition.column.lower()], partition.packed())
-
-
-def _united(frame: DataFrame, names: Sequence[str]) -> Mapping[str, LineageSet]:
-    columns = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(f"s{i}") for i, name in enumerate(names)]
-    with rewritten_errors():
-        row = frame.agg(*columns).first()
-    assert row is not None  # a global aggregate
-    return {name.lower(): LineageSet.from_bytes(bytes(row[i])) for i, name in enumerate(names)}
+    return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed())
 
 
 def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) -> Sketch:

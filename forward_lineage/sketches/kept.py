@@ -69,7 +69,8 @@ class Captured:
         sketches: one for each table of which a part is enough.
         milliseconds: that capturing took.
         size: bytes of all tables that the query reads.
-        kept_size: bytes of what is left of them, as far as row groups are skipped.
+        kept_size: bytes of what is left of them, as far as pages are skipped.
+        rows: that the query returned, if it has LIMIT and they are as many as it says, or fewer; None: not known.
         name: of the file.
 
     """
@@ -83,6 +84,7 @@ class Captured:
     milliseconds: int
     size: int
     kept_size: int
+    rows: int | None = None
     name: str = ""
 
     @property
@@ -103,6 +105,7 @@ class _Fields:
     milliseconds: int
     size: int
     kept_size: int
+    rows: int | None = None
 
 
 class KeptSketches:

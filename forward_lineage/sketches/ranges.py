@@ -10,6 +10,7 @@ The kernel reads the same bounds (`packed`), see `udafs/scala/ranges/Bounds.scal
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,10 +22,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rewrites.granules import MOST_RANGES
 from udafs.errors import BadArgumentError
 
-MOST: Final = 10_000
-"""Fragments of a partition, that of NULL not counted, at most.   [Niu 2022, §4.4: past it there is little to gain]"""
+MOST: Final = MOST_RANGES
+"""Fragments of a partition, that of NULL not counted, at most."""
 _LONGEST = 18  # digits of a decimal that fit 64 bits
 _SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
@@ -52,13 +54,13 @@ class Partition:
     bounds: pa.Array = field(hash=False)
 
     def __post_init__(self) -> None:
+        type_ordered(self.bounds.type, self.column)
         if len(self.bounds) >= MOST:
             raise BadArgumentError(
                 f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST} will do."
             )
-        keys = [] if not len(self.bounds) else list(_keys(self.bounds))
-        type_ordered(self.bounds.type, self.column)
-        if self.bounds.null_count or any(a >= b for a, b in zip(keys, keys[1:], strict=False)):
+        keys = list(_keys(pc.drop_null(self.bounds)))
+        if self.bounds.null_count or any(a >= b for a, b in itertools.pairwise(keys)):
             raise BadArgumentError(
                 f"the bounds of {self.column} do not ascend", instead="Give distinct values in order, without NULL."
             )
@@ -118,7 +120,7 @@ class Sketch:
     fragments: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        ascends = all(a < b for a, b in zip(self.fragments, self.fragments[1:], strict=False))
+        ascends = all(a < b for a, b in itertools.pairwise(self.fragments))
         known = not self.fragments or (self.fragments[0] >= 0 and self.fragments[-1] < self.partition.fragments)
         if not (ascends and known):
             raise BadArgumentError("fragments that the partition does not have", instead="See Partition.fragments.")
@@ -204,8 +206,8 @@ def _ascending(array: pa.Array) -> pa.Array:
 
 def _differs(keys: npt.NDArray[np.int64] | Sequence[Any]) -> npt.NDArray[np.bool_]:
     if isinstance(keys, np.ndarray):
-        return keys[1:] != keys[:-1]
-    return np.fromiter((a != b for a, b in zip(keys, keys[1:], strict=False)), np.bool_, max(len(keys) - 1, 0))
+        return np.asarray(keys[1:] != keys[:-1])
+    return np.fromiter((a != b for a, b in itertools.pairwise(keys)), np.bool_, max(len(keys) - 1, 0))
 
 
 # Values as something that Python and numpy order as Spark orders them
@@ -228,7 +230,8 @@ def type_ordered(kind: pa.DataType, column: str) -> Callable[[pa.Array], Any]:
 
 
 def _keys(array: pa.Array) -> npt.NDArray[np.int64] | Sequence[Any]:
-    return type_ordered(array.type, "the column")(array)
+    keys: npt.NDArray[np.int64] | Sequence[Any] = type_ordered(array.type, "the column")(array)
+    return keys
 
 
 def _whole(array: pa.Array) -> npt.NDArray[np.int64]:
@@ -251,7 +254,8 @@ def _decimals(array: pa.Array) -> npt.NDArray[np.int64] | Sequence[int]:
 
 
 def _bytes(array: pa.Array) -> Sequence[bytes]:
-    return array.cast(pa.binary()).to_pylist()
+    found: list[bytes] = array.cast(pa.binary()).to_pylist()
+    return found
 
 
 _ORDERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Any]], ...] = (
@@ -259,7 +263,7 @@ _ORDERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], Any]], 
     (pa.types.is_date32, _whole),
     (lambda kind: pa.types.is_timestamp(kind) and kind.unit == "us", _whole),
     (lambda kind: pa.types.is_float32(kind) or pa.types.is_float64(kind), _floating),
-    (lambda kind: pa.types.is_decimal(kind), _decimals),
+    (pa.types.is_decimal, _decimals),
     (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), _bytes),
 )
 

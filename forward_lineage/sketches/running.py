@@ -6,34 +6,38 @@ Whatever is decided, the rows are those of the query run as it is: a sketch is u
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from forward_lineage.columns.keeping import digest
 from forward_lineage.frontend import Statement, parse
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import Table, facts_of, tables_of
 from forward_lineage.sketches.attributes import attributes_for
 from forward_lineage.sketches.capture import capture, capture_with_rows
-from forward_lineage.sketches.cutting import cut
 from forward_lineage.sketches.decisions import Decision, Decisions, Way
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured, KeptSketches
-from forward_lineage.sketches.ranges import Partition, Sketch
+from forward_lineage.sketches.ranges import MOST, Partition, Sketch
 from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.safety.reuse import Instance, instance_of, serves
+from forward_lineage.sketches.safety.reuse import serves
+from forward_lineage.sketches.safety.template import Instance, template
 from forward_lineage.sketches.tuning import LEAST_GAIN, Mode, Tuning, pays, too_many
 from forward_lineage.sketches.use import skipped, use
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import string_literal
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
 from udafs.errors import ChangedError, LineageError
@@ -52,6 +56,11 @@ class _Query:
     instance: Instance
     tables: Sequence[Table]
     facts: Facts
+
+    @property
+    def kind(self) -> str:
+        """A short name for its template."""
+        return digest(self.instance.template)
 
     @property
     def size(self) -> int:
@@ -93,7 +102,7 @@ class Runner:
         self._uses: Counter[str] = Counter()  # by name of a capture
         self._refused: set[str] = set()  # captures that are not to be used
         self._unsafe: dict[str, str] = {}  # by template and states: why no sketch is safe
-        self._bounds: dict[tuple[str, str, str], pa.Array] = {}  # of ranges, by state of a table and column
+        self._ranges = KnownRanges(tables)
         self._read: OrderedDict[str, tuple[Statement, Instance] | str] = OrderedDict()
         self._spent = 0.0
 
@@ -168,7 +177,7 @@ class Runner:
             try:
                 statement = parse(sql)
                 is_one = statement.is_query and statement.lineage_on is None
-                self._read[key] = (statement, instance_of(statement, args)) if is_one else "it is no query"
+                self._read[key] = (statement, template(statement, literals(args))) if is_one else "it is no query"
             except LineageError as error:
                 self._read[key] = f"{error}".splitlines()[0]
             if len(self._read) > _REMEMBERED:
@@ -180,7 +189,7 @@ class Runner:
         """The sketches that serve a query and save most; or why there are none."""
         why = "no sketch has been captured of such a query"
         found: list[Captured] = []
-        for each in self._kept.of(query.instance.template):
+        for each in self._kept.of(query.kind):
             missing = self._unfit(each, query)
             if missing is None:
                 found.append(each)
@@ -205,29 +214,35 @@ class Runner:
         read = self._statement(captured.sql, captured.args)
         if isinstance(read, str):
             return read
-        verdict = serves(read[1], query.instance, query.facts)
+        same = read[1].bindings == query.instance.bindings
+        if not same and not all(map(_is_plain, query.instance.bindings)):
+            return "it has literals that may be read in two ways"
+        attributes = {each.partition.table: each.partition.column for each in captured.sketches}
+        verdict = serves(read[1], query.instance, attributes, query.facts, rows=captured.rows)
+        if verdict.checks and not same:
+            return "whether rows tie at the edge of its LIMIT was seen of another instance"
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
 
     def _capturing(self, query: _Query, why: str) -> _Chosen:
-        template = query.instance.template
+        kind = query.kind
         plain = partial(_Chosen, Way.PLAIN, query=query)
-        unsafe = self._unsafe.get(repr((template, query.states)))
+        unsafe = self._unsafe.get(repr((kind, query.states)))
         if unsafe is not None:
             return plain(why=unsafe)
         if not _can_be_written(query.args):
             return plain(why="its parameters are no numbers, text or truth values")
-        self._runs[template] += 1
+        self._runs[kind] += 1
         if self._tuning.mode is Mode.ADAPTIVE:
-            known = [each for each in self._kept.of(template) if each.states == query.states]
-            if not pays(query.statement, self._runs[template], known):
+            known = [each for each in self._kept.of(kind) if each.states == query.states]
+            if not pays(query.statement, self._runs[kind], known):
                 return plain(why=f"{why}; capturing one has not paid yet")
         if self._tuning.seconds is not None and self._spent >= self._tuning.seconds:
             return plain(why=f"{why}; the seconds for capturing are spent")
         captured = self._captured(query)
         if isinstance(captured, str):
-            self._unsafe[repr((template, query.states))] = captured
+            self._unsafe[repr((kind, query.states))] = captured
             return plain(why=captured)
-        self._runs[template] = 0
+        self._runs[kind] = 0
         return _Chosen(Way.CAPTURE, why, query, captured)
 
     # ------------------------------------------------------------ capturing
@@ -240,13 +255,14 @@ class Runner:
         begun = time.perf_counter()
         self._tables.check_unchanged(table.manifest.name for table in query.tables)
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
-        sketches = self._sketches(query, attributes, cut_up)
-        if isinstance(sketches, str):
-            return sketches
+        seen = self._sketches(query, attributes, cut_up)
+        if isinstance(seen, str):
+            return seen
+        sketches, rows = seen
         self._spent += (taken := time.perf_counter() - begun)
         kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
         captured = Captured(
-            query.instance.template,
+            query.kind,
             query.sql,
             query.args,
             settings_of_values(self._spark),
@@ -255,6 +271,7 @@ class Runner:
             int(taken * 1000),
             query.size,
             min(kept_size, query.size),
+            rows,
         )
         found = self._kept.put(captured)
         for old in list(too_many(self._kept, self._tuning.budget, self._uses)):
@@ -262,32 +279,29 @@ class Runner:
         return found
 
     def _partition(self, table: Table, column: str) -> Partition:
-        """The ranges of a column; the same for all sketches of a state of its table."""
-        key = (*table.state, column)
-        if key not in self._bounds:
-            rows = sum(file.rows for file in table.manifest.files)
-            relation = self._tables.base_table(table.manifest).relation
-            self._bounds[key] = cut(self._spark, relation, column, rows).bounds
-            if len(self._bounds) > _REMEMBERED:
-                del self._bounds[next(iter(self._bounds))]
-        return Partition(table.name, column, self._bounds[key])
+        return Partition(table.name, column, self._ranges.bounds(self._tables.base_table(table.manifest), column, MOST))
 
     def _sketches(
         self, query: _Query, attributes: Mapping[str, str], partitions: Sequence[Partition]
-    ) -> dict[str, Sketch] | str:
-        checks = prove(query.statement, attributes, query.facts).checks
+    ) -> tuple[dict[str, Sketch], int | None] | str:
+        verdict = prove(query.statement, attributes, query.facts)
         registered = {table.name: table.manifest.name for table in query.tables}
         named = [Partition(registered[each.table], each.column, each.bounds) for each in partitions]
-        if not checks:
+        edges = [each for each in verdict.checks if each.kind == "no tie"]
+        rows: int | None = None
+        if not edges:
             found = capture(self._statements, self._tables, query.sql, named, query.args)
         else:
-            wide = widened(query.statement, checks) if all(each.row <= _MOST_ROWS for each in checks) else None
+            wide = widened(query.statement, edges) if all(each.row <= _MOST_ROWS for each in edges) else None
             if wide is None:
                 return "whether rows tie at the edge of its LIMIT cannot be seen"
-            found, rows = capture_with_rows(self._statements, self._tables, wide.sql, named, query.args)
-            if wide.is_tied(rows, checks):
+            found, returned = capture_with_rows(self._statements, self._tables, wide.sql, named, query.args)
+            if wide.is_tied(returned, edges):
                 return "rows tie at the edge of its LIMIT, so Spark may return either"
-        return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}
+            rows = returned.num_rows
+        if any(each.kind != "no tie" and not (each.row == 1 and _is_any(found)) for each in verdict.checks):
+            return "it is proven safe only where it returns rows"
+        return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}, rows
 
     def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
         read = skipped(self._spark, sketch) if sketch is not None else None
@@ -308,7 +322,7 @@ class Runner:
         return use(self._spark, sql, sketches, args)
 
     def _note(self, sql: str, args: Arguments, chosen: _Chosen, seconds: float) -> None:
-        template = chosen.query.instance.template if chosen.query is not None else None
+        template = chosen.query.kind if chosen.query is not None else None
         way, why, captured = chosen.way, chosen.why, chosen.captured
         again = partial(self._again, args=args)
         self._decisions.add(
@@ -340,9 +354,36 @@ class Runner:
         return f"{said}: " + ", ".join(f"{part.read:,} of {part.all:,} {what}" for what, part in parts)
 
 
+_PLAIN = re.compile(r"-?\\d{1,18}(\\.\\d{1,18})?|(DATE\\s*)?'[^'\\\\]*'|:\\w+|\\?", re.ASCII | re.IGNORECASE)
+
+
+def _is_plain(literal: str) -> bool:
+    """Whether a literal is read by all alike: no escapes, no exponents, no letters behind a number."""
+    return _PLAIN.fullmatch(literal) is not None
+
+
+def literals(args: Arguments) -> Mapping[str, str] | None:
+    """Return the values of parameters as SQL, by name or by number; None where they are not known here."""
+    if not args or not _can_be_written(args):
+        return None
+    named = args if isinstance(args, dict) else {str(i): value for i, value in enumerate(args)}
+    return {name: _literal(value) for name, value in named.items()}
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return string_literal(value)
+    return "NULL" if value is None else str(value).upper() if isinstance(value, bool) else repr(value)
+
+
 def _can_be_written(args: Arguments) -> bool:
     values = args.values() if isinstance(args, dict) else args or []
     return all(value is None or isinstance(value, bool | int | float | str) for value in values)
+
+
+def _is_any(sketches: Mapping[str, Sketch]) -> bool:
+    """Whether a row was returned: one that was made of something."""
+    return any(each.fragments for each in sketches.values())
 
 
 def _is_older(captured: Captured, query: _Query) -> bool:

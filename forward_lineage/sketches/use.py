@@ -56,12 +56,11 @@ def use(
         partition = sketch.partition
         rows = _rows(spark, table, relations)
         with spark_errors(sql):
-            read = _kernel(spark).apply(
+            used = _kernel(spark).apply(
                 used, rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()
             )
-        if not read.accesses():
+        if used is None:
             raise BadArgumentError(f"the query does not read {table}", instead="Give sketches of its tables.")
-        used = read.frame()
     return DataFrame(used, session)
 
 

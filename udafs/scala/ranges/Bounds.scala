@@ -115,6 +115,21 @@ object Keys {
     case _ => value.asInstanceOf[Number].longValue
   }
 
+  /** The value that has a key; one of them. */
+  def value(typed: DataType, key: Any): Any = (typed, key) match {
+    case (FloatType, bits: Long) => toDouble(bits).toFloat
+    case (DoubleType, bits: Long) => toDouble(bits)
+    case (decimal: DecimalType, digits: BigInteger) =>
+      Decimal(new java.math.BigDecimal(digits, decimal.scale), decimal.precision, decimal.scale)
+    case (decimal: DecimalType, digits: Long) => Decimal(digits, decimal.precision, decimal.scale)
+    case (ByteType, number: Long) => number.toByte
+    case (ShortType, number: Long) => number.toShort
+    case (IntegerType | DateType, number: Long) => number.toInt
+    case _ => key
+  }
+
+  private def toDouble(key: Long): Double = java.lang.Double.longBitsToDouble(if (key < 0) key ^ Long.MaxValue else key)
+
   def ofDouble(value: Double): Long = {
     val bits = java.lang.Double.doubleToLongBits(value + 0.0d)
     if (bits < 0) bits ^ Long.MaxValue else bits

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.BlockMetaData
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.datasources.{FileIndex, FileStatusWithMetadata, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{FileIndex, FileStatusWithMetadata, InMemoryFileIndex, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
 
 /** What need not be read of a Parquet scan. Whatever is read is tested by a predicate, which stays. */
@@ -21,7 +21,10 @@ trait Chosen extends Serializable {
    */
   def rows(reader: ParquetFileReader, path: String, block: BlockMetaData): Option[Iterator[(Long, Long)]]
 
-  /** How many bytes of a file have to be read at most, as far as that is known without reading much. */
+  /** Whether `bytes` says more than how long a file is. */
+  def knowsBytes: Boolean = false
+
+  /** How many bytes of a file have to be read at most. */
   def bytes(file: FileStatus, conf: Configuration): Long = file.getLen
 }
 
@@ -40,10 +43,7 @@ final class ChosenFiles(private val all: FileIndex, private val chosen: Seq[Chos
   override def metadataOpsTimeNs: Option[Long] = all.metadataOpsTimeNs
 
   /** What Spark plans joins by: not the whole table. */
-  override lazy val sizeInBytes: Long =
-    if (all.sizeInBytes > ChosenFiles.WorthAsking && chosen.exists(_.isInstanceOf[ChosenRanges]))
-      ChosenFiles.mapped(all.listFiles(Nil, Nil).flatMap(_.files))(file => chosen.map(_.bytes(file.fileStatus, conf)).min).sum
-    else all.sizeInBytes
+  override lazy val sizeInBytes: Long = if (isAsked) bytes.values.sum else all.sizeInBytes
 
   override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
     val folders = all.listFiles(partitionFilters, dataFilters)
@@ -52,6 +52,20 @@ final class ChosenFiles(private val all: FileIndex, private val chosen: Seq[Chos
     val left = files.zip(wanted).collect { case (file, true) => file }.toSet
     folders.map(folder => folder.copy(files = folder.files.filter(left))).filter(_.files.nonEmpty)
   }
+
+  private lazy val bytes: Map[String, Long] = if (!isAsked) Map.empty else {
+    val files = all.listFiles(Nil, Nil).flatMap(_.files)
+    files.map(file => Chosen.name(file.getPath)).zip(ChosenFiles.mapped(files)(bytesOf)).toMap
+  }
+
+  /** Not where Spark itself does not list a table's files before it knows which partitions are meant, nor where they are many. */
+  private def isAsked: Boolean = chosen.exists(_.knowsBytes) && all.sizeInBytes > ChosenFiles.WorthAsking &&
+    all.isInstanceOf[InMemoryFileIndex] && all.inputFiles.length <= ChosenFiles.Many
+
+  private def bytesOf(file: FileStatusWithMetadata): Long = chosen.map(_.bytes(file.fileStatus, conf)).min
+
+  /** Whether little of a file is read. */
+  def isLittle(path: Path): Boolean = bytes.get(Chosen.name(path)).exists(_ <= ChosenFiles.Little)
 
   override def equals(other: Any): Boolean = other match {
     case that: ChosenFiles => all == that.all && chosen == that.chosen
@@ -63,6 +77,8 @@ final class ChosenFiles(private val all: FileIndex, private val chosen: Seq[Chos
 
 object ChosenFiles {
   private val WorthAsking = 1L << 20 // bytes: below, Spark broadcasts the table anyway
+  private val Many = 1000
+  private val Little = 16L << 20 // bytes, of all columns
 
   /** Of each file, asked at once: footers may be far away. */
   def mapped[A: scala.reflect.ClassTag](files: Seq[FileStatusWithMetadata])(ask: FileStatusWithMetadata => A): Seq[A] = {

@@ -30,6 +30,8 @@ final case class ChosenRanges(column: String, typed: DataType, ranges: RangeSet)
       else ColumnPages.of(reader, block, chunk, typed).iterator.filter(_.mayHold(ranges)).map(page => (page.first, page.last))
     }
 
+  override def knowsBytes: Boolean = true
+
   override def bytes(file: FileStatus, conf: Configuration): Long =
     FileBounds.of(file, column, typed, conf).fold(file.getLen)(_.map(_.read(ranges).bytes).sum)
 }

@@ -264,6 +264,16 @@ object Registry {
         |       2
         |""".stripMargin),
     SqlFunction(
+      "dl_range",
+      Some(3),
+      arguments => DlRange(widened(arguments.head, LongType), Bounds.of(arguments(1), "dl_range"), DlRange.typed(arguments(2))),
+      classOf[DlRange],
+      "misc_funcs",
+      "_FUNC_(fragment, bounds, type) - Returns the range to which dl_fragment gives a number, NULL for 0.",
+      """      > SELECT _FUNC_(2, X'6C789C636000035600000D0006', 'BIGINT');
+        |       {"from":5,"until":null}
+        |""".stripMargin),
+    SqlFunction(
       "dl_in_ranges",
       Some(3),
       arguments => DlInRanges(

@@ -25,24 +25,22 @@ final class SketchUse {
    * @param column of it
    * @param bounds packed
    * @param fragments packed
-   * @return the query, and how often it reads the table
+   * @return the query; null where it does not read the table
    */
-  def apply(query: Dataset[Row], table: Dataset[Row], column: String, bounds: Array[Byte], fragments: Array[Byte]): Used = {
+  def apply(query: Dataset[Row], table: Dataset[Row], column: String, bounds: Array[Byte], fragments: Array[Byte]): DataFrame = {
     val ranges = new RangeSet(bounds, fragments)
     val frame = classic(query)
     val session = frame.sparkSession
     val (wanted, cut) = bare(session, classic(table).queryExecution.analyzed, column)
     val place = wanted.output.indexWhere(_.exprId == cut.exprId)
-    var accesses = 0
     val mark = System.nanoTime
     val plan = frame.queryExecution.analyzed.transformDownWithSubqueries {
       case access if !access.getTagValue(Done).contains(mark) && same(access, wanted) =>
-        accesses += 1
         val read = reading(session, access, access.output(place), ranges)
         read.setTagValue(Done, mark)
         Filter(DlInRanges(access.output(place), ranges), read)
     }
-    new Used(if (accesses == 0) query else ClassicDataset.ofRows(session, plan), accesses)
+    if (plan eq frame.queryExecution.analyzed) null else ClassicDataset.ofRows(session, plan)
   }
 
   /** What of a table's files is read for some ranges: for each what there is, and what is left; nothing is known of other sources. */
@@ -67,9 +65,6 @@ final class SketchUse {
     }
   }
 }
-
-/** A query that uses a sketch, and how often it reads the table. */
-final class Used(val frame: DataFrame, val accesses: Int)
 
 private object SketchUse {
   private val Done = TreeNodeTag[Long]("forward_lineage.sketch")
@@ -112,9 +107,8 @@ private object SketchUse {
     (access, files(session, access, column, ranges)) match {
       case (relation: LogicalRelation, Some((files, chosen, conf)))
           if session.sharedState.cacheManager.lookupCachedData(session, relation).isEmpty =>
-        val read = files.copy(
-          location = new ChosenFiles(files.location, Seq(chosen), conf),
-          fileFormat = new PositionedParquet(Seq(chosen)))(files.sparkSession)
+        val left = new ChosenFiles(files.location, Seq(chosen), conf)
+        val read = files.copy(location = left, fileFormat = new PositionedParquet(Seq(chosen), Some(left)))(files.sparkSession)
         relation.copy(relation = read, catalogTable = relation.catalogTable.map(_.copy(stats = None)))
       case _ => access.clone()
     }
