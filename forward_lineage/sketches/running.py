@@ -354,7 +354,7 @@ class Runner:
         return f"{said}: " + ", ".join(f"{part.read:,} of {part.all:,} {what}" for what, part in parts)
 
 
-_PLAIN = re.compile(r"-?\\d{1,18}(\\.\\d{1,18})?|(DATE\\s*)?'[^'\\\\]*'|:\\w+|\\?", re.ASCII | re.IGNORECASE)
+_PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,18})?|(DATE\s*)?'[^'\\]*'", re.ASCII | re.IGNORECASE)
 
 
 def _is_plain(literal: str) -> bool:
