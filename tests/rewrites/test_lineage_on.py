@@ -128,5 +128,5 @@ def test_other_ranges_are_refused(clause: str, said: str) -> None:
 
 
 def test_ranges_depend_on_values() -> None:
-    with pytest.raises(WrongSqlError, match="depends on the values that a table has.*Run it"):
+    with pytest.raises(WrongSqlError, match=r"depends on the values that a table has.*Run it"):
         found("SELECT 1 FROM t", "RANGES(t.v, 3)")

@@ -20,7 +20,7 @@ BY_A = Ranges(T, "a", "int", b"bounds")
 OWN = [
     "SELECT * FROM t o WHERE EXISTS (SELECT * FROM t u WHERE u.a = o.a)",
     "SELECT * FROM t WHERE b > 0 AND NOT EXISTS (SELECT 1 FROM t u WHERE t.A = u.a AND u.b <> t.b)",
-    "SELECT * FROM s JOIN t o ON s.a = o.a WHERE s.b > 1 OR NOT EXISTS (SELECT 1 FROM t u WHERE u.a = o.a AND u.b = s.b)",
+    "SELECT * FROM s JOIN t o ON s.a = o.a WHERE s.b > 1 OR NOT EXISTS (SELECT 1 FROM t u WHERE u.a = o.a AND u.b = 1)",
     "SELECT * FROM (SELECT * FROM t o WHERE EXISTS (SELECT * FROM t u WHERE u.a = o.a)) LIMIT 3",
 ]
 OTHERS = [

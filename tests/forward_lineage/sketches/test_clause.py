@@ -59,7 +59,7 @@ def test_a_saved_result_keeps_what_its_ranges_were(lineage: ForwardLineage, tabl
     lineage.save("SELECT tiny, count(*) AS c FROM t GROUP BY tiny LINEAGE ON RANGES(n, 3)", "few")
     lineage.save("SELECT n FROM t WHERE n = 250 LINEAGE ON RANGES(n, 3)", "one")
     (granule,) = lineage.backward("one").select("*").collect()
-    assert tuple(granule[0])[0] == 200
+    assert granule[0][0] == 200
     assert lineage.backward("few").count() == 3
 
 
