@@ -118,7 +118,23 @@ def _traced(
     if missing:
         reads = ", ".join(traced.rewritten.tables) or "none of the tables"
         raise BadArgumentError(f"the query does not read {', '.join(sorted(missing))}", instead=f"It reads {reads}.")
+    _refuse_two_names(tables, [each.table for each in partitions], traced.rewritten.read.counts)
     return statements.run(traced)
+
+
+def _refuse_two_names(tables: RegisteredTables, asked: Iterable[str], read: Iterable[str]) -> None:
+    """A sketch is of all accesses of a table's files: not of those alone that go by one of two names."""
+    named = set(read)
+    for wanted in map(tables.registered, asked):
+        files = {file.path for file in wanted.files}
+        for other in tables.all().values():
+            if other.name == wanted.name or other.name.split(".")[-1].lower() not in named:
+                continue
+            if other.relation == wanted.relation or not files.isdisjoint(file.path for file in other.files):
+                raise NotTracedError(
+                    f"the query reads the same rows as {wanted.name} and as {other.name}, and a sketch is of both",
+                    instead="Read them by one name.",
+                )
 
 
 def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:

@@ -3,6 +3,7 @@
 Q[𝒫]:  R  →  σ_{a in the ranges of 𝒫}(R)  for every access of R in Q, by whatever name
 Ensures:  the user's columns and names; rows as the query gives them over the tables cut down to their sketches.
           Whether these are the rows that it gives over the whole tables, `sketches.safety` proves.
+Accesses: whatever reads the same relation as the table's name does: two names of the same files are one table.
 Reads:    of Parquet files only those, and of these only the row groups and pages, that may have such rows; the exact
           test stands behind it. Of other sources everything, and the exact test decides.
 """

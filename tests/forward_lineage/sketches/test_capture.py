@@ -111,6 +111,16 @@ def test_parameters(lineage: ForwardLineage, tables: dict[str, pa.Table]) -> Non
     assert found.fragments == (2,) and len(use(lineage.spark, sql, {"sold": found}, args).collect()) == 3
 
 
+def test_two_names_of_one_table_are_refused(
+    lineage: ForwardLineage, tables: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    lineage.register("again", path=str(tmp_path / "sold.parquet"))
+    parts, partition = lineage._parts, Partition("sold", "n", pa.array([5]))
+    with pytest.raises(LineageError, match="the same rows as sold and as again"):
+        capture(parts.statements, parts.tables, "SELECT s.n FROM sold s JOIN again a ON s.n = a.n + 1", [partition])
+    assert capture(parts.statements, parts.tables, "SELECT n FROM sold", [partition])["sold"].fragments == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("sql", "partition", "said"),
     [
