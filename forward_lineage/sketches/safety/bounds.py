@@ -9,7 +9,11 @@ from forward_lineage.sketches.safety.algebra import Call, Column, Const, Ref, Sc
 from forward_lineage.sketches.safety.facts import EXACT, as_number
 from forward_lineage.sketches.safety.state import UNBOUNDED, Interval, State
 
-_NULL_IF_ONE_IS = frozenset("+ - * = <> < <= > >= || neg abs upper lower length".split())
+_NULL_IF_ONE_IS = frozenset(
+    """
+    + - * = <> < <= > >= || neg abs upper lower length
+    """.split()  # noqa: SIM905 - a list of words is read like one
+)
 
 
 def interval(scalar: Scalar, state: State) -> Interval:

@@ -33,10 +33,10 @@ from forward_lineage.sketches.safety.from_clause import FromReader
 from forward_lineage.sketches.safety.functions import common
 from forward_lineage.sketches.safety.names import Names
 from forward_lineage.sketches.safety.scalars import ScalarReader
-from forward_lineage.sketches.safety.verdicts import unproven
+from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 from rewrites.spark_functions import AGGREGATES
 
-Ctes = Mapping[str, tuple[exp.CTE, "Ctes"]]  # type: ignore[misc]
+Ctes = Mapping[str, tuple[exp.CTE, "Ctes"]]
 
 _READ = {
     *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"),
@@ -75,7 +75,7 @@ class QueryReader:
             case exp.SetOperation():
                 plan = reader.set_operation(node, outer)
                 return reader._ordered(node, plan, Names(), None, outer)
-        unproven(f"{node.key} is not read", node)
+        raise UnprovenError(f"{node.key} is not read", node)
 
     def _with(self, node: exp.Expr) -> QueryReader:
         clause = node.args.get("with_")
@@ -96,7 +96,7 @@ class QueryReader:
             unproven(f"SELECT {node.args['kind']} is not read", node)
         names = Names(outer=outer)
         plan = self._from(node, names)
-        reader = ScalarReader(names, self.query)
+        reader = ScalarReader(names, self.query, ansi=self.facts.ansi)
         if where := node.args.get("where"):
             plan = Filter(plan.columns, plan, reader.conditions(where.this), node=where)
         group = node.args.get("group")
@@ -225,7 +225,7 @@ class QueryReader:
         if sorting is None:
             names = Names([], outer, {}, {})
             names.aliases = {(c.name or "").lower(): Ref(c, family=c.family) for c in plan.columns}
-            reader = ScalarReader(names, self.query)
+            reader = ScalarReader(names, self.query, ansi=self.facts.ansi)
             items = _as_items(plan)
             sorting = [] if order is None else [self._sort_key(each, items, reader) for each in order.expressions]
         return TopK(plan.columns, plan, tuple(sorting), _count(limit), _count(offset) or 0, node=node)

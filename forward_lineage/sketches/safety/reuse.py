@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from forward_lineage.sketches.safety.algebra import (
     Access,
     Aggregate,
@@ -36,13 +38,9 @@ from forward_lineage.sketches.safety.algebra import (
     Project,
     Ref,
     Scalar,
-    SetOperation,
     Subquery,
     TopK,
-    Windows,
     expressions,
-    inputs,
-    operators,
     subqueries,
 )
 from forward_lineage.sketches.safety.context import Context, Place
@@ -55,9 +53,11 @@ from forward_lineage.sketches.safety.rules.joins import paired
 from forward_lineage.sketches.safety.rules.rows import known, projected
 from forward_lineage.sketches.safety.side_by_side import (
     Both,
+    alike,
     all_equal,
     decided_by,
     follows,
+    inner_equal,
     pair_up,
     settled,
     translated,
@@ -93,6 +93,8 @@ def serves(
     """
     if captured.template != asked.template:
         return Verdict(False, "it is an instance of another template")
+    if any(each.statement.tree.find(exp.Placeholder) for each in (captured, asked)):
+        return Verdict(False, "the value of a parameter is not known")
     try:
         plans = read_plan(asked.statement.tree, facts), read_plan(captured.statement.tree, facts)
         safe = prove_plan(plans[0], attributes, facts, one_witness=one_witness)
@@ -175,7 +177,7 @@ class Comparer:
     def _alike(self, asked: Plan, captured: Plan) -> bool:
         """Whether two plans are the same but for their columns."""
         columns: dict[Column, Column] = {}
-        return _alike(asked, captured, columns)
+        return alike(asked, captured, columns)
 
     def _filter(self, asked: Filter, captured: Filter, both: Both) -> Both:
         pairs, links = self._subqueries(asked.conditions, captured.conditions, both)
@@ -298,51 +300,3 @@ class Comparer:
             found |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in found}
             found |= {b: a for (a, _), (b, _) in zip(asked.calls, captured.calls, strict=True)}
         return found
-
-
-def inner_equal(both: Both, plan: Plan) -> bool:
-    """Whether the columns of a subquery are equal in both."""
-    return all(both.asked.links[column].is_equal for column in plan.columns)
-
-
-def _alike(asked: Plan, captured: Plan, columns: dict[Column, Column]) -> bool:
-    """Whether two plans are the same but for their columns, which are paired on the way."""
-    below = inputs(asked), inputs(captured)
-    if type(asked) is not type(captured) or len(below[0]) != len(below[1]):
-        return False
-    if not all(_alike(a, b, columns) for a, b in zip(*below, strict=True)):
-        return False
-    columns |= zip(captured.columns, asked.columns, strict=False)
-    if isinstance(asked, Aggregate) and isinstance(captured, Aggregate):
-        columns |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in columns}
-    made = _made(asked), _made(captured)
-    if any(any(map(subqueries, expressions(each))) for each in operators(asked)):
-        return False
-    a, b = expressions(asked), expressions(captured)
-    columns |= zip(made[1], made[0], strict=False)
-    return (
-        len(a) == len(b)
-        and all(translated(y, columns, {}) == x for x, y in zip(a, b, strict=True))
-        and _rest(asked) == _rest(captured)
-    )
-
-
-def _made(plan: Plan) -> list[Column]:
-    """The columns that an operator makes besides its output."""
-    return [column for column, _ in plan.calls] if isinstance(plan, Aggregate | Windows) else []
-
-
-def _rest(plan: Plan) -> tuple[object, ...]:
-    """What else an operator says."""
-    match plan:
-        case Access():
-            return (plan.table,)
-        case Join() | SetOperation():
-            return (plan.kind,)
-        case TopK():
-            return (plan.limit, plan.offset, tuple((key.descending, key.nulls_first) for key in plan.keys))
-        case Aggregate():
-            return tuple((call.name, call.distinct, call.where is None) for _, call in plan.calls)
-        case Windows():
-            return tuple((call.name, call.whole, call.ranged) for _, call in plan.calls)
-    return ()

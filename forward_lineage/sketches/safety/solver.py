@@ -14,7 +14,7 @@ from typing import Any
 
 import z3
 
-from forward_lineage.sketches.safety.algebra import Call, Const, Param, Ref, Scalar, Subquery, parts
+from forward_lineage.sketches.safety.algebra import Call, Column, Const, Ref, Scalar, Subquery, parts, references
 from forward_lineage.sketches.safety.bounds import interval, is_present
 from forward_lineage.sketches.safety.facts import EXACT, Family, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
@@ -103,8 +103,7 @@ class Question:
                 value = self._constant(scalar)
                 return self._pair(scalar, ALL) if value is None else (value, z3.BoolVal(False))
             case Ref(column):
-                definition = self._states[side].definition(column)
-                return self._pair(scalar, side) if definition is None else self.encoded(definition, side)
+                return self._column(scalar, column, side)
             case Call("and" | "or" as op, (left, right)):
                 return _connected(op, self._truth(left, side), self._truth(right, side))
             case Call("not", (operand,)):
@@ -119,6 +118,14 @@ class Question:
             case Call("coalesce", args) if len({each.family for each in args}) == 1:
                 return self._coalesced([self.encoded(each, side) for each in args])
         return self._pair(scalar, side)
+
+    def _column(self, scalar: Ref, column: Column, side: str) -> Pair:
+        """A column, by what it was made of as far as that is still there: of a group only its keys are."""
+        state = self._states[side]
+        definition = state.definition(column)
+        if definition is None or any(state.link(each) is None for each in references(definition)):
+            return self._pair(scalar, side)
+        return self.encoded(definition, side)
 
     def _truth(self, scalar: Scalar, side: str) -> Pair:
         pair = self.encoded(scalar, side)

@@ -181,9 +181,9 @@ def check_exact(call: AggregateCall, state: State, context: Context) -> None:
         unproven("avg of integers that may leave the exact range of DOUBLE (2^53)", call.node)
     between = interval(argument, state)
     one_sign = is_at_least(between, 0) or is_at_most(between, 0)
-    if name == "sum" and argument.family == "int" and not one_sign and not _stays_long(argument, state):
-        if not state.exact() and context.facts.ansi:
-            unproven("sum of BIGINT that may overflow in a part of a group alone", call.node)
+    fails = name == "sum" and argument.family == "int" and context.facts.ansi and not state.exact()
+    if fails and not one_sign and not _stays_long(argument, state):
+        unproven("sum of BIGINT that may overflow in a part of a group alone", call.node)
 
 
 def _largest(argument: Scalar, state: State) -> float:
@@ -227,7 +227,7 @@ def of_a_part(call: AggregateCall, argument: Link, state: State, context: Contex
     )
     match call.name:
         case "count":
-            return Link("<") if argument.sense != "?" else UNKNOWN
+            return Link("<") if argument.sense in ("=", "<", ">", "0") else UNKNOWN
         case "count_if":
             return Link("<") if argument.is_equal else UNKNOWN
         case "max" | "bool_or":

@@ -34,6 +34,8 @@ def access(plan: Access, place: Place, context: Context) -> State:
     R′ = σ_{p(x)}(R) for the sketch's column x, R′ = R without a sketch. M is the identity.
     Guard and inside: (T, x). NULL is a value of x here: p(NULL) says whether the fragment of NULL is in the sketch.
     """
+    if any("collate" in each.facts.type.lower() for each in plan.columns):
+        unproven(f"{plan.table} has a column with a collation, to which different strings are equal", plan.node)
     wanted = context.sketched.get(plan.table)
     column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
     if wanted is not None and column is None:
@@ -132,8 +134,10 @@ def known(state: State, conditions: list[Scalar]) -> State:
 
 
 def equalities(condition: Scalar) -> list[tuple[object, object]]:
-    """Return what a condition that is true says to be equal, where equality is that of values and not of what a cast
-    makes of them: then p_T of the one is p_T of the other."""
+    """Return what a condition that is true says to be equal.
+
+    Only where values are compared, not what a cast makes of them: then p_T of the one is p_T of the other.
+    """
     if not isinstance(condition, Call) or condition.op not in ("=", "<=>"):
         return []
     left, right = condition.args
@@ -148,7 +152,12 @@ def equalities(condition: Scalar) -> list[tuple[object, object]]:
         return []
     a, b = left.column, right.column
     alike = {a.family, b.family} <= set(EXACT) or (a.family == b.family and a.family in ("string", "date", "bool"))
-    same_type = a.facts.type != "" and a.facts.type.lower() == b.facts.type.lower()
+    same_type = (
+        a.family == b.family
+        and a.family in ("float", "timestamp")
+        and a.facts.type != ""
+        and a.facts.type.lower() == b.facts.type.lower()
+    )
     return [(a, b)] if alike or same_type else []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from forward_lineage.sketches.safety.algebra import Column, Const, Param, SetOperation
 from forward_lineage.sketches.safety.bounds import hull
 from forward_lineage.sketches.safety.context import Analyse, Place
+from forward_lineage.sketches.safety.facts import EXACT
 from forward_lineage.sketches.safety.state import EQUAL, Equalities, Guard, State, either, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
@@ -77,7 +78,7 @@ def _guard(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Gua
     found = []
     for table, column in state.guard:
         same = state.equal.same(column)
-        whole = [a for a, b in zip(plan.columns, columns, strict=True) if b in same]
+        whole = [a for a, b in _alike(plan, columns) if b in same]
         outer = [each for each in same if state.is_outer(each) and isinstance(each, Column)]
         if not whole and not outer:
             return None
@@ -88,10 +89,7 @@ def _guard(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Gua
 def _inside(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Guard:
     """What is in the sketches, by the columns of the whole."""
     return frozenset(
-        (table, a)
-        for a, b in zip(plan.columns, columns, strict=True)
-        for table, column in state.inside
-        if b in state.equal.same(column)
+        (table, a) for a, b in _alike(plan, columns) for table, column in state.inside if b in state.equal.same(column)
     )
 
 
@@ -102,10 +100,20 @@ def _covered(guard: Guard | None, inside: Guard, left: State, plan: SetOperation
     return all(any(name == table and c in equal.same(column) for name, c in inside) for table, column in guard)
 
 
+def _alike(plan: SetOperation, columns: tuple[Column, ...]) -> list[tuple[Column, Column]]:
+    """Columns of the whole with those of a side, where both sides' values are compared without a cast."""
+    sides = zip(plan.columns, columns, plan.left.columns, plan.right.columns, strict=True)
+    return [
+        (a, b)
+        for a, b, left, right in sides
+        if {left.family, right.family} <= set(EXACT) or (left.family == right.family and left.family != "other")
+    ]
+
+
 def _equal(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Equalities:
     """Which columns of the whole are equal by what is known of one side; with literals, and with the row around."""
     pairs: set[tuple[object, object]] = set() if state.outer is None else set(state.outer.equal.pairs)
-    named = list(zip(plan.columns, columns, strict=True))
+    named = _alike(plan, columns)
     for position, (a, b) in enumerate(named):
         same = state.equal.same(b)
         pairs |= {(a, other) for other, there in named[position + 1 :] if there in same}
