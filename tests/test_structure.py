@@ -31,6 +31,7 @@ ROOMS = {
     "workloads": {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
+    "sketches": {"frontend", "catalog"},
     "pages": {"views", "frontend"},
     "session": {
         "pages",
@@ -67,7 +68,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session"),
+    *("profiling", "workloads", "session", "sketches"),
 }
 
 

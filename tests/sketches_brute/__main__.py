@@ -51,7 +51,8 @@ class Findings:
         print(f"proven of what was never refuted: {self.share:.3f}")
         if self.times:
             print(
-                f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms, at most {max(self.times) * 1e3:.0f} ms"
+                f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms,"
+                f" at most {max(self.times) * 1e3:.0f} ms"
             )
 
 

@@ -135,7 +135,7 @@ class FromReader:
         self.names.merged[name] = merged.get(side, a)
         return Call("=", (a, b), family="bool", node=node)
 
-    def _existence(
+    def _existence(  # noqa: PLR0917
         self, left: Plan, right: Plan, node: exp.Join, kind: str, before: list[Source], added: list[Source]
     ) -> Plan:
         if node.args.get("using") or node.args.get("method"):

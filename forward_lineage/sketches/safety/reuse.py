@@ -14,9 +14,9 @@ LIMIT          k′ ≤ k, of the same rows in the same order: the first k′ ar
 subqueries     no truer for Q′ than for Q; below NOT, in EXCEPT, in windows of counted rows: the same.
 literals       in a select list, in GROUP BY, in arguments: the same.
 
-Checks of Q′. That no tie stands at the edge of its top k′ is known where k′ = k and everything else is the same, or seen
-over the sketch where k′ < k, since the row behind the edge is among the first k. That Q′ returns a row cannot be seen
-over the sketch: what is only safe then is not served, unless Q′ is Q.
+Checks of Q′. Whether a tie stands at the edge of its top k′ is seen over the sketch where k′ < k, since the row behind the
+edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch: what is only safe then is not served,
+unless Q′ is Q, for which all was seen at capture.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Comparer:
         self._wraps = not facts.ansi
         self._all_returned = all_returned
 
-    def __call__(self, asked: Plan, captured: Plan, outer: Both | None, *, top: bool = False) -> Both:
+    def __call__(self, asked: Plan, captured: Plan, outer: Both | None, *, top: bool = False) -> Both:  # noqa: PLR0911 - one arm for each kind
         """Return what is known of the rows of both."""
         if type(asked) is not type(captured) or len(asked.columns) != len(captured.columns):
             unproven("the instances are read as different plans", asked.node)

@@ -216,7 +216,7 @@ def _value(call: AggregateCall, state: State, links: Links, context: Context, *,
     return of_a_part(call, argument, state, context, keyed=keyed)
 
 
-def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:  # noqa: PLR0911 - one arm for each kind
     """How the value over some of the rows of a group is linked to that over all; see above."""
     if call.distinct and argument.sense != "=":
         return UNKNOWN

@@ -1,9 +1,10 @@
 """ORDER BY with LIMIT and OFFSET: top-k.   [Niu 2021, §6.2, top-k; ties, OFFSET and LIMIT alone are ours]
 
-τ_{O,k}(R), all of whose rows K are in the result. They are reproduced, with their keys. Any other row r′ goes to a row r
-that is not in K, since M is injective, so r comes behind all of K; and r′ comes no earlier than r. So the first k of R′
-are K, and where R has no more than k rows R′ = R = K. r′ comes no earlier if each key does: an equal key, a key that is
-not above its counterpart and descends, one that is not below and ascends; a key that may vanish only where NULL is last.
+τ_{O,k}(R), all of whose rows K are in the result. They are reproduced, with their keys. Any other row r′ goes to a row
+r that is not in K, since M is injective, so r comes behind all of K; and r′ comes no earlier than r. So the first k of
+R′ are K, and where R has no more than k rows R′ = R = K. r′ comes no earlier if each key does: an equal key, a key that
+is not above its counterpart and descends, one that is not below and ascends; a key that may vanish only where NULL is
+last.
 
 Ties. If rows k and k + 1 have equal keys, Spark may choose either, over the sketch and over all rows: nothing could be
 compared. So either the order is total (its keys decide every column of the output, or hold those that tell rows apart),
@@ -11,11 +12,11 @@ or it must be seen at capture that the edge is no tie: the keys of K differ from
 over the sketch that comes next is not earlier than its counterpart, so it is no tie, either.
 LIMIT without ORDER BY is a tie of all rows: it must be seen that none is cut off.
 
-OFFSET. Control semantics has the rows that are passed over in the lineage of those that are returned: as if they were in K.
-If none is returned there are no more than `offset` rows in R, and so in R′.
+OFFSET. Control semantics has the rows that are passed over in the lineage of those that are returned: as if they were
+in K. If none is returned there are no more than `offset` rows in R, and so in R′.
 
-A top-k that is not all in the result, such as one in a derived table under WHERE, may get other rows over the sketch, not
-contained in K. It is proven only where its input is equal (R′ = R) and its order total.
+A top-k that is not all in the result, such as one in a derived table under WHERE, may get other rows over the sketch,
+not contained in K. It is proven only where its input is equal (R′ = R) and its order total.
 """
 
 from __future__ import annotations

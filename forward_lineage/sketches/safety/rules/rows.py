@@ -73,9 +73,9 @@ def constants(plan: Constants, place: Place) -> State:
 def selection(plan: Filter, place: Place, context: Context, analyse: Analyse) -> State:
     """Keep the rows for which a condition θ is true.   [Niu 2021, §6.2; the rule itself is in its report]
 
-    Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is equal;
-    else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
-    Conjuncts with subqueries are asked of rows for which the others are true: their equalities count for the subquery.
+    Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is
+    equal; else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
+    Conjuncts with subqueries are asked of rows for which the others are true: their equalities count there.
     Where a condition is false of all rows, both are empty, and so equal.
     Reproduction: r′ = r, and its subqueries find the same (`subqueries`).
     """

@@ -21,8 +21,8 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
     INTERSECT [ALL]: a value v is there min(m₁, m₂) times (once without ALL). With all columns equal m₁′ ≤ m₁ and
     m₂′ ≤ m₂: containment. The lineage has all equal rows of both sides: reproduction, with the same number.
 
-    EXCEPT [ALL]: v is there max(0, m₁ − m₂) times (without ALL: once, if m₂ = 0). m₁′ ≤ m₁, but m₂′ must be m₂ for each v
-    of the left side: where R′ = R on the right, or its guard is, by position, inside on the left. Reproduction: the
+    EXCEPT [ALL]: v is there max(0, m₁ − m₂) times (without ALL: once, if m₂ = 0). m₁′ ≤ m₁, but m₂′ must be m₂ for each
+    v of the left side: where R′ = R on the right, or its guard is, by position, inside on the left. Reproduction: the
     lineage has all equal rows of the left, so m₁′ = m₁, and m₂′ = m₂ as before.
     """
     both_kept = place.kept and plan.kind == "union all"
