@@ -170,7 +170,6 @@ class Question:
 
     def _compared(self, scalar: Call, op: str, left: Scalar, right: Scalar, side: str) -> Pair:
         left, right = _as_dates(left, right), _as_dates(right, left)
-        kinds = {_KINDS.get(left.family), _KINDS.get(right.family)}
         if left == Const(None) or right == Const(None):
             if op == "<=>":
                 return self.encoded(right if left == Const(None) else left, side)[1], z3.BoolVal(False)
@@ -308,6 +307,8 @@ def _as_floats(scalar: Scalar, other: Scalar) -> Scalar:
     if isinstance(scalar, Const) and scalar.family in EXACT and other.family == "float":
         number = as_number(scalar.value)
         return scalar if number is None else Const(float(number), family="float")
+    if scalar.family in EXACT and other.family == "float":
+        return Call("cast double", (scalar,), family="float")
     return scalar
 
 
