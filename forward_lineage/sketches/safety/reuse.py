@@ -14,9 +14,9 @@ LIMIT          k′ ≤ k, of the same rows in the same order: the first k′ ar
 subqueries     no truer for Q′ than for Q; below NOT, in EXCEPT, in windows of counted rows: the same.
 literals       in a select list, in GROUP BY, in arguments: the same.
 
-Checks of Q′. Whether a tie stands at the edge of its top k′ is seen over the sketch where k′ < k, since the row behind the
-edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch: what is only safe then is not served,
-unless Q′ is Q, for which all was seen at capture.
+Checks of Q′. Whether a tie stands at the edge of its top k′ is seen over the sketch where k′ < k, since the row behind
+the edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch: what is only safe then is not
+served, unless Q′ is Q, for which all was seen at capture.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from forward_lineage.sketches.safety.side_by_side import (
     settled,
     translated,
 )
-from forward_lineage.sketches.safety.state import EQUAL, Link
+from forward_lineage.sketches.safety.state import EQUAL, Link, State
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck, UnprovenError, Verdict, unproven
 
@@ -230,16 +230,13 @@ class Comparer:
             unproven("a group may have rows in this instance that it has not in the captured one", asked.node)
         narrow = both.narrowed if not asked.keys else () if decided_by(keys, both.narrowed) else both.narrowed
         whole = not narrow and all_equal(expressions(asked), both.asked, {})
-        for key_column, _ in captured.keys:
-            columns.setdefault(key_column, key_column)
-        asked_state = replace(both.asked, guard=frozenset() if whole else None)
-        grouped = group_state(asked, asked_state, keys, whole=whole)
-        grouped = values_of(asked, asked_state, grouped, {}, self._context, whole=whole, keys=keys)
-        other = group_state(asked, replace(both.captured, links=both.asked.links), keys, whole=whole)
-        other = values_of(
-            asked, replace(both.captured, links=both.asked.links), other, {}, self._context, whole=True, keys=keys
-        )
-        return replace(both, asked=grouped, captured=other, columns=columns)
+        asked_groups = self._groups(asked, replace(both.asked, guard=frozenset() if whole else None), keys, whole=whole)
+        there = self._groups(asked, replace(both.captured, links=both.asked.links), keys, whole=True)
+        return replace(both, asked=asked_groups, captured=there, columns=columns)
+
+    def _groups(self, asked: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
+        groups = group_state(asked, state, keys, whole=whole)
+        return values_of(asked, state, groups, {}, self._context, whole=whole, keys=keys)
 
     def _distinct(self, asked: Distinct, captured: Distinct, both: Both) -> Both:
         del captured

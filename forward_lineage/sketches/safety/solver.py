@@ -222,10 +222,8 @@ class Question:
     def _assume_link(self, link: Link, sketch: Pair, every: Pair) -> None:
         (a, no_a), (b, no_b) = sketch, every
         if link.sense == "truth":
-            rank_a, rank_b = z3.If(no_a, 1, z3.If(a, 2, 0)), z3.If(no_b, 1, z3.If(b, 2, 0))
-            self.solver.add(rank_a <= rank_b)
-            return
-        if link.sense == "?":
+            self.solver.add(_truth_rank(a, no_a) <= _truth_rank(b, no_b))
+        if link.sense in ("truth", "?"):
             return
         if z3.is_bool(a):
             a, b = z3.If(a, 1, 0), z3.If(b, 1, 0)
@@ -270,6 +268,11 @@ def _related(scalars: Sequence[Scalar], state: State) -> list[Scalar]:
     """Conditions that hold, without subqueries; the outermost ones first."""
     simple = [each for each in state.conditions if not any(isinstance(part, Subquery) for part in parts(each))]
     return [each for each in simple if each not in scalars][:MOST_CONDITIONS]
+
+
+def _truth_rank(value: Any, null: Any) -> Any:
+    """False, unknown, true, in that order."""
+    return z3.If(null, 1, z3.If(value, 2, 0))
 
 
 def _connected(op: str, left: Pair, right: Pair) -> Pair:

@@ -60,9 +60,7 @@ _ATTAINED = {"min", "max", "bool_or", "bool_and"}
 
 def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analyse) -> State:
     """Fold groups; see above."""
-    attained = all(call.name in _ATTAINED for _, call in plan.calls)
-    kept = place.kept and not (context.one_witness and attained)
-    below = Place(kept, place.outer, reached=place.reached and bool(plan.keys))
+    below = _below(plan, place, context)
     state = analyse(plan.input, below).discharged()
     arguments = [each for _, call in plan.calls for each in (*call.args, *([call.where] if call.where else []))]
     links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, below)
@@ -72,8 +70,15 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
             unproven("rows are grouped by a value that may be another one over the sketch", plan.node)
     keys = _key_columns(plan, state)
     whole = _whole(state, keys)
-    found = group_state(plan, state, keys, whole=whole)
-    return values_of(plan, state, found, links, context, whole=whole, keys=keys)
+    groups = group_state(plan, state, keys, whole=whole)
+    return values_of(plan, state, groups, links, context, whole=whole, keys=keys)
+
+
+def _below(plan: Aggregate, place: Place, context: Context) -> Place:
+    """Where the rows of groups stand: kept with their group, if not one of them may stand for all."""
+    attained = all(call.name in _ATTAINED for _, call in plan.calls)
+    kept = place.kept and not (context.one_witness and attained)
+    return Place(kept, place.outer, reached=place.reached and bool(plan.keys))
 
 
 def values_of(

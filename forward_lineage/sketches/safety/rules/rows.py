@@ -36,10 +36,7 @@ def access(plan: Access, place: Place, context: Context) -> State:
     """
     if any("collate" in each.facts.type.lower() for each in plan.columns):
         unproven(f"{plan.table} has a column with a collation, to which different strings are equal", plan.node)
-    wanted = context.sketched.get(plan.table)
-    column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
-    if wanted is not None and column is None:
-        unproven(f"{plan.table} has no column {wanted}", plan.node)
+    column = _of_sketch(plan, context)
     guard = frozenset() if column is None else frozenset({(plan.table, column)})
     return State(
         links=dict.fromkeys(plan.columns, EQUAL),
@@ -52,6 +49,15 @@ def access(plan: Access, place: Place, context: Context) -> State:
         accesses=((plan.table, plan.columns),),
         outer=place.outer,
     )
+
+
+def _of_sketch(plan: Access, context: Context) -> Column | None:
+    """The sketch's column; None without a sketch."""
+    wanted = context.sketched.get(plan.table)
+    column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
+    if wanted is not None and column is None:
+        unproven(f"{plan.table} has no column {wanted}", plan.node)
+    return column
 
 
 def _known(column: Column) -> Interval:

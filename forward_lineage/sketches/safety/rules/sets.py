@@ -33,6 +33,11 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
     right = analyse(plan.right, Place(both_kept, place.outer, reached=right_reached)).discharged()
     if plan.kind == "union all":
         return _union(plan, left, right, place)
+    return _compared(plan, left, right, place)
+
+
+def _compared(plan: SetOperation, left: State, right: State, place: Place) -> State:
+    """INTERSECT and EXCEPT."""
     for side, state in ((plan.left, left), (plan.right, right)):
         if not all(state.links[column].is_equal for column in side.columns):
             unproven(f"{plan.kind.upper()} of a value that may be another one over the sketch", plan.node)
