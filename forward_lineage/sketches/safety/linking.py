@@ -41,6 +41,8 @@ def link_of(scalar: Scalar, state: State, subqueries: Links) -> Link:
             return found
         case Subquery():
             # IN with operands that are linked was looked at where the subquery was.
+            if scalar not in subqueries:
+                unproven("the value of a subquery further in", scalar.node)
             return subqueries[scalar]
         case Call():
             return _of_call(scalar, [link_of(each, state, subqueries) for each in scalar.args], state)

@@ -14,7 +14,17 @@ from typing import Any
 
 import z3
 
-from forward_lineage.sketches.safety.algebra import Call, Column, Const, Ref, Scalar, Subquery, parts, references
+from forward_lineage.sketches.safety.algebra import (
+    Call,
+    Column,
+    Const,
+    Ref,
+    Scalar,
+    Subquery,
+    parts,
+    references,
+    subqueries,
+)
 from forward_lineage.sketches.safety.bounds import interval, is_present
 from forward_lineage.sketches.safety.facts import EXACT, Family, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
@@ -123,7 +133,7 @@ class Question:
         """A column, by what it was made of as far as that is still there: of a group only its keys are."""
         state = self._states[side]
         definition = state.definition(column)
-        if definition is None or any(state.link(each) is None for each in references(definition)):
+        if definition is None or subqueries(definition) or any(state.link(c) is None for c in references(definition)):
             return self._pair(scalar, side)
         return self.encoded(definition, side)
 
@@ -234,20 +244,20 @@ class Question:
             self.solver.add(no_a == no_b, z3.Or(no_a, related))
 
 
-def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Links, *, wraps: bool = False) -> bool:
+def implied(goal: Scalar, passed: Sequence[Scalar], state: State, links: Links, *, wraps: bool = False) -> bool:
     """Say whether `goal` is true of a row over all rows where `passed` is true of its counterpart over the sketch.
 
     Args:
         goal: the condition.
         passed: what is true of the row over the sketch.
         state: what is known of both rows.
-        subqueries: how the values of subqueries are linked.
+        links: how the values of subqueries are linked.
         wraps: whether integers wrap around instead of failing.
     """
     known = _related([goal, *passed], state)
     question = Question(
         {SKETCH: state, ALL: state},
-        lambda scalar: linked(scalar, state, subqueries),
+        lambda scalar: linked(scalar, state, links),
         [goal, *passed, *known],
         wraps=wraps,
     )
@@ -257,11 +267,11 @@ def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Li
     return question.follows()
 
 
-def linked(scalar: Scalar, state: State, subqueries: Links) -> Link:
+def linked(scalar: Scalar, state: State, links: Links) -> Link:
     """How an expression that is left open is linked."""
     if isinstance(scalar, Call) and scalar.op == "is true":
-        return Link("=") if link_of(scalar.args[0], state, subqueries).is_equal else UNKNOWN
-    return link_of(scalar, state, subqueries)
+        return Link("=") if link_of(scalar.args[0], state, links).is_equal else UNKNOWN
+    return link_of(scalar, state, links)
 
 
 def _related(scalars: Sequence[Scalar], state: State) -> list[Scalar]:

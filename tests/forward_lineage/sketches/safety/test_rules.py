@@ -137,3 +137,9 @@ def test_what_is_not_known_is_not_proven() -> None:
     assert not prove(parse("SELECT x FROM nowhere"), {}, FACTS).safe
     assert not prove(parse("SELECT id FROM t"), {"t": "nothing"}, FACTS).safe
     assert not prove(parse("SELECT g FROM t GROUP BY ROLLUP (g)"), {"t": "g"}, FACTS).safe
+
+
+def test_a_subquery_in_a_select_list_that_is_asked_for() -> None:
+    inner = "SELECT id, v IN (SELECT w FROM u WHERE u.g = t.g) AS there, g FROM t"
+    assert prove(parse(f"SELECT id FROM ({inner}) WHERE there OR g > 3"), {"t": "v"}, FACTS).safe
+    assert not prove(parse(f"SELECT id FROM ({inner}) WHERE NOT there OR g > 3"), {"u": "w"}, FACTS).safe
