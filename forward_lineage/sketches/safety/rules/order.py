@@ -4,7 +4,7 @@
 r that is not in K, since M is injective, so r comes behind all of K; and r′ comes no earlier than r. So the first k of
 R′ are K, and where R has no more than k rows R′ = R = K. r′ comes no earlier if each key does: an equal key, a key that
 is not above its counterpart and descends, one that is not below and ascends; a key that may vanish only where NULL is
-last.
+last. Keys behind those that tell rows apart order nothing.
 
 Ties. If rows k and k + 1 have equal keys, Spark may choose either, over the sketch and over all rows: nothing could be
 compared. So either the order is total (its keys decide every column of the output, or hold those that tell rows apart),
@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from forward_lineage.sketches.safety.algebra import Column, Ref, TopK
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
-from forward_lineage.sketches.safety.linking import comes_no_earlier, link_of
+from forward_lineage.sketches.safety.linking import Links, comes_no_earlier, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
 from forward_lineage.sketches.safety.state import State
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck, unproven
@@ -46,11 +46,23 @@ def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State
         return state
     if not place.kept:
         unproven("LIMIT in a part of the query of which not all rows are in the result", plan.node)
+    if not _comes_no_earlier(plan, state, links):
+        unproven("a row may come earlier in the order over the sketch than over all rows", plan.node)
+    return replace(state, guard=None)
+
+
+def _comes_no_earlier(plan: TopK, state: State, links: Links) -> bool:
+    """Whether no row over the sketch comes before its counterpart."""
+    equal: set[Column] = set()
     for key in plan.keys:
         link = link_of(key.expr, state, links)
         if not comes_no_earlier(link, key.expr, state, descending=key.descending, nulls_first=key.nulls_first):
-            unproven("a row may come earlier in the order over the sketch than over all rows", plan.node)
-    return replace(state, guard=None)
+            return False
+        if link.is_equal and isinstance(key.expr, Ref):
+            equal.add(key.expr.column)
+            if any(each <= state.decided(equal) for each in state.unique):
+                return True  # no two rows tie so far: what follows orders nothing
+    return True
 
 
 def _is_total(plan: TopK, state: State) -> bool:

@@ -52,6 +52,7 @@ PROVEN = {
     "window, falling": ("SELECT id FROM (SELECT id, count(*) OVER (PARTITION BY g) c FROM t) WHERE c > 2", "v"),
     "a CTE twice": ("WITH c AS (SELECT g, count(*) AS k FROM t GROUP BY g) SELECT * FROM c a JOIN c b ON a.g = b.g", "g"),  # noqa: E501
     "limit by a key": ("SELECT id FROM t ORDER BY id LIMIT 3 OFFSET 2", "v"),
+    "limit by a group's key": ("SELECT g, count(*) AS c FROM t GROUP BY g ORDER BY g, c LIMIT 3", "v"),
     "limit of one row": ("SELECT count(*) FROM t LIMIT 1", "v"),
     "nothing is asked": ("SELECT id FROM t WHERE id IS NULL AND v NOT IN (SELECT v FROM t)", "v"),
 }  # fmt: skip
