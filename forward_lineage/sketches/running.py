@@ -35,7 +35,7 @@ from forward_lineage.sketches.tuning import LEAST_GAIN, Mode, Tuning, pays, too_
 from forward_lineage.sketches.use import skipped, use
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import string_literal
-from forward_lineage.spark.planning import Arguments
+from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.names import SessionNames
@@ -95,6 +95,7 @@ class Runner:
     def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
         self._spark = tables.spark
         self._statements, self._tables, self._names = statements, tables, names
+        self._planner = Planner(tables.spark)
         self._kept = KeptSketches(home)
         self._tuning = Tuning()
         self._decisions = Decisions()
@@ -238,7 +239,8 @@ class Runner:
                 return plain(why=f"{why}; capturing one has not paid yet")
         if self._tuning.seconds is not None and self._spent >= self._tuning.seconds:
             return plain(why=f"{why}; the seconds for capturing are spent")
-        captured = self._captured(query)
+        self._planner.plan(query.sql, query.args)
+        captured = self._captured(query) if not self._planner.functions else "it calls a function of the user's"
         if isinstance(captured, str):
             self._unsafe[repr((kind, query.states))] = captured
             return plain(why=captured)

@@ -22,6 +22,7 @@ from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 
 LEAST_PROVEN = 0.9
 TRIALS_OF_PROVEN, TRIALS_OF_OTHERS = 30, 1000
+REPORTED = 100
 UNTELLING = 10
 """A case of which not one trial in so many tells anything (no rows, nothing skipped) is counted apart."""
 
@@ -51,7 +52,8 @@ class Findings:
         print(f"proven of what was never refuted: {self.share:.3f}")
         if self.times:
             print(
-                f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms, at most {max(self.times) * 1e3:.0f} ms"
+                f"a check, CPU: median {statistics.median(self.times) * 1e3:.2f} ms,"
+                f" at most {max(self.times) * 1e3:.0f} ms"
             )
 
 
@@ -72,7 +74,9 @@ def main() -> int:
 def judged_all(found: Iterable[BruteCase | ReuseCase], count: int, seed: int, show: int) -> Findings:
     """Judge so many cases."""
     findings, random = Findings(), Random(seed)
-    for case, _ in zip(found, range(count), strict=False):
+    for case, number in zip(found, range(count), strict=False):
+        if number % REPORTED == REPORTED - 1:
+            print(f"{number + 1:,} cases: {dict(findings.found)}", flush=True)
         start = time.process_time()
         verdict = case.verdict()
         findings.times.append(time.process_time() - start)

@@ -248,7 +248,7 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
     return ()
 
 
-def expressions(plan: Plan) -> list[Scalar]:
+def expressions(plan: Plan) -> list[Scalar]:  # noqa: PLR0911 - one arm for each kind
     """The expressions of one operator."""
     match plan:
         case Filter():

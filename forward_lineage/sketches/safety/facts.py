@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -84,7 +85,7 @@ def as_number(value: Known) -> Fraction | None:
             return None
         case dt.date():
             return Fraction(value.toordinal())
-        case float() if value != value or value in (float("inf"), float("-inf")):
+        case float() if not math.isfinite(value):
             return None
         case Decimal() if not value.is_finite():
             return None

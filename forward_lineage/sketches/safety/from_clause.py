@@ -115,7 +115,7 @@ class FromReader:
             using = common_names(before, added)
         on = [self._equal(name, before, added, side, node) for name in using]
         if condition := node.args.get("on"):
-            on += ScalarReader(self.names, self.read_query).conditions(condition)
+            on += ScalarReader(self.names, self.read_query, ansi=self.facts.ansi).conditions(condition)
         columns = (*left.columns, *right.columns)
         match side:
             case "":
@@ -135,13 +135,13 @@ class FromReader:
         self.names.merged[name] = merged.get(side, a)
         return Call("=", (a, b), family="bool", node=node)
 
-    def _existence(
+    def _existence(  # noqa: PLR0917
         self, left: Plan, right: Plan, node: exp.Join, kind: str, before: list[Source], added: list[Source]
     ) -> Plan:
         if node.args.get("using") or node.args.get("method"):
             unproven(f"{kind} JOIN with USING is not read", node)
         if condition := node.args.get("on"):
-            on = ScalarReader(self.names, self.read_query).conditions(condition)
+            on = ScalarReader(self.names, self.read_query, ansi=self.facts.ansi).conditions(condition)
             right = Filter(right.columns, right, on, node=node)
         self.names.sources = before
         del added

@@ -17,7 +17,10 @@ from forward_lineage.sketches.safety.verdicts import unproven
 Links = Mapping[Subquery, Link]
 
 NEVER_FAILS = frozenset(
-    "+ - * neg = <> < <= > >= <=> and or not is_null case coalesce nullif greatest least abs like || upper lower".split()
+    """
+    + - * neg = <> < <= > >= <=> and or not is_null case coalesce nullif greatest least abs
+    like || upper lower
+    """.split()  # noqa: SIM905 - a list of words is read like one
 )
 _FLIPPED = {"<": ">", ">": "<", "=": "="}
 
@@ -38,13 +41,15 @@ def link_of(scalar: Scalar, state: State, subqueries: Links) -> Link:
             return found
         case Subquery():
             # IN with operands that are linked was looked at where the subquery was.
+            if scalar not in subqueries:
+                unproven("the value of a subquery further in", scalar.node)
             return subqueries[scalar]
         case Call():
             return _of_call(scalar, [link_of(each, state, subqueries) for each in scalar.args], state)
     return EQUAL
 
 
-def _of_call(call: Call, links: list[Link], state: State) -> Link:
+def _of_call(call: Call, links: list[Link], state: State) -> Link:  # noqa: PLR0911 - one arm for each kind
     if all(each.is_equal for each in links):
         return EQUAL
     widens = call.op.startswith("cast ") and call.family == "decimal" and call.args[0].family == "int"
@@ -107,4 +112,4 @@ def comes_no_earlier(link: Link, scalar: Scalar, state: State, *, descending: bo
     link = _ordered(link, scalar, state)
     if link.vanish and nulls_first:
         return False
-    return link.sense == "=" or link.sense == ("<" if descending else ">")
+    return link.sense in ("=", "<" if descending else ">")

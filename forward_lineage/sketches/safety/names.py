@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from forward_lineage.sketches.safety.algebra import Column, Ref, Scalar
-from forward_lineage.sketches.safety.verdicts import unproven
+from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Names:
             if names is self and alias is not None:
                 return alias
             names = names.outer
-        unproven(f"{node.sql()} is no column that is known", node)
+        raise UnprovenError(f"{node.sql()} is no column that is known", node)
 
     def _own(self, name: str, qualifier: str, node: exp.Column) -> Scalar | None:
         if not qualifier and name in self.merged:

@@ -33,10 +33,11 @@ from forward_lineage.sketches.safety.from_clause import FromReader
 from forward_lineage.sketches.safety.functions import common
 from forward_lineage.sketches.safety.names import Names
 from forward_lineage.sketches.safety.scalars import ScalarReader
-from forward_lineage.sketches.safety.verdicts import unproven
+from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 from rewrites.spark_functions import AGGREGATES
 
-Ctes = Mapping[str, tuple[exp.CTE, "Ctes"]]  # type: ignore[misc]
+Items = list[tuple[Column, Scalar]]
+Ctes = Mapping[str, tuple[exp.CTE, "Ctes"]]
 
 _READ = {
     *("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"),
@@ -75,7 +76,7 @@ class QueryReader:
             case exp.SetOperation():
                 plan = reader.set_operation(node, outer)
                 return reader._ordered(node, plan, Names(), None, outer)
-        unproven(f"{node.key} is not read", node)
+        raise UnprovenError(f"{node.key} is not read", node)
 
     def _with(self, node: exp.Expr) -> QueryReader:
         clause = node.args.get("with_")
@@ -96,7 +97,7 @@ class QueryReader:
             unproven(f"SELECT {node.args['kind']} is not read", node)
         names = Names(outer=outer)
         plan = self._from(node, names)
-        reader = ScalarReader(names, self.query)
+        reader = ScalarReader(names, self.query, ansi=self.facts.ansi)
         if where := node.args.get("where"):
             plan = Filter(plan.columns, plan, reader.conditions(where.this), node=where)
         group = node.args.get("group")
@@ -109,11 +110,8 @@ class QueryReader:
         order = node.args.get("order")
         sorting = [] if order is None else [self._sort_key(each, items, reader) for each in order.expressions]
         if reader.grouped:
-            replaced = {scalar: Ref(column, family=column.family) for column, scalar in keys}
             plan = Aggregate((), plan, tuple(keys), tuple(reader.calls), node=node)
-            items = [(column, substituted(scalar, replaced)) for column, scalar in items]
-            passing = tuple(substituted(each, replaced) for each in passing)
-            sorting = [replace(key, expr=substituted(key.expr, replaced)) for key in sorting]
+            items, passing, sorting = _over_groups(keys, items, passing, sorting)
         if passing:
             plan = Filter((), plan, passing, node=having)
         if reader.windows:
@@ -144,8 +142,8 @@ class QueryReader:
         names = [each.name for each in cte.args["alias"].args.get("columns") or []]
         return renamed(plan, names) if names else plan
 
-    def _items(self, node: exp.Select, names: Names, reader: ScalarReader) -> list[tuple[Column, Scalar]]:
-        items: list[tuple[Column, Scalar]] = []
+    def _items(self, node: exp.Select, names: Names, reader: ScalarReader) -> Items:
+        items: Items = []
         for item in node.expressions:
             if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
                 star = item if isinstance(item, exp.Star) else item.this
@@ -169,8 +167,8 @@ class QueryReader:
         node: exp.Select,
         names: Names,
         reader: ScalarReader,
-        items: list[tuple[Column, Scalar]],
-    ) -> list[tuple[Column, Scalar]]:
+        items: Items,
+    ) -> Items:
         if group.args.get("all"):
             found = [scalar for (_, scalar), item in zip(items, node.expressions, strict=False) if not _folds(item)]
         else:
@@ -179,7 +177,7 @@ class QueryReader:
             if others or special:
                 unproven("ROLLUP, CUBE and GROUPING SETS are not read", group)
             plain = replace(reader, grouped=False)
-            found = [items[int(each.this) - 1][1] if _ordinal(each) else plain.read(each) for each in group.expressions]
+            found = [_at(items, each)[1] if _ordinal(each) else plain.read(each) for each in group.expressions]
         return [(_key_column(scalar), scalar) for scalar in dict.fromkeys(found)]
 
     # --- set operations, order ------------------------------------------------------------------------------
@@ -203,11 +201,11 @@ class QueryReader:
                 return SetOperation(columns, "intersect all" if every else "intersect", left, right, node=node)
         return SetOperation(columns, "except all" if every else "except", left, right, node=node)
 
-    def _sort_key(self, node: exp.Expr, items: list[tuple[Column, Scalar]], reader: ScalarReader) -> SortKey:
+    def _sort_key(self, node: exp.Expr, items: Items, reader: ScalarReader) -> SortKey:
         """Read a key of a block's ORDER BY: a position, a name of the select list, or any expression."""
         inner = node.this if isinstance(node, exp.Ordered) else node
         if _ordinal(inner):
-            column = items[int(inner.this) - 1][0]
+            column = _at(items, inner)[0]
             plain = exp.Ordered(this=exp.Null(), **{k: v for k, v in node.args.items() if k != "this"})
             return replace(reader.sort_key(plain), expr=Ref(column, family=column.family))
         before, reader._aliases = reader._aliases, "first"
@@ -225,13 +223,25 @@ class QueryReader:
         if sorting is None:
             names = Names([], outer, {}, {})
             names.aliases = {(c.name or "").lower(): Ref(c, family=c.family) for c in plan.columns}
-            reader = ScalarReader(names, self.query)
+            reader = ScalarReader(names, self.query, ansi=self.facts.ansi)
             items = _as_items(plan)
             sorting = [] if order is None else [self._sort_key(each, items, reader) for each in order.expressions]
         return TopK(plan.columns, plan, tuple(sorting), _count(limit), _count(offset) or 0, node=node)
 
 
-def _as_items(plan: Plan) -> list[tuple[Column, Scalar]]:
+def _over_groups(
+    keys: Items, items: Items, passing: tuple[Scalar, ...], sorting: list[SortKey]
+) -> tuple[Items, tuple[Scalar, ...], list[SortKey]]:
+    """What stands above a GROUP BY, its keys replaced by the columns that hold them."""
+    replaced: dict[Scalar, Scalar] = {scalar: Ref(column, family=column.family) for column, scalar in keys}
+    return (
+        [(column, substituted(scalar, replaced)) for column, scalar in items],
+        tuple(substituted(each, replaced) for each in passing),
+        [replace(key, expr=substituted(key.expr, replaced)) for key in sorting],
+    )
+
+
+def _as_items(plan: Plan) -> Items:
     return [(column, Ref(column, family=column.family)) for column in plan.columns]
 
 
@@ -249,6 +259,14 @@ def _count(clause: exp.Expr | None) -> int | None:
 
 def _ordinal(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit()
+
+
+def _at(items: Items, ordinal: exp.Expr) -> tuple[Column, Scalar]:
+    """The item of the select list that a position means."""
+    place = int(str(ordinal.this))
+    if not 1 <= place <= len(items):
+        unproven(f"there is no column {place} in the select list", ordinal)
+    return items[place - 1]
 
 
 def _key_column(scalar: Scalar) -> Column:

@@ -14,15 +14,17 @@ LIMIT          k′ ≤ k, of the same rows in the same order: the first k′ ar
 subqueries     no truer for Q′ than for Q; below NOT, in EXCEPT, in windows of counted rows: the same.
 literals       in a select list, in GROUP BY, in arguments: the same.
 
-Checks of Q′. That no tie stands at the edge of its top k′ is known where k′ = k and everything else is the same, or seen
-over the sketch where k′ < k, since the row behind the edge is among the first k. That Q′ returns a row cannot be seen
-over the sketch: what is only safe then is not served, unless Q′ is Q.
+Checks of Q′. Whether a tie stands at the edge of its top k′ is seen over the sketch where k′ < k, since the row behind
+the edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch: what is only safe then is not
+served, unless Q′ is Q, for which all was seen at capture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+
+from sqlglot import exp
 
 from forward_lineage.sketches.safety.algebra import (
     Access,
@@ -36,13 +38,9 @@ from forward_lineage.sketches.safety.algebra import (
     Project,
     Ref,
     Scalar,
-    SetOperation,
     Subquery,
     TopK,
-    Windows,
     expressions,
-    inputs,
-    operators,
     subqueries,
 )
 from forward_lineage.sketches.safety.context import Context, Place
@@ -55,14 +53,16 @@ from forward_lineage.sketches.safety.rules.joins import paired
 from forward_lineage.sketches.safety.rules.rows import known, projected
 from forward_lineage.sketches.safety.side_by_side import (
     Both,
+    alike,
     all_equal,
     decided_by,
     follows,
+    inner_equal,
     pair_up,
     settled,
     translated,
 )
-from forward_lineage.sketches.safety.state import EQUAL, Link
+from forward_lineage.sketches.safety.state import EQUAL, Link, State
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck, UnprovenError, Verdict, unproven
 
@@ -93,6 +93,8 @@ def serves(
     """
     if captured.template != asked.template:
         return Verdict(False, "it is an instance of another template")
+    if any(each.statement.tree.find(exp.Placeholder) for each in (captured, asked)):
+        return Verdict(False, "the value of a parameter is not known")
     try:
         plans = read_plan(asked.statement.tree, facts), read_plan(captured.statement.tree, facts)
         safe = prove_plan(plans[0], attributes, facts, one_witness=one_witness)
@@ -131,7 +133,7 @@ class Comparer:
         self._wraps = not facts.ansi
         self._all_returned = all_returned
 
-    def __call__(self, asked: Plan, captured: Plan, outer: Both | None, *, top: bool = False) -> Both:
+    def __call__(self, asked: Plan, captured: Plan, outer: Both | None, *, top: bool = False) -> Both:  # noqa: PLR0911 - one arm for each kind
         """Return what is known of the rows of both."""
         if type(asked) is not type(captured) or len(asked.columns) != len(captured.columns):
             unproven("the instances are read as different plans", asked.node)
@@ -175,7 +177,7 @@ class Comparer:
     def _alike(self, asked: Plan, captured: Plan) -> bool:
         """Whether two plans are the same but for their columns."""
         columns: dict[Column, Column] = {}
-        return _alike(asked, captured, columns)
+        return alike(asked, captured, columns)
 
     def _filter(self, asked: Filter, captured: Filter, both: Both) -> Both:
         pairs, links = self._subqueries(asked.conditions, captured.conditions, both)
@@ -228,16 +230,13 @@ class Comparer:
             unproven("a group may have rows in this instance that it has not in the captured one", asked.node)
         narrow = both.narrowed if not asked.keys else () if decided_by(keys, both.narrowed) else both.narrowed
         whole = not narrow and all_equal(expressions(asked), both.asked, {})
-        for key_column, _ in captured.keys:
-            columns.setdefault(key_column, key_column)
-        asked_state = replace(both.asked, guard=frozenset() if whole else None)
-        grouped = group_state(asked, asked_state, keys, whole=whole)
-        grouped = values_of(asked, asked_state, grouped, {}, self._context, whole=whole, keys=keys)
-        other = group_state(asked, replace(both.captured, links=both.asked.links), keys, whole=whole)
-        other = values_of(
-            asked, replace(both.captured, links=both.asked.links), other, {}, self._context, whole=True, keys=keys
-        )
-        return replace(both, asked=grouped, captured=other, columns=columns)
+        asked_groups = self._groups(asked, replace(both.asked, guard=frozenset() if whole else None), keys, whole=whole)
+        there = self._groups(asked, replace(both.captured, links=both.asked.links), keys, whole=True)
+        return replace(both, asked=asked_groups, captured=there, columns=columns)
+
+    def _groups(self, asked: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
+        groups = group_state(asked, state, keys, whole=whole)
+        return values_of(asked, state, groups, {}, self._context, whole=whole, keys=keys)
 
     def _distinct(self, asked: Distinct, captured: Distinct, both: Both) -> Both:
         del captured
@@ -298,51 +297,3 @@ class Comparer:
             found |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in found}
             found |= {b: a for (a, _), (b, _) in zip(asked.calls, captured.calls, strict=True)}
         return found
-
-
-def inner_equal(both: Both, plan: Plan) -> bool:
-    """Whether the columns of a subquery are equal in both."""
-    return all(both.asked.links[column].is_equal for column in plan.columns)
-
-
-def _alike(asked: Plan, captured: Plan, columns: dict[Column, Column]) -> bool:
-    """Whether two plans are the same but for their columns, which are paired on the way."""
-    below = inputs(asked), inputs(captured)
-    if type(asked) is not type(captured) or len(below[0]) != len(below[1]):
-        return False
-    if not all(_alike(a, b, columns) for a, b in zip(*below, strict=True)):
-        return False
-    columns |= zip(captured.columns, asked.columns, strict=False)
-    if isinstance(asked, Aggregate) and isinstance(captured, Aggregate):
-        columns |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in columns}
-    made = _made(asked), _made(captured)
-    if any(any(map(subqueries, expressions(each))) for each in operators(asked)):
-        return False
-    a, b = expressions(asked), expressions(captured)
-    columns |= zip(made[1], made[0], strict=False)
-    return (
-        len(a) == len(b)
-        and all(translated(y, columns, {}) == x for x, y in zip(a, b, strict=True))
-        and _rest(asked) == _rest(captured)
-    )
-
-
-def _made(plan: Plan) -> list[Column]:
-    """The columns that an operator makes besides its output."""
-    return [column for column, _ in plan.calls] if isinstance(plan, Aggregate | Windows) else []
-
-
-def _rest(plan: Plan) -> tuple[object, ...]:
-    """What else an operator says."""
-    match plan:
-        case Access():
-            return (plan.table,)
-        case Join() | SetOperation():
-            return (plan.kind,)
-        case TopK():
-            return (plan.limit, plan.offset, tuple((key.descending, key.nulls_first) for key in plan.keys))
-        case Aggregate():
-            return tuple((call.name, call.distinct, call.where is None) for _, call in plan.calls)
-        case Windows():
-            return tuple((call.name, call.whole, call.ranged) for _, call in plan.calls)
-    return ()

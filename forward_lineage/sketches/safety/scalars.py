@@ -25,7 +25,7 @@ from forward_lineage.sketches.safety.algebra import (
 from forward_lineage.sketches.safety.facts import Family, family
 from forward_lineage.sketches.safety.literals import literal, shifted_date, typed_literal
 from forward_lineage.sketches.safety.names import Names
-from forward_lineage.sketches.safety.verdicts import unproven
+from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 from rewrites.spark_functions import AGGREGATES, WINDOW_ONLY
 
 ReadQuery = Callable[[exp.Expr, Names], Plan]
@@ -63,6 +63,7 @@ class ScalarReader:
         grouped: whether aggregates may stand here; they become columns, in `calls`.
         calls: the aggregates so far.
         windows: the window functions so far.
+        ansi: whether an integer fails that leaves its range; else it wraps around.
     """
 
     names: Names
@@ -70,6 +71,7 @@ class ScalarReader:
     grouped: bool = False
     calls: list[tuple[Column, AggregateCall]] = field(default_factory=list)
     windows: list[tuple[Column, WindowCall]] = field(default_factory=list)
+    ansi: bool = True
     _aliases: str = "last"
 
     def read(self, node: exp.Expr, *, aliases: str = "last") -> Scalar:
@@ -130,12 +132,14 @@ class ScalarReader:
                 return self._window(node)
             case exp.Filter() | exp.Anonymous():
                 return self._function(node)
-        unproven(f"{node.key} is not read", node)
+        raise UnprovenError(f"{node.key} is not read", node)
 
     def _binary(self, node: exp.Expr, operator: str) -> Scalar:
         left, right = self._read(node.this), self._read(node.expression)
         if operator in _ARITHMETIC:
             result: Family = functions.common([left.family, right.family])
+            if result == "int" and not self.ansi:
+                result = "other"  # it may wrap around
             dates = {left.family, right.family} & {"date", "timestamp"}
             if dates and operator in ("+", "-"):
                 result = "date" if "date" in dates else "timestamp"
@@ -225,7 +229,7 @@ class ScalarReader:
             words = " ".join(str(each.name if isinstance(each, exp.Expr) else each) for each in call.args["words"])
             args = tuple(self._read(each) for each in call.expressions)
             return Call(f"{name} {words}".lower(), args, family="string", node=call)
-        unproven(f"{name} with words between its arguments is not read", call)
+        raise UnprovenError(f"{name} with words between its arguments is not read", call)
 
     def _aggregate(self, node: exp.Expr, call: exp.Anonymous, name: str) -> Scalar:
         found = self._aggregate_call(node, call, name)
@@ -247,9 +251,11 @@ class ScalarReader:
         inside = replace_grouped(self)
         where = None
         if isinstance(node, exp.Filter):
-            where = inside.read(node.expression.this)
+            where = inside.read(node.expression.this, aliases="same")
         name = functions.AGGREGATE_SYNONYMS.get(name, name)
-        return AggregateCall(name, tuple(inside.read(each) for each in arguments), distinct, where, node)
+        return AggregateCall(
+            name, tuple(inside.read(each, aliases="same") for each in arguments), distinct, where, node
+        )
 
     def _window(self, node: exp.Window) -> Scalar:
         function = node.this

@@ -1,4 +1,4 @@
-"""Two instances of one template over the same tables: whether the rows of one are among those of the other, with lineage.
+"""Two instances of one template over the same tables: are the rows of one among those of the other, with lineage?
 
 For each operator, by induction: an injective map M from the rows of the asked instance (R′) into those of the captured
 one (R), linked column by column, with lineage(r′) ⊆ lineage(M(r′)).            [Niu 2021, §7, ge and Ψ, fig. 5]
@@ -14,7 +14,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forward_lineage.sketches.safety.algebra import Call, Column, Ref, Scalar, Subquery, parts, references, subqueries
+from forward_lineage.sketches.safety.algebra import (
+    Access,
+    Aggregate,
+    Call,
+    Column,
+    Join,
+    Plan,
+    Ref,
+    Scalar,
+    SetOperation,
+    Subquery,
+    TopK,
+    Windows,
+    expressions,
+    inputs,
+    operators,
+    parts,
+    references,
+    subqueries,
+)
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.solver import ALL, SKETCH, Question, linked
 from forward_lineage.sketches.safety.state import EQUAL, State
@@ -112,3 +131,51 @@ def pair_up(asked: Sequence[Scalar], captured: Sequence[Scalar]) -> dict[Subquer
     if len(a) != len(b):
         unproven("the instances have different subqueries")
     return dict(zip(b, a, strict=True))
+
+
+def inner_equal(both: Both, plan: Plan) -> bool:
+    """Whether the columns of a subquery are equal in both."""
+    return all(both.asked.links[column].is_equal for column in plan.columns)
+
+
+def alike(asked: Plan, captured: Plan, columns: dict[Column, Column]) -> bool:
+    """Whether two plans are the same but for their columns, which are paired on the way."""
+    below = inputs(asked), inputs(captured)
+    if type(asked) is not type(captured) or len(below[0]) != len(below[1]):
+        return False
+    if not all(alike(a, b, columns) for a, b in zip(*below, strict=True)):
+        return False
+    columns |= zip(captured.columns, asked.columns, strict=False)
+    if isinstance(asked, Aggregate) and isinstance(captured, Aggregate):
+        columns |= {b: a for (a, _), (b, _) in zip(asked.keys, captured.keys, strict=True) if b not in columns}
+    made = _made(asked), _made(captured)
+    if any(any(map(subqueries, expressions(each))) for each in operators(asked)):
+        return False
+    a, b = expressions(asked), expressions(captured)
+    columns |= zip(made[1], made[0], strict=False)
+    return (
+        len(a) == len(b)
+        and all(translated(y, columns, {}) == x for x, y in zip(a, b, strict=True))
+        and _rest(asked) == _rest(captured)
+    )
+
+
+def _made(plan: Plan) -> list[Column]:
+    """The columns that an operator makes besides its output."""
+    return [column for column, _ in plan.calls] if isinstance(plan, Aggregate | Windows) else []
+
+
+def _rest(plan: Plan) -> tuple[object, ...]:
+    """What else an operator says."""
+    match plan:
+        case Access():
+            return (plan.table,)
+        case Join() | SetOperation():
+            return (plan.kind,)
+        case TopK():
+            return (plan.limit, plan.offset, tuple((key.descending, key.nulls_first) for key in plan.keys))
+        case Aggregate():
+            return tuple((call.name, call.distinct, call.where is None) for _, call in plan.calls)
+        case Windows():
+            return tuple((call.name, call.whole, call.ranged) for _, call in plan.calls)
+    return ()

@@ -14,7 +14,17 @@ from typing import Any
 
 import z3
 
-from forward_lineage.sketches.safety.algebra import Call, Const, Param, Ref, Scalar, Subquery, parts
+from forward_lineage.sketches.safety.algebra import (
+    Call,
+    Column,
+    Const,
+    Ref,
+    Scalar,
+    Subquery,
+    parts,
+    references,
+    subqueries,
+)
 from forward_lineage.sketches.safety.bounds import interval, is_present
 from forward_lineage.sketches.safety.facts import EXACT, Family, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
@@ -103,8 +113,7 @@ class Question:
                 value = self._constant(scalar)
                 return self._pair(scalar, ALL) if value is None else (value, z3.BoolVal(False))
             case Ref(column):
-                definition = self._states[side].definition(column)
-                return self._pair(scalar, side) if definition is None else self.encoded(definition, side)
+                return self._column(scalar, column, side)
             case Call("and" | "or" as op, (left, right)):
                 return _connected(op, self._truth(left, side), self._truth(right, side))
             case Call("not", (operand,)):
@@ -119,6 +128,14 @@ class Question:
             case Call("coalesce", args) if len({each.family for each in args}) == 1:
                 return self._coalesced([self.encoded(each, side) for each in args])
         return self._pair(scalar, side)
+
+    def _column(self, scalar: Ref, column: Column, side: str) -> Pair:
+        """A column, by what it was made of as far as that is still there: of a group only its keys are."""
+        state = self._states[side]
+        definition = state.definition(column)
+        if definition is None or subqueries(definition) or any(state.link(c) is None for c in references(definition)):
+            return self._pair(scalar, side)
+        return self.encoded(definition, side)
 
     def _truth(self, scalar: Scalar, side: str) -> Pair:
         pair = self.encoded(scalar, side)
@@ -163,7 +180,6 @@ class Question:
 
     def _compared(self, scalar: Call, op: str, left: Scalar, right: Scalar, side: str) -> Pair:
         left, right = _as_dates(left, right), _as_dates(right, left)
-        kinds = {_KINDS.get(left.family), _KINDS.get(right.family)}
         if left == Const(None) or right == Const(None):
             if op == "<=>":
                 return self.encoded(right if left == Const(None) else left, side)[1], z3.BoolVal(False)
@@ -216,10 +232,8 @@ class Question:
     def _assume_link(self, link: Link, sketch: Pair, every: Pair) -> None:
         (a, no_a), (b, no_b) = sketch, every
         if link.sense == "truth":
-            rank_a, rank_b = z3.If(no_a, 1, z3.If(a, 2, 0)), z3.If(no_b, 1, z3.If(b, 2, 0))
-            self.solver.add(rank_a <= rank_b)
-            return
-        if link.sense == "?":
+            self.solver.add(_truth_rank(a, no_a) <= _truth_rank(b, no_b))
+        if link.sense in ("truth", "?"):
             return
         if z3.is_bool(a):
             a, b = z3.If(a, 1, 0), z3.If(b, 1, 0)
@@ -230,20 +244,20 @@ class Question:
             self.solver.add(no_a == no_b, z3.Or(no_a, related))
 
 
-def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Links, *, wraps: bool = False) -> bool:
+def implied(goal: Scalar, passed: Sequence[Scalar], state: State, links: Links, *, wraps: bool = False) -> bool:
     """Say whether `goal` is true of a row over all rows where `passed` is true of its counterpart over the sketch.
 
     Args:
         goal: the condition.
         passed: what is true of the row over the sketch.
         state: what is known of both rows.
-        subqueries: how the values of subqueries are linked.
+        links: how the values of subqueries are linked.
         wraps: whether integers wrap around instead of failing.
     """
     known = _related([goal, *passed], state)
     question = Question(
         {SKETCH: state, ALL: state},
-        lambda scalar: linked(scalar, state, subqueries),
+        lambda scalar: linked(scalar, state, links),
         [goal, *passed, *known],
         wraps=wraps,
     )
@@ -253,17 +267,22 @@ def implied(goal: Scalar, passed: Sequence[Scalar], state: State, subqueries: Li
     return question.follows()
 
 
-def linked(scalar: Scalar, state: State, subqueries: Links) -> Link:
+def linked(scalar: Scalar, state: State, links: Links) -> Link:
     """How an expression that is left open is linked."""
     if isinstance(scalar, Call) and scalar.op == "is true":
-        return Link("=") if link_of(scalar.args[0], state, subqueries).is_equal else UNKNOWN
-    return link_of(scalar, state, subqueries)
+        return Link("=") if link_of(scalar.args[0], state, links).is_equal else UNKNOWN
+    return link_of(scalar, state, links)
 
 
 def _related(scalars: Sequence[Scalar], state: State) -> list[Scalar]:
     """Conditions that hold, without subqueries; the outermost ones first."""
     simple = [each for each in state.conditions if not any(isinstance(part, Subquery) for part in parts(each))]
     return [each for each in simple if each not in scalars][:MOST_CONDITIONS]
+
+
+def _truth_rank(value: Any, null: Any) -> Any:
+    """False, unknown, true, in that order."""
+    return z3.If(null, 1, z3.If(value, 2, 0))
 
 
 def _connected(op: str, left: Pair, right: Pair) -> Pair:
@@ -301,6 +320,8 @@ def _as_floats(scalar: Scalar, other: Scalar) -> Scalar:
     if isinstance(scalar, Const) and scalar.family in EXACT and other.family == "float":
         number = as_number(scalar.value)
         return scalar if number is None else Const(float(number), family="float")
+    if scalar.family in EXACT and other.family == "float":
+        return Call("cast double", (scalar,), family="float")
     return scalar
 
 

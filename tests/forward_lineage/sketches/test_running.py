@@ -103,6 +103,22 @@ def test_what_is_not_proven_is_run_as_it_is(tuned: ForwardLineage, sql: str, why
     assert why in tuned.decisions()[0].why
 
 
+def test_of_a_users_function_nothing_is_known(tuned: ForwardLineage) -> None:
+    tuned.spark.udf.register("mine", lambda v: -v, "int")
+    tuned.run("SELECT g, sum(mine(v)) AS s FROM t GROUP BY g HAVING sum(mine(v)) < -800")
+    tuned.spark.sql("DROP TEMPORARY FUNCTION mine")
+    assert ways(tuned) == ["plain"]
+
+
+def test_parameters_are_literals(tuned: ForwardLineage) -> None:
+    sql = "SELECT g, count(*) AS n FROM t GROUP BY g HAVING count(*) > :least"
+    for least in (25, 27, 10):
+        assert same(tuned.run(sql, {"least": least}), tuned.spark.sql(sql, {"least": least}))
+    assert ways(tuned) == ["capture", "use", "capture"]
+    assert same(tuned.run(sql.replace(":least", "26")), tuned.spark.sql(sql, {"least": 26}))
+    assert ways(tuned)[-1] == "use"
+
+
 def test_changed_tables_have_no_sketches(tuned: ForwardLineage, rows: Path) -> None:
     tuned.run(TOP)
     write(tuned.spark, rows, 2 * ROWS)

@@ -31,6 +31,8 @@ final class SketchUse {
     val ranges = new RangeSet(bounds, fragments)
     val frame = classic(query)
     val session = frame.sparkSession
+    val functions = new Readings().look(frame.queryExecution.analyzed).functions.filter(_.size == 1).flatten
+    if (functions.nonEmpty) LineageErrors.refuse(s"It calls a function of the user's, ${functions.head}, of which nothing is known.")
     val (wanted, cut) = bare(session, classic(table).queryExecution.analyzed, column)
     val place = wanted.output.indexWhere(_.exprId == cut.exprId)
     val mark = System.nanoTime

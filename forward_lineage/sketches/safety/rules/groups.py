@@ -60,9 +60,7 @@ _ATTAINED = {"min", "max", "bool_or", "bool_and"}
 
 def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analyse) -> State:
     """Fold groups; see above."""
-    attained = all(call.name in _ATTAINED for _, call in plan.calls)
-    kept = place.kept and not (context.one_witness and attained)
-    below = Place(kept, place.outer, reached=place.reached and bool(plan.keys))
+    below = _below(plan, place, context)
     state = analyse(plan.input, below).discharged()
     arguments = [each for _, call in plan.calls for each in (*call.args, *([call.where] if call.where else []))]
     links, guard = looked_at([*(scalar for _, scalar in plan.keys), *arguments], state, analyse, below)
@@ -72,8 +70,15 @@ def aggregation(plan: Aggregate, place: Place, context: Context, analyse: Analys
             unproven("rows are grouped by a value that may be another one over the sketch", plan.node)
     keys = _key_columns(plan, state)
     whole = _whole(state, keys)
-    found = group_state(plan, state, keys, whole=whole)
-    return values_of(plan, state, found, links, context, whole=whole, keys=keys)
+    groups = group_state(plan, state, keys, whole=whole)
+    return values_of(plan, state, groups, links, context, whole=whole, keys=keys)
+
+
+def _below(plan: Aggregate, place: Place, context: Context) -> Place:
+    """Where the rows of groups stand: kept with their group, if not one of them may stand for all."""
+    attained = all(call.name in _ATTAINED for _, call in plan.calls)
+    kept = place.kept and not (context.one_witness and attained)
+    return Place(kept, place.outer, reached=place.reached and bool(plan.keys))
 
 
 def values_of(
@@ -181,9 +186,9 @@ def check_exact(call: AggregateCall, state: State, context: Context) -> None:
         unproven("avg of integers that may leave the exact range of DOUBLE (2^53)", call.node)
     between = interval(argument, state)
     one_sign = is_at_least(between, 0) or is_at_most(between, 0)
-    if name == "sum" and argument.family == "int" and not one_sign and not _stays_long(argument, state):
-        if not state.exact() and context.facts.ansi:
-            unproven("sum of BIGINT that may overflow in a part of a group alone", call.node)
+    fails = name == "sum" and argument.family == "int" and context.facts.ansi and not state.exact()
+    if fails and not one_sign and not _stays_long(argument, state):
+        unproven("sum of BIGINT that may overflow in a part of a group alone", call.node)
 
 
 def _largest(argument: Scalar, state: State) -> float:
@@ -216,7 +221,7 @@ def _value(call: AggregateCall, state: State, links: Links, context: Context, *,
     return of_a_part(call, argument, state, context, keyed=keyed)
 
 
-def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:
+def of_a_part(call: AggregateCall, argument: Link, state: State, context: Context, *, keyed: bool) -> Link:  # noqa: PLR0911 - one arm for each kind
     """How the value over some of the rows of a group is linked to that over all; see above."""
     if call.distinct and argument.sense != "=":
         return UNKNOWN
@@ -227,7 +232,7 @@ def of_a_part(call: AggregateCall, argument: Link, state: State, context: Contex
     )
     match call.name:
         case "count":
-            return Link("<") if argument.sense != "?" else UNKNOWN
+            return Link("<") if argument.sense in ("=", "<", ">", "0") else UNKNOWN
         case "count_if":
             return Link("<") if argument.is_equal else UNKNOWN
         case "max" | "bool_or":

@@ -34,10 +34,9 @@ def access(plan: Access, place: Place, context: Context) -> State:
     R′ = σ_{p(x)}(R) for the sketch's column x, R′ = R without a sketch. M is the identity.
     Guard and inside: (T, x). NULL is a value of x here: p(NULL) says whether the fragment of NULL is in the sketch.
     """
-    wanted = context.sketched.get(plan.table)
-    column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
-    if wanted is not None and column is None:
-        unproven(f"{plan.table} has no column {wanted}", plan.node)
+    if any("collate" in each.facts.type.lower() for each in plan.columns):
+        unproven(f"{plan.table} has a column with a collation, to which different strings are equal", plan.node)
+    column = _of_sketch(plan, context)
     guard = frozenset() if column is None else frozenset({(plan.table, column)})
     return State(
         links=dict.fromkeys(plan.columns, EQUAL),
@@ -50,6 +49,15 @@ def access(plan: Access, place: Place, context: Context) -> State:
         accesses=((plan.table, plan.columns),),
         outer=place.outer,
     )
+
+
+def _of_sketch(plan: Access, context: Context) -> Column | None:
+    """The sketch's column; None without a sketch."""
+    wanted = context.sketched.get(plan.table)
+    column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
+    if wanted is not None and column is None:
+        unproven(f"{plan.table} has no column {wanted}", plan.node)
+    return column
 
 
 def _known(column: Column) -> Interval:
@@ -71,9 +79,9 @@ def constants(plan: Constants, place: Place) -> State:
 def selection(plan: Filter, place: Place, context: Context, analyse: Analyse) -> State:
     """Keep the rows for which a condition θ is true.   [Niu 2021, §6.2; the rule itself is in its report]
 
-    Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is equal;
-    else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
-    Conjuncts with subqueries are asked of rows for which the others are true: their equalities count for the subquery.
+    Containment: M of the input, cut down to R′; that needs θ(r′) → θ(M(r′)). Trivial where all that θ mentions is
+    equal; else z3 is asked, for each conjunct: links ∧ what is known of both rows ∧ θ(r′) → conjunct(r).
+    Conjuncts with subqueries are asked of rows for which the others are true: their equalities count there.
     Where a condition is false of all rows, both are empty, and so equal.
     Reproduction: r′ = r, and its subqueries find the same (`subqueries`).
     """
@@ -132,8 +140,10 @@ def known(state: State, conditions: list[Scalar]) -> State:
 
 
 def equalities(condition: Scalar) -> list[tuple[object, object]]:
-    """Return what a condition that is true says to be equal, where equality is that of values and not of what a cast
-    makes of them: then p_T of the one is p_T of the other."""
+    """Return what a condition that is true says to be equal.
+
+    Only where values are compared, not what a cast makes of them: then p_T of the one is p_T of the other.
+    """
     if not isinstance(condition, Call) or condition.op not in ("=", "<=>"):
         return []
     left, right = condition.args
@@ -148,7 +158,12 @@ def equalities(condition: Scalar) -> list[tuple[object, object]]:
         return []
     a, b = left.column, right.column
     alike = {a.family, b.family} <= set(EXACT) or (a.family == b.family and a.family in ("string", "date", "bool"))
-    same_type = a.facts.type != "" and a.facts.type.lower() == b.facts.type.lower()
+    same_type = (
+        a.family == b.family
+        and a.family in ("float", "timestamp")
+        and a.facts.type != ""
+        and a.facts.type.lower() == b.facts.type.lower()
+    )
     return [(a, b)] if alike or same_type else []
 
 

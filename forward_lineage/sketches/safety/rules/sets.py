@@ -5,6 +5,7 @@ from __future__ import annotations
 from forward_lineage.sketches.safety.algebra import Column, Const, Param, SetOperation
 from forward_lineage.sketches.safety.bounds import hull
 from forward_lineage.sketches.safety.context import Analyse, Place
+from forward_lineage.sketches.safety.facts import EXACT
 from forward_lineage.sketches.safety.state import EQUAL, Equalities, Guard, State, either, union
 from forward_lineage.sketches.safety.verdicts import unproven
 
@@ -20,8 +21,8 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
     INTERSECT [ALL]: a value v is there min(m₁, m₂) times (once without ALL). With all columns equal m₁′ ≤ m₁ and
     m₂′ ≤ m₂: containment. The lineage has all equal rows of both sides: reproduction, with the same number.
 
-    EXCEPT [ALL]: v is there max(0, m₁ − m₂) times (without ALL: once, if m₂ = 0). m₁′ ≤ m₁, but m₂′ must be m₂ for each v
-    of the left side: where R′ = R on the right, or its guard is, by position, inside on the left. Reproduction: the
+    EXCEPT [ALL]: v is there max(0, m₁ − m₂) times (without ALL: once, if m₂ = 0). m₁′ ≤ m₁, but m₂′ must be m₂ for each
+    v of the left side: where R′ = R on the right, or its guard is, by position, inside on the left. Reproduction: the
     lineage has all equal rows of the left, so m₁′ = m₁, and m₂′ = m₂ as before.
     """
     both_kept = place.kept and plan.kind == "union all"
@@ -32,6 +33,11 @@ def set_operation(plan: SetOperation, place: Place, analyse: Analyse) -> State:
     right = analyse(plan.right, Place(both_kept, place.outer, reached=right_reached)).discharged()
     if plan.kind == "union all":
         return _union(plan, left, right, place)
+    return _compared(plan, left, right, place)
+
+
+def _compared(plan: SetOperation, left: State, right: State, place: Place) -> State:
+    """INTERSECT and EXCEPT."""
     for side, state in ((plan.left, left), (plan.right, right)):
         if not all(state.links[column].is_equal for column in side.columns):
             unproven(f"{plan.kind.upper()} of a value that may be another one over the sketch", plan.node)
@@ -77,7 +83,7 @@ def _guard(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Gua
     found = []
     for table, column in state.guard:
         same = state.equal.same(column)
-        whole = [a for a, b in zip(plan.columns, columns, strict=True) if b in same]
+        whole = [a for a, b in _alike(plan, columns) if b in same]
         outer = [each for each in same if state.is_outer(each) and isinstance(each, Column)]
         if not whole and not outer:
             return None
@@ -88,10 +94,7 @@ def _guard(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Gua
 def _inside(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Guard:
     """What is in the sketches, by the columns of the whole."""
     return frozenset(
-        (table, a)
-        for a, b in zip(plan.columns, columns, strict=True)
-        for table, column in state.inside
-        if b in state.equal.same(column)
+        (table, a) for a, b in _alike(plan, columns) for table, column in state.inside if b in state.equal.same(column)
     )
 
 
@@ -102,10 +105,20 @@ def _covered(guard: Guard | None, inside: Guard, left: State, plan: SetOperation
     return all(any(name == table and c in equal.same(column) for name, c in inside) for table, column in guard)
 
 
+def _alike(plan: SetOperation, columns: tuple[Column, ...]) -> list[tuple[Column, Column]]:
+    """Columns of the whole with those of a side, where both sides' values are compared without a cast."""
+    sides = zip(plan.columns, columns, plan.left.columns, plan.right.columns, strict=True)
+    return [
+        (a, b)
+        for a, b, left, right in sides
+        if {left.family, right.family} <= set(EXACT) or (left.family == right.family and left.family != "other")
+    ]
+
+
 def _equal(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Equalities:
     """Which columns of the whole are equal by what is known of one side; with literals, and with the row around."""
     pairs: set[tuple[object, object]] = set() if state.outer is None else set(state.outer.equal.pairs)
-    named = list(zip(plan.columns, columns, strict=True))
+    named = _alike(plan, columns)
     for position, (a, b) in enumerate(named):
         same = state.equal.same(b)
         pairs |= {(a, other) for other, there in named[position + 1 :] if there in same}

@@ -53,11 +53,14 @@ def _looked_at(call: WindowCall, state: State, context: Context) -> bool:
         check_exact(_as_aggregate(call), state, context)
     if (call.name in _COUNTED or not (call.ranged or call.whole)) and not _is_total(call, state):
         unproven("a window that counts rows in an order that may have ties", call.node)
-    if state.guard is None:
-        return False
+    return state.guard is not None and _is_whole(call, state)
+
+
+def _is_whole(call: WindowCall, state: State) -> bool:
+    """Whether partitions are in the sketches as a whole, or not at all."""
     columns = {each.column for each in call.partition if isinstance(each, Ref)}
     fixed = state.decided(columns)
-    return all((c in fixed or state.is_fixed(c)) and state.in_sketch(table, c) for table, c in state.guard)
+    return all((c in fixed or state.is_fixed(c)) and state.in_sketch(table, c) for table, c in state.guard or ())
 
 
 def _is_total(call: WindowCall, state: State) -> bool:
