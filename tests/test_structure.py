@@ -34,6 +34,7 @@ ROOMS = {
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
     "pages": {"views", "frontend"},
     "session": {
+        "sketches",
         "pages",
         "views",
         "profiling",

@@ -55,7 +55,8 @@ class Decision:
         if self.captured is None:
             return {}
         return {
-            each.partition.table: f"{each.partition.column}: {len(each.fragments):,} of {each.partition.fragments:,} ranges"
+            each.partition.table: f"{each.partition.column}: {len(each.fragments):,} of"
+            f" {each.partition.fragments:,} ranges"
             for each in self.captured.sketches
         }
 

@@ -3,7 +3,7 @@
 The paper captures after a number of runs that could have used a sketch [Niu 2022, §8]. Here that number follows from
 what is known: capturing costs about as much as the query, of later runs a part is saved, and as many are expected to
 come as have been. So it is captured when the runs so far would have saved its cost; at worst, when none comes after
-that, twice is paid what was needed. Tables of a few megabytes are read as they are: looking at the query would cost more.
+that, twice is paid what was needed. Small tables are read as they are: looking at the query would cost more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hundreds of instances of a few parameterised queries, with sketches and without.   [Niu 2022, §9.3, §9.4, figures 6d, 7]
+"""Hundreds of instances of a few parameterised queries, with sketches and without.   [Niu 2022, §9.3 f., figure 7]
 
     python -m tests.bench.self_tuning [--share 0.05] [--instances 800] [--mode adaptive] [--json FILE]
 
@@ -75,7 +75,7 @@ class Workload:
 
 def bounds_of(spark: SparkSession, sql: str, selectivity: float) -> int:
     """The number of rows that so small a part of the users has more of."""
-    groups = spark.sql(sql.split(" HAVING ")[0].format(since="2010-01-01")).toArrow().column("cnt").to_pylist()
+    groups = spark.sql(sql.partition(" HAVING ")[0].format(since="2010-01-01")).toArrow().column("cnt").to_pylist()
     return int(sorted(groups)[int(len(groups) * (1 - selectivity))])
 
 
