@@ -13,6 +13,7 @@ RUNTIME = [
     "dd>=0.6",
     "click>=8.1",
     "rich>=13.7",
+    "z3-solver>=4.13",  # decides what a safe sketch takes for granted
 ]
 DRAWING = [
     "networkx>=3.2",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_trees
+from rewrites import frames, lineage_column, own_fragments, own_trees
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -132,6 +132,7 @@ def rewrite(
     semantics: Semantics = Semantics.DATA,
     chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
+    granules: Sequence[Granules] = (),
     known: KnownValues | None = None,
     by_reference: bool = True,
     in_parts: str | None = None,
@@ -148,6 +149,7 @@ def rewrite(
         chosen: names of the only tables to trace; None: every table.
         lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
             clause.
+        granules: in place of that clause, the granules of the tables to trace; none: no such granules.
         known: what is known of the values of its expressions, see `rewrites.domains`; None: nothing.
         by_reference: whether inner queries may be stages, see `rewrites.stages`.
         in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
@@ -159,7 +161,7 @@ def rewrite(
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store, by_chance)
+    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store, by_chance, granules)
     if by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
@@ -181,6 +183,7 @@ class _Statement:
     in_parts: str | None
     to_store: bool = False
     by_chance: Collection[str] = ()
+    given: Sequence[Granules] = ()
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
@@ -193,8 +196,12 @@ class _Statement:
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
         only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
-        granules = {} if lineage_on is None else resolve(lineage_on, query, self.tables, parse, self.known)
+        granules = {each.table.name.lower(): each for each in self.given}
+        if granules:
+            own_fragments.mark(query, granules, self.tables)
         if lineage_on is not None:
+            granules = resolve(lineage_on, query, self.tables, parse, self.known)
+        if lineage_on is not None or granules:
             only = frozenset(granules)
         env = Environment(
             self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages

@@ -21,6 +21,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from rewrites import own_fragments
 from rewrites.aliases import listed, output_name, table_name
 from rewrites.block import is_aggregate
 from rewrites.conditions import asks_for_presence, conjuncts, is_strict, own_nodes, subqueries_in
@@ -269,6 +270,8 @@ class Reading:
         return any(not self._is_harmless(query, condition) for query in subqueries_in(condition))
 
     def _is_harmless(self, query: exp.Query, condition: exp.Expr) -> bool:
+        if own_fragments.is_marked(query):
+            return True
         if not asks_for_presence(query, condition):
             return False
         shape = shape_of(query, self.env)

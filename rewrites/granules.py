@@ -14,18 +14,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sqlglot import exp
 
 from rewrites.domains import Domain, fit
+from rewrites.lineage_functions import dl_fragment, dl_range
 from rewrites.tables import BaseTable
 from rewrites.terms import call, column, hidden_column, name, named
 
 _ROW, _GRANULE, _ID = "__row", "__granule", "__id"
 
+MOST_RANGES = 10_000
+"""Ranges of a column that may be asked for.   [Niu 2022, §4.4: past it there is little to gain]"""
+
 KnownValues = Callable[[BaseTable, Sequence[exp.Expr]], Sequence[Domain] | None]
 """Tells the domain of each of some expressions over a table, which stand unqualified; None where it cannot."""
+
+
+@runtime_checkable
+class KnowsRanges(Protocol):
+    """Something that knows values of tables, and can cut a column into ranges."""
+
+    def ranges(self, table: BaseTable, column: str, most: int) -> Ranges:
+        """Return at most so many ranges of a column, each with about as many rows.
+
+        Raises:
+            LineageError: a type that has no ranges, or the table is not what was registered.
+        """
 
 
 class Granules(Protocol):
@@ -123,6 +139,49 @@ def _behind(digits: exp.Expr, last: tuple[exp.Expr, Domain]) -> exp.Expr:
     if isinstance(digits, exp.Add):
         digits = exp.Paren(this=digits)
     return exp.Add(this=exp.Mul(this=digits, expression=exp.Literal.number(domain.size)), expression=place)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """One granule for each range of a column, and one for NULL.   [Niu 2022, §4.1]
+
+    Attributes:
+        table: the table.
+        column: of it.
+        type: the column's, as Spark's `DataType.sql` spells it.
+        bounds: where ranges begin, packed as `dl_fragment` takes them.
+    """
+
+    table: BaseTable
+    column: str
+    type: str
+    bounds: bytes
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """Return the range; see `Granules.expressions`."""
+        return (self._range(self._fragment()),)
+
+    def rows(self, source: exp.Table) -> exp.Select:
+        """Return the rows with their ranges, which are found by binary search; see `Granules.rows`."""
+        return exp.select(exp.Star(), named(self._fragment(), hidden_column(self.table.name))).from_(source)
+
+    def dictionary(self, source: exp.Table) -> exp.Select:
+        """Return every range that the table has rows in; see `Granules.dictionary`."""
+        listed = exp.Select(expressions=[named(self._fragment(), _ID)], distinct=exp.Distinct()).from_(source)
+        value = named(self._range(exp.column(_ID)), _value(0))
+        derived = exp.Subquery(this=listed, alias=exp.TableAlias(this=name(_GRANULE)))
+        return exp.Select(expressions=[value, exp.column(_ID)]).from_(derived)
+
+    def values(self) -> list[exp.Expr]:
+        """Return the range that has a number; see `Granules.values`."""
+        return [self._range(exp.column(_ID))]
+
+    def _fragment(self) -> exp.Anonymous:
+        return dl_fragment(exp.column(name(self.column)), self.bounds)
+
+    def _range(self, fragment: exp.Expr) -> exp.Anonymous:
+        return dl_range(fragment, self.bounds, self.type)
 
 
 @dataclass(frozen=True)

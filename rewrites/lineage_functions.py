@@ -54,10 +54,17 @@ DL_LISTED: Final = "dl_listed"
 DL_LISTED_VALUE: Final = "dl_listed_value"
 """(place, list) → the string that has it."""
 
+DL_FRAGMENT: Final = "dl_fragment"
+"""(value, bounds) → which range it is in: 0 for NULL, then from 1."""
+DL_RANGE: Final = "dl_range"
+"""(number of a range, bounds, type) → struct (from, until), NULL: without end."""
+DL_IN_RANGES: Final = "dl_in_ranges"
+"""(value, bounds, fragments) → whether it is in one of some ranges."""
+
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
-    DL_ROW_ID, DL_ENCODING,
+    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_ENCODING,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 
@@ -164,3 +171,14 @@ def dl_listed(value: exp.Expr, values: bytes) -> exp.Anonymous:
 def dl_listed_value(place: exp.Expr, values: bytes) -> exp.Anonymous:
     """Return the string to which `dl_listed` gives a place."""
     return exp.Anonymous(this=DL_LISTED_VALUE, expressions=[place, exp.HexString(this=values.hex().upper())])
+
+
+def dl_fragment(value: exp.Expr, bounds: bytes) -> exp.Anonymous:
+    """Return which range a value is in, of those whose bounds are packed so."""
+    return exp.Anonymous(this=DL_FRAGMENT, expressions=[value, exp.HexString(this=bounds.hex().upper())])
+
+
+def dl_range(fragment: exp.Expr, bounds: bytes, type_name: str) -> exp.Anonymous:
+    """Return the range to which `dl_fragment` gives a number, as a struct of two values of a type."""
+    arguments = [fragment, exp.HexString(this=bounds.hex().upper()), exp.Literal.string(type_name)]
+    return exp.Anonymous(this=DL_RANGE, expressions=arguments)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
-from rewrites.granules import Granules, KnownValues, granules_of
+from rewrites.granules import MOST_RANGES, Granules, KnownValues, KnowsRanges, granules_of
 from rewrites.refusals import nearest, position_of
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
 from rewrites.tables import BaseTable, Tables, View
-from udafs.errors import WrongSqlError
+from udafs.errors import BadArgumentError, WrongSqlError
 
 Parse = Callable[[str], exp.Expr]
 #: Name or alias, lower case → the registered tables that the statement reads under it, anywhere.
@@ -44,12 +44,52 @@ def resolve(
     used = _used_tables(query, tables, parse)
     found: dict[str, list[exp.Expr]] = {}
     by_name: dict[str, BaseTable] = {}
+    ranges: dict[str, Granules] = {}
     for expression in clause:
+        if _is_ranges(expression):
+            cut = _ranges(expression, used, known)
+            if ranges.setdefault(cut.table.name.lower(), cut) is not cut:
+                raise _alone(expression)
+            continue
         _check_is_of_one_row(expression)
         table = _table_of(expression, used)
         by_name[table.name.lower()] = table
         found.setdefault(table.name.lower(), []).append(_unqualified(expression))
-    return {table: granules_of(by_name[table], tuple(expressions), known) for table, expressions in found.items()}
+    both = next((each for each in clause if _is_ranges(each) and _table_of(each, used).name.lower() in found), None)
+    if both is not None:
+        raise _alone(both)
+    by_value = {table: granules_of(by_name[table], tuple(each), known) for table, each in found.items()}
+    order = dict.fromkeys(_table_of(each, used).name.lower() for each in clause)
+    return {table: (by_value | ranges)[table] for table in order}
+
+
+def _is_ranges(expression: exp.Expr) -> bool:
+    return isinstance(expression, exp.Anonymous) and expression.name.upper() == "RANGES"
+
+
+def _ranges(expression: exp.Expr, used: _Used, known: KnownValues | None) -> Granules:
+    """Return the granules that RANGES(column, n) asks for.   [Niu 2022, §4]"""
+    arguments = expression.expressions
+    if not (len(arguments) == 2 and isinstance(arguments[0], exp.Column) and arguments[1].is_int):
+        what = "RANGES takes a column and how many ranges there may be, a number"
+        raise _wrong(expression, what, "Write … LINEAGE ON RANGES(column, 1000).")
+    table, most = _table_of(arguments[0], used), int(arguments[1].name)
+    if not 1 <= most <= MOST_RANGES:
+        raise _wrong(expression, f"{most} ranges", f"Ask for 1 to {MOST_RANGES}.")
+    knows: object = known
+    if not isinstance(knows, KnowsRanges):
+        what = "RANGES depends on the values that a table has"
+        raise _wrong(expression, what, "Run it: lineage.sql(…).")
+    column = next(each for each in table.columns if each.lower() == arguments[0].name.lower())
+    try:
+        return knows.ranges(table, column, most)
+    except BadArgumentError as error:
+        raise _wrong(expression, error.what, error.instead or "") from None
+
+
+def _alone(expression: exp.Expr) -> WrongSqlError:
+    what = "LINEAGE ON has RANGES and something else over the same table"
+    return _wrong(expression, what, "Use one RANGES for a table, or expressions.")
 
 
 def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> _Used:

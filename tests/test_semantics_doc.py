@@ -57,7 +57,10 @@ def _rows(frame: DataFrame, lineage: ForwardLineage) -> list[tuple[str, str]]:
 
 
 def _granules(lineage: Row) -> str:
-    return " ".join(
-        f"{table}{{{', '.join(str(each).lower() if isinstance(each, bool) else str(each) for each in values)}}}"
-        for table, values in lineage.asDict().items()
-    )
+    return " ".join(f"{table}{{{', '.join(map(_value, values))}}}" for table, values in lineage.asDict().items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Row):  # a range
+        return f"{{{', '.join('NULL' if each is None else str(each) for each in value)}}}"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -24,15 +24,17 @@ ROOMS = {
     "frontend": {"catalog", "stored_tables"},
     "row_ids": {"storage", "spark", "catalog", "results", "stored_tables"},
     "columns": {"storage", "row_ids", "spark"},
-    "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
+    "tracing": {"frontend", "row_ids", "spark", "catalog", "results", "stored_tables", "sketches.ranges"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
     "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
     "workloads": {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
+    "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
     "pages": {"views", "frontend"},
     "session": {
+        "sketches",
         "pages",
         "views",
         "profiling",
@@ -67,7 +69,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session"),
+    *("profiling", "workloads", "session", "sketches"),
 }
 
 

@@ -19,7 +19,7 @@ from forward_lineage.stored_tables import Meaning
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
-from rewrites.granules import KnownValues
+from rewrites.granules import Granules, KnownValues
 from rewrites.parts import Part
 from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
@@ -136,6 +136,7 @@ def rewrite_statement(
     by_reference: bool = True,
     in_parts: str | None = None,
     by_chance: Collection[str] = (),
+    granules: Sequence[Granules] = (),
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -156,6 +157,7 @@ def rewrite_statement(
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
         by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
+        granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -176,6 +178,7 @@ def rewrite_statement(
             by_reference=refers,
             in_parts=in_parts,
             by_chance=by_chance,
+            granules=granules,
         )
 
     with bugs_reported(lambda: position_of(statement.tree)):
@@ -194,6 +197,7 @@ def _rewritten(
     by_reference: bool,
     in_parts: str | None,
     by_chance: Collection[str],
+    granules: Sequence[Granules],
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -210,6 +214,7 @@ def _rewritten(
         semantics=semantics,
         chosen=traced,
         lineage_on=statement.lineage_on,
+        granules=granules,
         known=known,
         by_reference=by_reference,
         in_parts=in_parts,
@@ -224,13 +229,13 @@ def _rewritten(
     if not result.tables:
         write_empty_lineage(written, target.columns, target.fields)
     sql, places = restore_positional(print_sql(written))
-    granules = {table: dictionary_of(each) for table, each in result.granules.items()}
+    read_by = {table: dictionary_of(each) for table, each in result.granules.items()}
     return RewrittenStatement(
         sql,
         statement.text,
         reprinted,
         result.tables,
-        granules,
+        read_by,
         places,
         result.steps,
         tuple(map(_printed, result.parts)),

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.sketches.running import Runner
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
@@ -42,6 +43,7 @@ class Parts:
         questions: what may be asked of saved results.
         opening: how linked views are opened.
         profiler: how constraints are checked.
+        runner: runs queries with sketches.
 
     """
 
@@ -55,6 +57,7 @@ class Parts:
     questions: Questions
     opening: Opening
     profiler: Profiler
+    runner: Runner
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
@@ -86,4 +89,17 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     library.lineage.capture_rest = capturing
     opening = Opening(tables, library, home, up_to_date)
     profiler = Profiler(tables, rows_saver, home, up_to_date)
-    return Parts(tables, statements, library, result_tables, saver, answering, capturing, questions, opening, profiler)
+    runner = Runner(statements, tables, names, home)
+    return Parts(
+        tables,
+        statements,
+        library,
+        result_tables,
+        saver,
+        answering,
+        capturing,
+        questions,
+        opening,
+        profiler,
+        runner,
+    )

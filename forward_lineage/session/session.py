@@ -11,12 +11,13 @@ from forward_lineage.session.parts import parts_of
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.result_calls import ResultCalls
+from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
 from udafs.attach import attach
 
 
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls):
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls):
     """Rows with their lineage, for a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`

@@ -18,10 +18,13 @@ from sqlglot import exp
 from forward_lineage.frontend import print_sql
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.ranges import pack
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.tables import type_name
+from forward_lineage.tracing.known_ranges import KnownRanges
 from rewrites.domains import Domain, Integers, Listed, fit, integers
+from rewrites.granules import Ranges
 from rewrites.refusals import refuse
 from rewrites.tables import BaseTable
 
@@ -47,6 +50,7 @@ class KnownInSession:
         self._tables = tables
         self._planner = Planner(tables.spark)
         self._found: dict[tuple[object, ...], tuple[Domain, ...] | None] = {}
+        self._ranges = KnownRanges(tables)
 
     def __call__(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> Sequence[Domain] | None:
         """Return the domain of each expression; None where one is not known.
@@ -68,6 +72,12 @@ class KnownInSession:
         if any(domain is None and each != "STRING" for domain, each in zip(by_type, types, strict=True)):
             return None
         return self._from_rows(table, expressions, values, by_type)
+
+    def ranges(self, table: BaseTable, column: str, most: int) -> Ranges:
+        """Return ranges of a column; see `rewrites.granules.KnowsRanges`."""
+        bounds = self._ranges.bounds(table, column, most)
+        kind = dict(self._tables.registered(table.name).columns)[column]
+        return Ranges(table, column, kind, pack(bounds))
 
     def _values(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> DataFrame | None:
         """The values in every row; None where Spark refuses them: it says so of the query, too."""

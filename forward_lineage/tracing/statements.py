@@ -38,6 +38,7 @@ from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
+from rewrites.granules import Granules
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
@@ -89,6 +90,7 @@ class _Asked:
     in_parts: str | None
     by_reference: bool
     by_chance: frozenset[str] = frozenset()
+    granules: tuple[Granules, ...] = ()
 
 
 class Statements:
@@ -123,6 +125,7 @@ class Statements:
         narrowed: Narrowed | None = None,
         unless_query: LineageError | None = None,
         in_parts: str | None = None,
+        granules: tuple[Granules, ...] = (),
     ) -> TracedStatement:
         """Read, rewrite and check a statement.
 
@@ -135,6 +138,7 @@ class Statements:
             narrowed: what of the lineage is noted; None: all.
             unless_query: what to raise when the statement is a command or anything else that has no rows.
             in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
+            granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
 
         Raises:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
@@ -148,7 +152,7 @@ class Statements:
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
         refuse_other_readings(setting_of(self._spark), text)
-        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers())
+        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers(), granules=granules)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
             statement = self._read(text, args, unless_query, targets)
@@ -282,6 +286,7 @@ class Statements:
                 by_reference=asked.by_reference,
                 in_parts=asked.in_parts,
                 by_chance=asked.by_chance,
+                granules=asked.granules,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewrites import hoisting
+from rewrites import hoisting, own_fragments
 from rewrites.answers import answered, answered_once, asked_once
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import asks_for_presence, own_nodes, subqueries_in
@@ -126,7 +126,7 @@ def _uses(block: Block) -> Iterator[_Use]:
 
 
 def _contributes(use: _Use, block: Block) -> bool:
-    if use.query.meta.get(COUNTED):
+    if use.query.meta.get(COUNTED) or own_fragments.is_marked(use.query):
         return False
     if use.clause == "joins" and use.clause_node.args.get("kind") == "ANTI":
         return False  # its rows counted with the right rows that match, of which there are none

@@ -28,6 +28,9 @@ FUNCTIONS = [
     "dl_granule_value",
     "dl_listed",
     "dl_listed_value",
+    "dl_fragment",
+    "dl_range",
+    "dl_in_ranges",
 ]
 ENCODING = "spark.forward_lineage.encoding"
 

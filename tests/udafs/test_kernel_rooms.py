@@ -23,10 +23,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "functions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
     "granules": ("errors", "functions"),  # values that are their own ids, and back
+    "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
     "scan": (
         "encodings",
         "errors",
         "functions",
+        "ranges",
     ),  # ids by position: the manifest, dl_row_id, plans that make it cheap, what need not be read
     "session": (
         "aggregation",
@@ -34,6 +36,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "errors",
         "functions",
         "granules",
+        "ranges",
         "scan",
         "stages",
     ),  # what Spark and Python call
@@ -44,6 +47,7 @@ PUBLIC = {
     "session/Inserts.scala": {"Inserts"},
     "session/PlanFacts.scala": {"PlanFacts"},
     "session/PlanText.scala": {"PlanText"},
+    "session/SketchUse.scala": {"SketchUse"},
     "session/StoredView.scala": {"StoredView"},
     "session/ViewMeaning.scala": {"ViewMeaning"},
 }

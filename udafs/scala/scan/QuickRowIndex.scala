@@ -5,6 +5,7 @@ import java.lang.reflect.Field
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.page.PageReadStore
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -21,8 +22,15 @@ import org.apache.spark.sql.types.StructType
  * row group are consecutive unless pages were skipped, so here they are counted. The values are the same.
  *
  * @param chosen all of which a row must meet
+ * @param files in the driver, those that may hold chosen rows
  */
-final class PositionedParquet(private val chosen: Seq[ChosenRows] = Nil) extends ParquetFileFormat {
+final class PositionedParquet(private val chosen: Seq[Chosen] = Nil, @transient private val files: Option[ChosenFiles] = None)
+    extends ParquetFileFormat {
+
+  /** Each task of a file reads its whole footer: for a few pages one task is enough. */
+  override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean =
+    super.isSplitable(session, options, path) && !files.exists(_.isLittle(path))
+
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -34,11 +42,11 @@ final class PositionedParquet(private val chosen: Seq[ChosenRows] = Nil) extends
     val read = super.buildReaderWithPartitionValues(
       session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
     val column = ParquetRowIndexUtil.findRowIndexColumnIndexInSchema(requiredSchema)
-    if (column < 0) read
+    if (column < 0 && chosen.isEmpty) read
     else { file =>
       val rows = read(file)
-      QuickRowIndex.install(rows, column)
-      if (chosen.nonEmpty) ChosenRowGroups.install(rows, ChosenRows.name(file.toPath), chosen)
+      if (column >= 0) QuickRowIndex.install(rows, column)
+      if (chosen.nonEmpty) ChosenRowGroups.install(rows, Chosen.name(file.toPath), chosen)
       rows
     }
   }

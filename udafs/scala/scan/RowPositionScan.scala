@@ -59,8 +59,9 @@ object RowPositionScan extends SparkStrategy {
   /** Node by node: for `transform` and `withNewChildren` the other format is equal, so nothing has changed. */
   private def withQuickIndex(plan: SparkPlan, chosen: Seq[ChosenRows]): SparkPlan = plan match {
     case scan: FileSourceScanExec if scan.relation.fileFormat.getClass == classOf[ParquetFileFormat] =>
-      val files = if (chosen.isEmpty) scan.relation.location else new ChosenFiles(scan.relation.location, chosen)
       val session = scan.relation.sparkSession
+      def conf = session.sessionState.newHadoopConfWithOptions(scan.relation.options)
+      val files = if (chosen.isEmpty) scan.relation.location else new ChosenFiles(scan.relation.location, chosen, conf)
       scan.copy(relation = scan.relation.copy(location = files, fileFormat = new PositionedParquet(chosen))(session))
     case project: ProjectExec => project.copy(child = withQuickIndex(project.child, chosen))
     case filter: FilterExec => filter.copy(child = withQuickIndex(filter.child, chosen))

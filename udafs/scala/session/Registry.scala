@@ -253,6 +253,40 @@ object Registry {
         |       b
         |""".stripMargin),
     SqlFunction(
+      "dl_fragment",
+      Some(2),
+      arguments => DlFragment(arguments.head, Bounds.of(arguments(1), "dl_fragment")),
+      classOf[DlFragment],
+      "misc_funcs",
+      "_FUNC_(value, bounds) - Returns which range of a column a value is in: 0 for NULL, else 1 and how many bounds (BINARY: " +
+        "packed) are at or before it.",
+      """      > SELECT _FUNC_(7, X'6C789C636000035600000D0006');
+        |       2
+        |""".stripMargin),
+    SqlFunction(
+      "dl_range",
+      Some(3),
+      arguments => DlRange(widened(arguments.head, LongType), Bounds.of(arguments(1), "dl_range"), DlRange.typed(arguments(2))),
+      classOf[DlRange],
+      "misc_funcs",
+      "_FUNC_(fragment, bounds, type) - Returns the range to which dl_fragment gives a number, NULL for 0.",
+      """      > SELECT _FUNC_(2, X'6C789C636000035600000D0006', 'BIGINT');
+        |       {"from":5,"until":null}
+        |""".stripMargin),
+    SqlFunction(
+      "dl_in_ranges",
+      Some(3),
+      arguments => DlInRanges(
+        arguments.head,
+        new RangeSet(Bounds.bytes(arguments(1), "dl_in_ranges"), Bounds.bytes(arguments(2), "dl_in_ranges"))),
+      classOf[DlInRanges],
+      "misc_funcs",
+      "_FUNC_(value, bounds, fragments) - Returns whether dl_fragment(value, bounds) is among some fragments (BINARY: two bytes " +
+        "each).",
+      """      > SELECT _FUNC_(7, X'6C789C636000035600000D0006', X'0002');
+        |       true
+        |""".stripMargin),
+    SqlFunction(
       "dl_row_id",
       Some(2),
       arguments => RowPosition(arguments.head, arguments(1)),

@@ -1,0 +1,225 @@
+"""A query as sketches see it: of what kind it is, which registered tables its names mean, what is known of them."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from forward_lineage.columns.keeping import digest
+from forward_lineage.frontend import Statement, parse
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.safety.facts import ColumnFacts, Facts
+from forward_lineage.sketches.safety.template import Instance, template
+from forward_lineage.sketches.statistics import ColumnStatistics, statistics_of
+from forward_lineage.spark.names import string_literal
+from forward_lineage.spark.planning import Arguments
+from forward_lineage.tracing.names import SessionNames
+from rewrites.aliases import table_name
+from rewrites.tables import BaseTable
+from udafs.errors import LineageError
+
+_REMEMBERED = 256  # texts of which is known what they say
+
+
+@dataclass(frozen=True)
+class Table:
+    """A registered table, as a query names it.
+
+    Attributes:
+        name: in the query, in lower case.
+        manifest: its registration.
+        statistics: of its columns, by name in lower case, as far as files say.
+
+    """
+
+    name: str
+    manifest: Manifest
+    statistics: Mapping[str, ColumnStatistics]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.size for file in self.manifest.files)
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """What it is now: its name, and the digest of its registration."""
+        return self.manifest.name, self.manifest.digest()
+
+
+@dataclass(frozen=True)
+class AskedQuery:
+    """A query that a sketch may serve.
+
+    Attributes:
+        sql: its text.
+        args: values of its parameters.
+        statement: what was read from it.
+        instance: of which template it is, with which literals.
+        tables: that it reads, the largest first.
+        facts: what is known of them.
+
+    """
+
+    sql: str
+    args: Arguments
+    statement: Statement
+    instance: Instance
+    tables: Sequence[Table]
+    facts: Facts
+
+    @property
+    def kind(self) -> str:
+        """A short name for its template."""
+        return digest(self.instance.template)
+
+    @property
+    def bindings(self) -> tuple[str, ...]:
+        """The literals of its instance."""
+        return self.instance.bindings
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files of its tables."""
+        return sum(table.size for table in self.tables)
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """What its tables are now."""
+        return tuple(sorted(table.state for table in self.tables))
+
+
+class Reader:
+    """Reads the queries of a session.
+
+    Args:
+        tables: the registered tables.
+        names: what names mean.
+
+    """
+
+    def __init__(self, tables: RegisteredTables, names: SessionNames) -> None:
+        self._spark, self._tables, self._names = tables.spark, tables, names
+        self._read: OrderedDict[str, tuple[Statement, Instance] | str] = OrderedDict()
+
+    def query(self, sql: str, args: Arguments, *, least: int) -> AskedQuery | str:
+        """What is known of a query; or why no sketch can serve it, or one over so few bytes would not be worth it."""
+        if sum(file.size for each in self._tables.all().values() for file in each.files) < least:
+            return "the registered tables are small"
+        read = self.statement(sql, args)
+        if isinstance(read, str):
+            return read
+        statement, instance = read
+        found = tables_of(statement, self._names, self._tables)
+        if isinstance(found, str):
+            return found
+        if sum(each.size for each in found) < least:
+            return "its tables are small"
+        ansi = str(self._spark.conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
+        return AskedQuery(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
+
+    def statement(self, sql: str, args: Arguments) -> tuple[Statement, Instance] | str:
+        """What is read from a text, with the values of its parameters; or why it is no query."""
+        key = repr((sql, args))
+        if key not in self._read:
+            try:
+                statement = parse(sql)
+                is_one = statement.is_query and statement.lineage_on is None
+                self._read[key] = (statement, template(statement, literals(args))) if is_one else "it is no query"
+            except LineageError as error:
+                self._read[key] = f"{error}".splitlines()[0]
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        self._read.move_to_end(key)
+        return self._read[key]
+
+
+def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTables) -> list[Table] | str:
+    """Return the registered tables that a query reads, the largest first; or why no sketch can be of use.
+
+    Args:
+        statement: a query.
+        names: what names mean.
+        tables: the registered tables.
+
+    Raises:
+        LineageError: a name means something that is damaged, or no longer what was registered.
+
+    """
+    here = names.here()
+    ctes = {cte.alias.lower() for cte in statement.tree.find_all(exp.CTE)}
+    found: dict[str, Table] = {}
+    for node in statement.tree.find_all(exp.Table):
+        parts = table_name(node)
+        called = ".".join(parts).lower()
+        if called in found or (len(parts) == 1 and called in ctes):
+            continue
+        means = here.find(parts)
+        if not isinstance(means, BaseTable):
+            return f"{'.'.join(parts)} is no registered table"
+        manifest = tables.registered(means.name)
+        found[called] = Table(called, manifest, statistics_of(manifest))
+    known = [each.manifest.name.lower() for each in found.values()]
+    if not known:
+        return "it reads no registered table"
+    if len(set(known)) < len(known):
+        return "it reads a table by two names"
+    return sorted(found.values(), key=lambda each: -each.size)
+
+
+def facts_of(tables: Sequence[Table], *, ansi: bool) -> Facts:
+    """Return what is known of tables for proofs.
+
+    Args:
+        tables: of a query.
+        ansi: whether Spark fails where a number overflows.
+
+    """
+    return Facts({each.name: _columns(each) for each in tables}, ansi)
+
+
+def _columns(table: Table) -> dict[str, ColumnFacts]:
+    key = table.manifest.key if not table.manifest.trusted and len(table.manifest.key) == 1 else ()
+    found = {}
+    for name, kind in table.manifest.columns:
+        known = table.statistics.get(name.lower())
+        unique = name.lower() in {each.lower() for each in key}
+        if known is None:
+            found[name.lower()] = ColumnFacts(kind, unique=unique)
+        else:
+            found[name.lower()] = ColumnFacts(kind, known.low, known.high, known.has_nulls, unique)
+    return found
+
+
+_PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,18})?|(DATE\s*)?'[^'\\]*'", re.ASCII | re.IGNORECASE)
+
+
+def is_plain(literal: str) -> bool:
+    """Whether a literal is read by all alike: no escapes, no exponents, no letters behind a number."""
+    return _PLAIN.fullmatch(literal) is not None
+
+
+def literals(args: Arguments) -> Mapping[str, str] | None:
+    """Return the values of parameters as SQL, by name or by number; None where they are not known here."""
+    if not args or not can_be_written(args):
+        return None
+    named = args if isinstance(args, dict) else {str(i): value for i, value in enumerate(args)}
+    return {name: _literal(value) for name, value in named.items()}
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return string_literal(value)
+    return "NULL" if value is None else str(value).upper() if isinstance(value, bool) else repr(value)
+
+
+def can_be_written(args: Arguments) -> bool:
+    """Whether values of parameters are of types that stand for themselves in JSON and in SQL."""
+    values = args.values() if isinstance(args, dict) else args or []
+    return all(value is None or isinstance(value, bool | int | float | str) for value in values)

@@ -1,0 +1,106 @@
+"""How the sketches of a query are captured: which columns, in which ranges, and what must be seen of the rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.asked import AskedQuery, Table
+from forward_lineage.sketches.attributes import attributes_for
+from forward_lineage.sketches.capture import capture, capture_with_rows
+from forward_lineage.sketches.edges import widened
+from forward_lineage.sketches.kept import Captured
+from forward_lineage.sketches.ranges import MOST, Partition, Sketch
+from forward_lineage.sketches.safety.proving import prove
+from forward_lineage.sketches.use import skipped
+from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.tracing.known_ranges import KnownRanges
+from forward_lineage.tracing.statements import Statements
+
+_MOST_ROWS = 10_000  # of a top-k whose edge is looked at
+
+
+class Capturer:
+    """Captures sketches in a session.
+
+    Args:
+        statements: those of the session.
+        tables: the registered tables.
+
+    """
+
+    def __init__(self, statements: Statements, tables: RegisteredTables) -> None:
+        self._spark, self._statements, self._tables = tables.spark, statements, tables
+        self._planner = Planner(tables.spark)
+        self._ranges = KnownRanges(tables)
+        self._unsafe: dict[str, str] = {}  # by template, or instance, and states of tables: why no sketch is safe
+
+    def capture(self, query: AskedQuery) -> Captured | str:
+        """Capture the sketches of a query; or say why none is safe. They are not kept yet."""
+        key = repr((query.kind, query.bindings, query.states))
+        why = self._unsafe.get(repr((query.kind, query.states))) or self._unsafe.get(key)
+        if why is not None:
+            return why
+        attributes = attributes_for(query.statement, query.tables, query.facts)
+        if not attributes:  # nor for other instances, says the paper
+            return self._unsafe.setdefault(repr((query.kind, query.states)), "no column is proven safe for a sketch")
+        self._planner.plan(query.sql, query.args)
+        if self._planner.functions:
+            return "it calls a function of the user's"
+        begun = time.perf_counter()
+        self._tables.check_unchanged(table.manifest.name for table in query.tables)
+        cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
+        seen = self._sketches(query, attributes, cut_up)
+        if isinstance(seen, str):
+            return self._unsafe.setdefault(key, seen)
+        sketches, rows = seen
+        taken = time.perf_counter() - begun
+        kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
+        return Captured(
+            query.kind,
+            query.sql,
+            query.args,
+            settings_of_values(self._spark),
+            query.states,
+            tuple(sketches.values()),
+            int(taken * 1000),
+            query.size,
+            min(kept_size, query.size),
+            rows,
+        )
+
+    def _partition(self, table: Table, column: str) -> Partition:
+        return Partition(table.name, column, self._ranges.bounds(self._tables.base_table(table.manifest), column, MOST))
+
+    def _sketches(
+        self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition]
+    ) -> tuple[dict[str, Sketch], int | None] | str:
+        verdict = prove(query.statement, attributes, query.facts)
+        registered = {table.name: table.manifest.name for table in query.tables}
+        named = [Partition(registered[each.table], each.column, each.bounds) for each in partitions]
+        edges = [each for each in verdict.checks if each.kind == "no tie"]
+        rows: int | None = None
+        if not edges:
+            found = capture(self._statements, self._tables, query.sql, named, query.args)
+        else:
+            wide = widened(query.statement, edges) if all(each.row <= _MOST_ROWS for each in edges) else None
+            if wide is None:
+                return "whether rows tie at the edge of its LIMIT cannot be seen"
+            found, returned = capture_with_rows(self._statements, self._tables, wide.sql, named, query.args)
+            if wide.is_tied(returned, edges):
+                return "rows tie at the edge of its LIMIT, so Spark may return either"
+            rows = returned.num_rows
+        if any(each.kind != "no tie" and not (each.row == 1 and _is_any(found)) for each in verdict.checks):
+            return "it is proven safe only where it returns rows"
+        return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}, rows
+
+    def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
+        read = skipped(self._spark, sketch) if sketch is not None else None
+        return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
+
+
+def _is_any(sketches: Mapping[str, Sketch]) -> bool:
+    """Whether a row was returned: one that was made of something."""
+    return any(each.fragments for each in sketches.values())

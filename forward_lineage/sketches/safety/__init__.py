@@ -1,0 +1,1 @@
+"""Which sketches give the answer of all rows, proven; pure, no Spark.   [Niu 2021, §6 and §7]"""

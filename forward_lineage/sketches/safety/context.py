@@ -1,0 +1,61 @@
+"""What the rule of an operator is given: the sketches' columns, and the means to look at what is below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from forward_lineage.sketches.safety.algebra import Plan, Subquery
+from forward_lineage.sketches.safety.facts import Facts
+from forward_lineage.sketches.safety.state import State
+from forward_lineage.sketches.safety.verdicts import RunTimeCheck
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operator stands.
+
+    Attributes:
+        kept: the lineage of each of its rows is in that of the result, so all are reproduced: R′ = R.
+        outer: for an operator in a subquery the row of the block around it.
+        outermost: nothing but the result is above it.
+        reached: each row of the result has a row of it in its lineage.
+    """
+
+    kept: bool
+    outer: State | None = None
+    outermost: bool = False
+    reached: bool = False
+
+
+@dataclass
+class Context:
+    """What holds for the whole proof.
+
+    Attributes:
+        sketched: table → the column of its sketch, in lower case.
+        facts: what is known of the tables.
+        one_witness: of a group whose aggregates are min and max, or of equal rows, the lineage may be one row that
+            attains them, instead of all.
+        has_rows: the result has a row; then that is one of the checks.
+        checks: what must be seen at capture, as far as it was found.
+    """
+
+    sketched: Mapping[str, str]
+    facts: Facts
+    one_witness: bool = False
+    has_rows: bool = False
+    checks: list[RunTimeCheck] = field(default_factory=list)
+
+
+class Analyse(Protocol):
+    """Looks at an operator and what is below it."""
+
+    def __call__(self, plan: Plan, place: Place) -> State:
+        """Return what is known of its rows; UnprovenError where a step is not proven."""
+        ...
+
+    def subquery(self, subquery: Subquery, state: State, place: Place) -> State:
+        """Return what is known of the rows that a subquery finds for rows of an operator."""
+        ...

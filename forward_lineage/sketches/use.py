@@ -1,0 +1,122 @@
+"""A query that reads of some tables only the rows in a sketch.   [Niu 2022, §5]
+
+Q[𝒫]:  R  →  σ_{a in the ranges of 𝒫}(R)  for every access of R in Q, by whatever name
+Ensures:  the user's columns and names; rows as the query gives them over the tables cut down to their sketches.
+          Whether these are the rows that it gives over the whole tables, `sketches.safety` proves.
+Accesses: whatever reads the same relation as the table's name does: two names of the same files are one table.
+Reads:    of Parquet files only those, and of these only the row groups and pages, that may have such rows; the exact
+          test stands behind it. Of other sources everything, and the exact test decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.frontend import parse
+from forward_lineage.sketches.ranges import Sketch
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.planning import Arguments
+from udafs.attach import kernel_object
+from udafs.errors import BadArgumentError
+
+_KERNEL = "org.apache.spark.sql.forwardlineage.SketchUse"
+
+
+def use(
+    spark: SparkSession,
+    sql: str,
+    sketches: Mapping[str, Sketch],
+    args: Arguments = None,
+    *,
+    relations: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """Return what a query gives when it reads of each table only the rows in its sketch.
+
+    Args:
+        spark: a session with the kernel attached.
+        sql: a query.
+        sketches: by table.
+        args: values of the query's parameters.
+        relations: by table, what stands behind FROM to read its rows; the table's name where nothing is said.
+
+    Raises:
+        LineageError: no query, or Spark's own complaint; a sketch of a table that the query does not read, or of
+            another type than its column.
+
+    """
+    if not parse(sql).is_query:
+        raise BadArgumentError("only a query can use sketches", instead="Give the query of this command alone.")
+    with spark_errors(sql):
+        frame = spark.sql(sql, args=args) if args else spark.sql(sql)
+    used, session = frame._jdf, frame.sparkSession
+    for table, sketch in sketches.items():
+        partition = sketch.partition
+        rows = _rows(spark, table, relations)
+        with spark_errors(sql):
+            used = _kernel(spark).apply(
+                used, rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()
+            )
+        if used is None:
+            raise BadArgumentError(f"the query does not read {table}", instead="Give sketches of its tables.")
+    return DataFrame(used, session)
+
+
+@dataclass(frozen=True)
+class Part:
+    """How much of something is read: `read` of `all`."""
+
+    read: int
+    all: int
+
+    @property
+    def skipped(self) -> int:
+        """How much is not."""
+        return self.all - self.read
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What an access of a table reads with a sketch, and what there is.
+
+    Attributes:
+        files: Parquet files.
+        row_groups: of them.
+        rows: in pages that are read; the exact test leaves fewer.
+        bytes: of these, of all columns, as they are stored; an estimate, by rows.
+
+    """
+
+    files: Part
+    row_groups: Part
+    rows: Part
+    bytes: Part
+
+
+def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) -> Skipped | None:
+    """Return what a sketch saves an access of its table; None where files say nothing: then all is read.
+
+    Args:
+        spark: a session with the kernel attached.
+        sketch: of a table.
+        relation: what stands behind FROM to read its rows; None: the table's name.
+
+    """
+    partition = sketch.partition
+    rows = _rows(spark, partition.table, {partition.table: relation} if relation else None)
+    with spark_errors():
+        found = list(_kernel(spark).skipped(rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()))
+    return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
+
+
+def _rows(spark: SparkSession, table: str, relations: Mapping[str, str] | None) -> DataFrame:
+    relation = (relations or {}).get(table, table)
+    with spark_errors():
+        return spark.sql(f"SELECT * FROM {relation}")
+
+
+def _kernel(spark: SparkSession) -> Any:
+    return kernel_object(spark, _KERNEL)

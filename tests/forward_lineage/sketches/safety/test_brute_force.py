@@ -1,0 +1,28 @@
+"""What is proven is not refuted; a few cases here, `python -m tests.sketches_brute` judges thousands."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from tests.sketches_brute.reuse_trials import reuse_cases, reuse_trial
+from tests.sketches_brute.trials import Refutation, cases, trial
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_safety(seed: int) -> None:
+    random = Random(seed)
+    for case in islice(cases(seed), 60):
+        verdict = case.verdict()
+        if verdict.safe:
+            assert not any(isinstance(trial(case, random, verdict.checks), Refutation) for _ in range(8)), case
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reuse(seed: int) -> None:
+    random = Random(seed)
+    for case in islice(reuse_cases(seed), 15):
+        if case.verdict().safe:
+            assert not any(isinstance(reuse_trial(case, random), Refutation) for _ in range(8)), case
