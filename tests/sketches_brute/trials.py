@@ -47,7 +47,7 @@ class World:
 
     def _table(self, name: str, columns: tuple[str, ...], random: Random) -> BaseTable:
         high = min(self.high, self.low + random.choice([1, 2, 4]))
-        count = random.choice([1, 2, 3, 4, 5, 6])
+        count = random.choice([1, 2, 3, 4, 6, 9])
         keys = random.sample(range(count + random.choice([0, 0, 3])), count)
         rows = [(key, *(self._value(name, column, high, random) for column in columns[1:])) for key in keys]
         return BaseTable(columns, ("int",) * len(columns), tuple(rows))

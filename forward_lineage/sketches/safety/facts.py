@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -72,6 +72,34 @@ class Facts:
 
     tables: Mapping[str, Mapping[str, ColumnFacts]] = field(default_factory=dict)
     ansi: bool = True
+
+    @classmethod
+    def of_statistics(
+        cls,
+        types: Mapping[str, Mapping[str, str]],
+        statistics: Mapping[tuple[str, str], tuple[Known, Known, bool]],
+        keys: Iterable[tuple[str, str]] = (),
+        *,
+        ansi: bool = True,
+    ) -> Facts:
+        """Put together what a session knows.
+
+        Args:
+            types: table → its columns in order, with Spark's names of their types.
+            statistics: (table, column) → bounds, or None, and whether there are NULLs; where it is not known, no entry.
+                Truncated strings are bounds, too, if the upper one was rounded up.
+            keys: (table, column) of columns without two equal values.
+            ansi: as the attribute.
+        """
+        unique = {(table.lower(), column.lower()) for table, column in keys}
+        known = {(table.lower(), column.lower()): found for (table, column), found in statistics.items()}
+        tables: dict[str, dict[str, ColumnFacts]] = {}
+        for table, columns in types.items():
+            for column, kind in columns.items():
+                name = (table.lower(), column.lower())
+                facts = ColumnFacts(kind, *known.get(name, (None, None, True)), unique=name in unique)
+                tables.setdefault(name[0], {})[name[1]] = facts
+        return cls(tables, ansi)
 
     def of(self, table: str, column: str) -> ColumnFacts:
         """Return what is known of a column; nothing of one that is not there."""

@@ -220,6 +220,9 @@ class QueryReader:
         limit, offset, order = (node.args.get(each) for each in ("limit", "offset", "order"))
         if limit is None and offset is None:
             return plan  # an order alone keeps every row
+        if order is not None and order.find(exp.Query, exp.Window):
+            # What these look at is not in the lineage, so nothing reproduces the key.
+            unproven("a subquery or a window in an ORDER BY with LIMIT", order)
         if sorting is None:
             names = Names([], outer, {}, {})
             names.aliases = {(c.name or "").lower(): Ref(c, family=c.family) for c in plan.columns}

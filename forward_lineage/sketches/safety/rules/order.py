@@ -25,8 +25,7 @@ from dataclasses import replace
 
 from forward_lineage.sketches.safety.algebra import Column, Ref, TopK
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
-from forward_lineage.sketches.safety.linking import Links, comes_no_earlier, link_of
-from forward_lineage.sketches.safety.rules.subqueries import looked_at
+from forward_lineage.sketches.safety.linking import comes_no_earlier, link_of
 from forward_lineage.sketches.safety.state import State
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck, unproven
 
@@ -34,10 +33,6 @@ from forward_lineage.sketches.safety.verdicts import RunTimeCheck, unproven
 def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State:
     """Take rows from an order; see above."""
     state = analyse(plan.input, Place(False, place.outer, reached=place.reached)).discharged()
-    # The lineage has no rows of subqueries in ORDER BY, so nothing reproduces them.
-    links, _ = looked_at([key.expr for key in plan.keys], state, analyse, Place(False, place.outer))
-    if not all(each.is_equal for each in links.values()):
-        unproven("a subquery in ORDER BY may find other rows over the sketch", plan.node)
     if not _is_total(plan, state):
         if not (place.kept and place.outermost):
             unproven("LIMIT may cut through rows that tie in the order", plan.node)
@@ -46,16 +41,16 @@ def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State
         return state
     if not place.kept:
         unproven("LIMIT in a part of the query of which not all rows are in the result", plan.node)
-    if not _comes_no_earlier(plan, state, links):
+    if not _comes_no_earlier(plan, state):
         unproven("a row may come earlier in the order over the sketch than over all rows", plan.node)
     return replace(state, guard=None)
 
 
-def _comes_no_earlier(plan: TopK, state: State, links: Links) -> bool:
+def _comes_no_earlier(plan: TopK, state: State) -> bool:
     """Whether no row over the sketch comes before its counterpart."""
     equal: set[Column] = set()
     for key in plan.keys:
-        link = link_of(key.expr, state, links)
+        link = link_of(key.expr, state, {})
         if not comes_no_earlier(link, key.expr, state, descending=key.descending, nulls_first=key.nulls_first):
             return False
         if link.is_equal and isinstance(key.expr, Ref):

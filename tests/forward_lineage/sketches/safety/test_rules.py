@@ -73,6 +73,7 @@ NOT_PROVEN = {
     "limit within": ("SELECT * FROM (SELECT id, v FROM t ORDER BY id LIMIT 3) WHERE v > 2", "v"),
     "a rank in WHERE": ("SELECT id FROM (SELECT id, rank() OVER (PARTITION BY g ORDER BY v) r FROM t) WHERE r = 1", "v"),  # noqa: E501
     "groups by a count": ("SELECT c, count(*) FROM (SELECT g, count(*) AS c FROM t GROUP BY g) WHERE c > 1 GROUP BY c HAVING count(*) > 1", "v"),  # noqa: E501
+    "order by a window": ("SELECT id FROM t ORDER BY rank() OVER (PARTITION BY g ORDER BY v), id LIMIT 2", "g"),
     "division": ("SELECT g FROM t GROUP BY g HAVING 10 / (count(*) - 2) > 1", "v"),
     "division by a padded value": ("SELECT uid FROM u LEFT JOIN t ON t.g = u.g WHERE 1 / coalesce(v, 0) > 0", "g"),
     "chance": ("SELECT id FROM t WHERE rand() < 0.5", "v"),
