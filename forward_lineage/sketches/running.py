@@ -141,14 +141,18 @@ class Runner:
             return "its tables have changed since the sketch was captured"
         if captured.settings != settings_of_values(self._spark):
             return "the sketch was captured under other settings"
+        return self._unproven(captured, query)
+
+    def _unproven(self, captured: Captured, query: AskedQuery) -> str | None:
         read = self._reader.statement(captured.sql, captured.args)
         if isinstance(read, str):
             return read
-        same = read[1].bindings == query.instance.bindings
-        if not same and not all(map(is_plain, query.instance.bindings)):
+        _, instance = read
+        same = instance.bindings == query.bindings
+        if not same and not all(map(is_plain, query.bindings)):
             return "it has literals that may be read in two ways"
         attributes = {each.partition.table: each.partition.column for each in captured.sketches}
-        verdict = serves(read[1], query.instance, attributes, query.facts, rows=captured.rows)
+        verdict = serves(instance, query.instance, attributes, query.facts, rows=captured.rows)
         if verdict.checks and not same:
             return "whether rows tie at the edge of its LIMIT was seen of another instance"
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
