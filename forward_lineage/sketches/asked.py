@@ -190,8 +190,8 @@ def _columns(table: Table) -> dict[str, ColumnFacts]:
     for name, kind in table.manifest.columns:
         known = table.statistics.get(name.lower())
         unique = name.lower() in {each.lower() for each in key}
-        if known is None:
-            found[name.lower()] = ColumnFacts(kind, unique=unique)
+        if known is None or not known.exact:  # a bound that was cut short is no value
+            found[name.lower()] = ColumnFacts(kind, nulls=known is None or known.has_nulls, unique=unique)
         else:
             found[name.lower()] = ColumnFacts(kind, known.low, known.high, known.has_nulls, unique)
     return found
