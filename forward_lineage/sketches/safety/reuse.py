@@ -60,6 +60,7 @@ from forward_lineage.sketches.safety.side_by_side import (
     inner_equal,
     pair_up,
     settled,
+    shape,
     translated,
 )
 from forward_lineage.sketches.safety.state import EQUAL, Link, State
@@ -135,7 +136,7 @@ class Comparer:
 
     def __call__(self, asked: Plan, captured: Plan, outer: Both | None, *, top: bool = False) -> Both:  # noqa: PLR0911 - one arm for each kind
         """Return what is known of the rows of both."""
-        if type(asked) is not type(captured) or len(asked.columns) != len(captured.columns):
+        if type(asked) is not type(captured) or shape(asked) != shape(captured):
             unproven("the instances are read as different plans", asked.node)
         match asked, captured:
             case Access(), Access():

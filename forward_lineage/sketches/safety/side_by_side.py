@@ -133,6 +133,12 @@ def pair_up(asked: Sequence[Scalar], captured: Sequence[Scalar]) -> dict[Subquer
     return dict(zip(b, a, strict=True))
 
 
+def shape(plan: Plan) -> tuple[int, ...]:
+    """How many columns, expressions, keys and values an operator has: equal literals may make two values one."""
+    grouped = (len(plan.keys), len(plan.calls)) if isinstance(plan, Aggregate) else ()
+    return (len(plan.columns), len(expressions(plan)), *grouped)
+
+
 def inner_equal(both: Both, plan: Plan) -> bool:
     """Whether the columns of a subquery are equal in both."""
     return all(both.asked.links[column].is_equal for column in plan.columns)

@@ -34,6 +34,10 @@ NOT_SERVED = [
     (TOP, TOP.replace("> 3", "> 4")),
     ("SELECT g FROM t WHERE v > 1 GROUP BY g HAVING avg(v) > 3", "SELECT g FROM t WHERE v > 2 GROUP BY g HAVING avg(v) > 3"),  # noqa: E501
     ("SELECT g FROM t WHERE v > 1 GROUP BY g HAVING max(v) < 5", "SELECT g FROM t WHERE v > 2 GROUP BY g HAVING max(v) < 5"),  # noqa: E501
+    (
+        "SELECT sum(v) FILTER (WHERE v > 1), sum(v) FILTER (WHERE v > 1) FROM t",
+        "SELECT sum(v) FILTER (WHERE v > 1), sum(v) FILTER (WHERE v > 2) FROM t",
+    ),
     ("SELECT sum(CASE WHEN v > 1 THEN 1 END) FROM t", "SELECT sum(CASE WHEN v > 2 THEN 1 END) FROM t"),
 ]  # fmt: skip
 
