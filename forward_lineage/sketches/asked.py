@@ -149,7 +149,7 @@ def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTable
         tables: the registered tables.
 
     Raises:
-        LineageError: a name means something that is damaged, or no longer what was registered.
+        LineageError: a name means something that is damaged, or a table is no longer what was registered.
 
     """
     here = names.here()
@@ -163,7 +163,9 @@ def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTable
         means = here.find(parts)
         if not isinstance(means, BaseTable):
             return f"{'.'.join(parts)} is no registered table"
-        manifest = tables.registered(means.name)
+        (manifest,) = tables.check_unchanged([means.name])  # before its files are asked for statistics
+        if len({name.lower() for name, _ in manifest.columns}) < len(manifest.columns):
+            return f"{manifest.name} has columns that differ in case alone"
         found[called] = Table(called, manifest, statistics_of(manifest))
     known = [each.manifest.name.lower() for each in found.values()]
     if not known:

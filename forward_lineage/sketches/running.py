@@ -55,7 +55,6 @@ class Runner:
 
     def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
         self._spark = tables.spark
-        self._tables = tables
         self._reader = Reader(tables, names)
         self._capturer = Capturer(statements, tables)
         self._kept = KeptSketches(home)
@@ -128,7 +127,6 @@ class Runner:
         if not found:
             return None, why
         best = max(found, key=lambda each: each.gain)
-        self._tables.check_unchanged(table.manifest.name for table in query.tables)
         return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read"
 
     def _unfit(self, captured: Captured, query: AskedQuery) -> str | None:
@@ -212,7 +210,6 @@ class Runner:
         missing = query if isinstance(query, str) else self._unfit(decision.captured, query)
         if missing is not None or isinstance(query, str):
             raise ChangedError(f"decision {decision.number} cannot be replayed: {missing}")
-        self._tables.check_unchanged(table.manifest.name for table in query.tables)
         return self._frame(decision.sql, args, _Chosen(Way.USE, decision.why, query, decision.captured))
 
     def _take_back(self, decision: Decision) -> None:
