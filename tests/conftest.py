@@ -63,7 +63,7 @@ LONGEST = (
     "test_docs", "test_against_spark", "test_small_scale", "test_programs", "test_kernel_aggregation", "test_session",
     "test_corpus", "test_laws", "test_kernel_codecs", "test_determinism", "test_story", "test_rivals", "test_kills",
     "test_correlation", "test_store", "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
-    "test_linked_views", "test_dependencies",
+    "test_linked_views", "test_dependencies", "test_running", "test_use", "test_capture",
 )  # fmt: skip
 
 

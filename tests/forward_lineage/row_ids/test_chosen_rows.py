@@ -124,7 +124,7 @@ def test_what_is_read(lineage: ForwardLineage) -> None:
     assert read(chosen(lineage, [7, 8, ROWS, 2 * ROWS + 5]).select("text")) == (3, 4)
     assert read(chosen(lineage, [100, 110]).select("n")) == (1, 11)  # the few between are read along
     assert read(chosen(lineage, []).select("n")) == (0, 0)
-    assert read(chosen(lineage, [7], "unpaged").select("n")) == (1, ROWS)  # nothing says where pages begin
+    assert read(chosen(lineage, [7], "unpaged").select("n")) == (1, GROUP)  # nothing says where pages begin
 
 
 def test_two_sets_of_one_table(lineage: ForwardLineage) -> None:

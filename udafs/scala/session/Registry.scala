@@ -270,8 +270,8 @@ object Registry {
       classOf[DlRange],
       "misc_funcs",
       "_FUNC_(fragment, bounds, type) - Returns the range to which dl_fragment gives a number, NULL for 0.",
-      """      > SELECT _FUNC_(2, X'6C789C636000035600000D0006', 'BIGINT');
-        |       {"from":5,"until":null}
+      """      > SELECT _FUNC_(2, X'6C789C636000035600000D0006', 'BIGINT').from;
+        |       5
         |""".stripMargin),
     SqlFunction(
       "dl_in_ranges",
