@@ -39,6 +39,7 @@ _STATIC = Path(__file__).with_name("static")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 _FRAME = 900  # pixels
+_STEP = 0.5  # seconds
 
 
 class Page:
@@ -93,8 +94,13 @@ class Page:
         return is_loopback(self._host)
 
     def wait(self) -> None:
-        """Wait until somebody stops it."""
-        self._stopped.wait()
+        """Wait until somebody stops it, or presses Ctrl-C.
+
+        In steps: Python only notes a signal, and one that comes between its look at the notes and the wait for a lock
+        would be seen when the lock is free, which is never.
+        """
+        while not self._stopped.wait(_STEP):
+            pass
 
     def stop(self) -> None:
         """End it; open browsers say that they have lost it."""
