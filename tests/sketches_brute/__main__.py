@@ -17,7 +17,7 @@ from functools import partial
 from random import Random
 
 from forward_lineage.sketches.safety.verdicts import Verdict
-from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases, reuse_trial
+from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 
 LEAST_PROVEN = 0.9
@@ -94,7 +94,7 @@ def judged_all(found: Iterable[BruteCase | ReuseCase], count: int, seed: int, sh
 def trials_of(case: BruteCase | ReuseCase, verdict: Verdict, random: Random) -> Trial:
     """What is tried again and again."""
     if isinstance(case, ReuseCase):
-        return partial(reuse_trial, case, random)
+        return partial(trial, case.captured, random, case.captured.verdict_checks, case.asked)
     return partial(trial, case, random, verdict.checks)
 
 

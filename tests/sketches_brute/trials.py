@@ -14,7 +14,7 @@ from forward_lineage.sketches.safety.facts import ColumnFacts, Facts
 from forward_lineage.sketches.safety.proving import prove
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck, Verdict
 from tests.oracle.algebra import BaseTable, Cte, Database, Query, Statement, Table, Value
-from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
+from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
 from tests.oracle.interpreter import descendants, interpret
 from tests.oracle.printing import to_sql
 from tests.sketches_brute.writing import SCHEMAS, Writer
@@ -107,8 +107,16 @@ class Refutation:
     with_sketch: Rows
 
 
-def trial(case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = ()) -> Refutation | str:
-    """One database, one partition, one superset of the accurate sketches.
+def trial(
+    case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = (), asked: Statement | None = None
+) -> Refutation | str:
+    """One database, one partition, one superset of the accurate sketches of a case.
+
+    Args:
+        case: whose sketches are taken.
+        random: draws the rest.
+        checks: which have to hold when they are taken.
+        asked: what is answered with them; None: the query of the case.
 
     Returns:
         how it was refuted; else ``open``: SQL allows several answers, or a check fails; ``agrees``; ``telling``: it
@@ -116,26 +124,30 @@ def trial(case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = ()) 
     """
     database = case.world.database(random)
     try:
-        result = interpret(case.statement, database, "control")
+        captured = interpret(case.statement, database, "control")
+        answer = _rows(captured) if asked is None else _rows(interpret(asked, database, "data"))
     except (NondeterministicError, MoreThanOneRowError):
         return "open"
-    if not result.rows and any(check.kind == "rows" for check in checks):
+    if not captured.rows and any(check.kind == "rows" for check in checks):
         return "open"
-    needed = {pair for row in result.rows for pair in row.lineage}
+    needed = {pair for row in captured.rows for pair in row.lineage}
     kept = dict(database)
     for table, column in case.attributes.items():
         kept[table] = sketched(database[table], table, column, needed, random)
     try:
-        again = interpret(case.statement, kept, "data")
+        with_sketch = _rows(interpret(asked or case.statement, kept, "data"))
     except NondeterministicError:
         return "open"
     except MoreThanOneRowError:
-        return Refutation(database, kept, Counter(row.values for row in result.rows), Counter())
-    answer, with_sketch = (Counter(row.values for row in each.rows) for each in (result, again))
+        return Refutation(database, kept, answer, Counter())
     if answer != with_sketch:
         return Refutation(database, kept, answer, with_sketch)
     skipped = any(len(kept[table].rows) < len(database[table].rows) for table in case.attributes)
     return "telling" if answer and skipped else "agrees"
+
+
+def _rows(result: Relation) -> Rows:
+    return Counter(row.values for row in result.rows)
 
 
 def sketched(table: BaseTable, name: str, column: str, needed: set, random: Random) -> BaseTable:  # type: ignore[type-arg]
