@@ -37,6 +37,7 @@ class Findings:
     reasons: Counter[str] = field(default_factory=Counter)
     shown: Counter[str] = field(default_factory=Counter)
     times: list[float] = field(default_factory=list)
+    trials: int = 0  # of what is proven: each a query, data, attributes and ranges
 
     @property
     def share(self) -> float:
@@ -44,7 +45,7 @@ class Findings:
         return proven / max(proven + timid, 1)
 
     def print(self, what: str) -> None:
-        print(f"{what}: {sum(self.found.values()):,} cases")
+        print(f"{what}: {sum(self.found.values()):,} cases, {self.trials:,} trials of what is proven")
         for kind, count in self.found.most_common():
             print(f"{count:7,} {kind}")
         for why, count in self.reasons.most_common(12):
@@ -80,7 +81,8 @@ def judged_all(found: Iterable[BruteCase | ReuseCase], count: int, seed: int, sh
         start = time.process_time()
         verdict = case.verdict()
         findings.times.append(time.process_time() - start)
-        outcome, refutation = judged(trials_of(case, verdict, random), safe=verdict.safe)
+        outcome, refutation, tried = judged(trials_of(case, verdict, random), safe=verdict.safe)
+        findings.trials += tried if verdict.safe else 0
         kind = f"{'proven' if verdict.safe else 'not proven'}, {outcome}"
         findings.found[kind] += 1
         if kind == "not proven, never refuted":
@@ -98,17 +100,17 @@ def trials_of(case: BruteCase | ReuseCase, verdict: Verdict, random: Random) -> 
     return partial(trial, case, random, verdict.checks)
 
 
-def judged(attempt: Trial, *, safe: bool) -> tuple[str, Refutation | None]:
-    """Try a case until it is refuted."""
+def judged(attempt: Trial, *, safe: bool) -> tuple[str, Refutation | None, int]:
+    """Try a case until it is refuted, or often enough; say how often that was, too."""
     telling = tried = 0
     wanted = TRIALS_OF_PROVEN if safe else TRIALS_OF_OTHERS
     while tried < wanted and (tried < UNTELLING or telling * UNTELLING >= tried):
         tried += 1
         outcome = attempt()
         if isinstance(outcome, Refutation):
-            return "refuted", outcome
+            return "refuted", outcome, tried
         telling += outcome == "telling"
-    return "never refuted" if telling * UNTELLING >= tried else "hardly ever telling", None
+    return "never refuted" if telling * UNTELLING >= tried else "hardly ever telling", None, tried
 
 
 if __name__ == "__main__":
