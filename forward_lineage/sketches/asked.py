@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from forward_lineage.columns.keeping import digest
 from forward_lineage.frontend import Statement, parse
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.safety.facts import ColumnFacts, Facts
+from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.template import Instance, template
 from forward_lineage.sketches.statistics import ColumnStatistics, statistics_of
 from forward_lineage.spark.names import string_literal
@@ -74,7 +75,7 @@ class AskedQuery:
     tables: Sequence[Table]
     facts: Facts
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """A short name for its template."""
         return digest(self.instance.template)
@@ -89,7 +90,7 @@ class AskedQuery:
         """Bytes of the files of its tables."""
         return sum(table.size for table in self.tables)
 
-    @property
+    @cached_property
     def states(self) -> tuple[tuple[str, str], ...]:
         """What its tables are now."""
         return tuple(sorted(table.state for table in self.tables))
@@ -183,20 +184,15 @@ def facts_of(tables: Sequence[Table], *, ansi: bool) -> Facts:
         ansi: whether Spark fails where a number overflows.
 
     """
-    return Facts({each.name: _columns(each) for each in tables}, ansi)
-
-
-def _columns(table: Table) -> dict[str, ColumnFacts]:
-    key = table.manifest.key if not table.manifest.trusted and len(table.manifest.key) == 1 else ()
-    found = {}
-    for name, kind in table.manifest.columns:
-        known = table.statistics.get(name.lower())
-        unique = name.lower() in {each.lower() for each in key}
-        if known is None or not known.exact:  # a bound that was cut short is no value
-            found[name.lower()] = ColumnFacts(kind, nulls=known is None or known.has_nulls, unique=unique)
-        else:
-            found[name.lower()] = ColumnFacts(kind, known.low, known.high, known.has_nulls, unique)
-    return found
+    statistics = {
+        (each.name, column): (*((known.low, known.high) if known.exact else (None, None)), known.has_nulls)
+        for each in tables  # a bound that was cut short is no value
+        for column, known in each.statistics.items()
+    }
+    keys = [
+        (each.name, *each.manifest.key) for each in tables if len(each.manifest.key) == 1 and not each.manifest.trusted
+    ]
+    return Facts.of_statistics({each.name: dict(each.manifest.columns) for each in tables}, statistics, keys, ansi=ansi)
 
 
 _PLAIN = re.compile(r"-?\d{1,18}(\.\d{1,18})?|(DATE\s*)?'[^'\\]*'", re.ASCII | re.IGNORECASE)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.ranges import Partition, Sketch
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.spark.names import field_of_dl, quoted
@@ -142,7 +142,7 @@ def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
     columns = {name.lower(): (name, kind) for name, kind in manifest.columns}
     if partition.column.lower() not in columns:
         raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
-    return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed())
+    return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed)
 
 
 def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) -> Sketch:
@@ -160,7 +160,7 @@ def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) ->
     (manifest,) = tables.check_unchanged([tables.registered(partition.table).name])
     table = tables.base_table(manifest)
     source = table.identified or table.relation
-    fragment = f"dl_fragment({quoted(partition.column)}, X'{partition.packed().hex()}') AS {_FRAGMENT}"
+    fragment = f"dl_fragment({quoted(partition.column)}, X'{partition.packed.hex()}') AS {_FRAGMENT}"
     with rewritten_errors():
         rows = tables.spark.sql(f"SELECT {table.row_id} AS id, {fragment} FROM {source}")
         found = having_ids(rows, "id", ids).select(_FRAGMENT).distinct().collect()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Table
 from forward_lineage.sketches.attributes import attributes_for
 from forward_lineage.sketches.capture import capture, capture_with_rows
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
-from forward_lineage.sketches.ranges import MOST, Partition, Sketch
 from forward_lineage.sketches.safety.proving import prove
 from forward_lineage.sketches.use import skipped
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
-from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.statements import Statements
+from rewrites.granules import MOST_RANGES
 
 _MOST_ROWS = 10_000  # of a top-k whose edge is looked at
 
@@ -34,7 +34,7 @@ class Capturer:
     def __init__(self, statements: Statements, tables: RegisteredTables) -> None:
         self._spark, self._statements, self._tables = tables.spark, statements, tables
         self._planner = Planner(tables.spark)
-        self._ranges = KnownRanges(tables)
+        self._ranges = statements.ranges
         self._unsafe: dict[str, str] = {}  # by template, or instance, and states of tables: why no sketch is safe
 
     def capture(self, query: AskedQuery) -> Captured | str:
@@ -50,7 +50,6 @@ class Capturer:
         if self._planner.functions:
             return "it calls a function of the user's"
         begun = time.perf_counter()
-        self._tables.check_unchanged(table.manifest.name for table in query.tables)
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
         seen = self._sketches(query, attributes, cut_up)
         if isinstance(seen, str):
@@ -72,7 +71,8 @@ class Capturer:
         )
 
     def _partition(self, table: Table, column: str) -> Partition:
-        return Partition(table.name, column, self._ranges.bounds(self._tables.base_table(table.manifest), column, MOST))
+        known = self._tables.base_table(table.manifest)
+        return Partition(table.name, column, self._ranges.bounds(known, column, MOST_RANGES))
 
     def _sketches(
         self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition]

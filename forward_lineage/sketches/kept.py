@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from forward_lineage.sketches.ranges import Partition, Sketch
-from forward_lineage.storage.fields import made
+from forward_lineage.columns.ranges import Partition, Sketch, runs_of
+from forward_lineage.storage.fields import made, plain
 from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.sealed import seal, unseal
 from udafs.errors import DamagedError, LineageError, SetupError
@@ -49,7 +49,7 @@ class _SketchFields:
     @classmethod
     def of(cls, sketch: Sketch) -> _SketchFields:
         partition = sketch.partition
-        return cls(partition.table, partition.column, _text_of(partition.bounds), tuple(_runs(sketch.fragments)))
+        return cls(partition.table, partition.column, _text_of(partition.bounds), tuple(runs_of(sketch.fragments)))
 
     def sketch(self) -> Sketch:
         fragments = tuple(each for first, last in self.fragments for each in range(first, last + 1))
@@ -93,19 +93,7 @@ class Captured:
         return 1 - self.kept_size / self.size if self.size else 0.0
 
 
-@dataclass(frozen=True)
-class _Fields:
-    """`Captured` as it is written."""
-
-    sql: str
-    args: Any
-    settings: tuple[str, ...]
-    states: tuple[tuple[str, str], ...]
-    sketches: tuple[_SketchFields, ...]
-    milliseconds: int
-    size: int
-    kept_size: int
-    rows: int | None = None
+_OF_PATH = ("template", "name")  # what the place of a file says of it
 
 
 class KeptSketches:
@@ -143,9 +131,9 @@ class KeptSketches:
 
         """
         named = replace(captured, name=uuid.uuid4().hex[:16])
-        fields = {name: getattr(named, name) for name in _Fields.__annotations__ if name != "sketches"}
+        written = {each.name: getattr(named, each.name) for each in fields(named) if each.name not in _OF_PATH}
         sketches = [asdict(_SketchFields.of(each)) for each in named.sketches]
-        self._place.put_new(_key(named), seal(fields | {"sketches": sketches}))
+        self._place.put_new(_key(named), seal(written | {"sketches": sketches}))
         self._read[_key(named)] = named
         return named
 
@@ -176,27 +164,18 @@ class KeptSketches:
 
 
 def _captured(data: Mapping[str, Any], template: str, name: str) -> Captured:
-    fields = made(_Fields, {key: value for key, value in data.items() if key != "format"})
-    sketches = tuple(each.sketch() for each in fields.sketches)
-    return Captured(template=template, name=name, **(vars(fields) | {"sketches": sketches}))
+    given = {
+        "template": template,
+        "name": name,
+        "args": plain(data["args"]),
+        "sketches": tuple(made(_SketchFields, each).sketch() for each in data["sketches"]),
+    }
+    other = {key: value for key, value in data.items() if key not in ("format", "args", "sketches")}
+    return made(Captured, other, **given)
 
 
 def _key(captured: Captured) -> str:
     return f"{captured.template}/{captured.name}.json"
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Numbers in order as runs (first, last)."""
-    first = last = None
-    for number in numbers:
-        if last is not None and number == last + 1:
-            last = number
-            continue
-        if first is not None and last is not None:
-            yield first, last
-        first = last = number
-    if first is not None and last is not None:
-        yield first, last
 
 
 def _text_of(bounds: pa.Array) -> str:

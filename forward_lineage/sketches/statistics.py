@@ -13,12 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from forward_lineage.columns.files import is_of_folders
+from forward_lineage.columns.files import is_of_folders, opened
 from forward_lineage.row_ids.manifest import Manifest
-from udafs.errors import DamagedError
 
 _READERS = 8
 _OLD_TIMES = "INT96"  # a physical type whose statistics nobody may rely on
@@ -117,10 +115,8 @@ def _statistics(files: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> M
 
 
 def _footer(path: str) -> pq.FileMetaData:
-    try:
-        return pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
-        raise DamagedError(f"{path} cannot be read: {error}", instead="Put the file back as it was.") from None
+    with opened(path, ()) as file:
+        return file.metadata
 
 
 def _column(footers: Sequence[pq.FileMetaData], name: str) -> ColumnStatistics | None:

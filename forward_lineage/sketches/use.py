@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.columns.ranges import Sketch
 from forward_lineage.frontend import parse
-from forward_lineage.sketches.ranges import Sketch
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.planning import Arguments
 from udafs.attach import kernel_object
@@ -50,19 +49,41 @@ def use(
     """
     if not parse(sql).is_query:
         raise BadArgumentError("only a query can use sketches", instead="Give the query of this command alone.")
+    return cut_down(as_it_is(spark, sql, args), sketches, relations)
+
+
+def as_it_is(spark: SparkSession, sql: str, args: Arguments = None) -> DataFrame:
+    """Return what Spark gives for a statement.
+
+    Raises:
+        LineageError: Spark's own complaint.
+
+    """
     with spark_errors(sql):
-        frame = spark.sql(sql, args=args) if args else spark.sql(sql)
-    used, session = frame._jdf, frame.sparkSession
+        return spark.sql(sql, args=args) if args else spark.sql(sql)
+
+
+def cut_down(frame: DataFrame, sketches: Mapping[str, Sketch], relations: Mapping[str, str] | None = None) -> DataFrame:
+    """Return a query that reads of each table only the rows in its sketch.
+
+    Args:
+        frame: the query, over the whole tables; its session has the kernel attached.
+        sketches: by table.
+        relations: as for `use`.
+
+    Raises:
+        LineageError: as for `use`.
+
+    """
+    spark, used = frame.sparkSession, frame._jdf
+    kernel = kernel_object(spark, _KERNEL)
     for table, sketch in sketches.items():
-        partition = sketch.partition
-        rows = _rows(spark, table, relations)
-        with spark_errors(sql):
-            used = _kernel(spark).apply(
-                used, rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()
-            )
+        partition, rows = sketch.partition, _rows(spark, table, relations)
+        with spark_errors():
+            used = kernel.apply(used, rows._jdf, partition.column, partition.packed, sketch.packed_fragments())
         if used is None:
             raise BadArgumentError(f"the query does not read {table}", instead="Give sketches of its tables.")
-    return DataFrame(used, session)
+    return DataFrame(used, spark)
 
 
 @dataclass(frozen=True)
@@ -108,7 +129,8 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
     partition = sketch.partition
     rows = _rows(spark, partition.table, {partition.table: relation} if relation else None)
     with spark_errors():
-        found = list(_kernel(spark).skipped(rows._jdf, partition.column, partition.packed(), sketch.packed_fragments()))
+        kernel = kernel_object(spark, _KERNEL)
+        found = list(kernel.skipped(rows._jdf, partition.column, partition.packed, sketch.packed_fragments()))
     return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
 
 
@@ -116,7 +138,3 @@ def _rows(spark: SparkSession, table: str, relations: Mapping[str, str] | None) 
     relation = (relations or {}).get(table, table)
     with spark_errors():
         return spark.sql(f"SELECT * FROM {relation}")
-
-
-def _kernel(spark: SparkSession) -> Any:
-    return kernel_object(spark, _KERNEL)

@@ -61,6 +61,30 @@ def among_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in sorted(mine))
 
 
+class Settings:
+    """The settings of a session on which values depend, for those who ask before every answer.
+
+    They are listed anew only where one was changed since.
+
+    Args:
+        spark: the session.
+
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._all: Any = spark._jsparkSession.sessionState().conf().settings()
+        self._before: tuple[str, str] | None = None
+        self._known: tuple[str, ...] = ()
+
+    def now(self) -> tuple[str, ...]:
+        """Return what `settings_of_values` does."""
+        said = str(self._all.toString()), str(self._spark.conf.get(_OF_VALUES[0]))  # the machine's, if nobody set it
+        if said != self._before:
+            self._before, self._known = said, settings_of_values(self._spark)
+        return self._known
+
+
 @contextmanager
 def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set these while the block runs; afterwards each is what it was, or unset.

@@ -6,9 +6,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, TimestampType
 
+from forward_lineage.columns.ranges import equi_depth, type_ordered
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.ranges import equi_depth, type_ordered
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from rewrites.tables import BaseTable

@@ -15,10 +15,10 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
+from forward_lineage.columns.ranges import pack
 from forward_lineage.frontend import print_sql
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.ranges import pack
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.tables import type_name
@@ -42,15 +42,16 @@ class KnownInSession:
 
     Args:
         tables: the registered tables.
+        ranges: of their columns.
 
     """
 
-    def __init__(self, tables: RegisteredTables) -> None:
+    def __init__(self, tables: RegisteredTables, ranges: KnownRanges) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
         self._planner = Planner(tables.spark)
         self._found: dict[tuple[object, ...], tuple[Domain, ...] | None] = {}
-        self._ranges = KnownRanges(tables)
+        self._ranges = ranges
 
     def __call__(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> Sequence[Domain] | None:
         """Return the domain of each expression; None where one is not known.

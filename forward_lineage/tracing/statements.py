@@ -34,6 +34,7 @@ from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
+from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.narrowed import Narrowed
@@ -102,6 +103,9 @@ class Statements:
         chosen: what BACKWARD(…) and FORWARD(…) in FROM give.
         home: folder of registrations and results, which the lineage's metadata mentions.
 
+    Attributes:
+        ranges: of columns, as far as they were asked for.
+
     """
 
     def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: Path) -> None:
@@ -111,7 +115,8 @@ class Statements:
         self._chosen = chosen
         self._home = home
         self._planner = Planner(tables.spark)
-        self._known = KnownInSession(tables)
+        self.ranges = KnownRanges(tables)
+        self._known = KnownInSession(tables, self.ranges)
         self._faithful: set[Hashable] = set()  # pairs of texts, and the views in them, that mean the same to Spark
         self._memory = Memory()
 

@@ -25,7 +25,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import setting_of
+from forward_lineage.spark.settings import Settings, setting_of
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
@@ -34,7 +34,6 @@ from forward_lineage.workloads.kept_forms import FormShelf, KeptForms
 from forward_lineage.workloads.known_values import OtherKindError
 from forward_lineage.workloads.matching import Match, match
 from forward_lineage.workloads.placing import placed_table
-from forward_lineage.workloads.settings import Settings
 from forward_lineage.workloads.shape import Shape, shape_of
 from forward_lineage.workloads.totals import answer_of
 from udafs.errors import LineageError

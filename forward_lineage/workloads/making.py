@@ -15,6 +15,7 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.settings import Settings
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -23,7 +24,6 @@ from forward_lineage.workloads.columns import SUMMED, Array, Coded, Valued, chec
 from forward_lineage.workloads.forms import Form, Kind, Sums, cells_of, cube, partition, sums_of
 from forward_lineage.workloads.known_columns import ColumnCache, KnownColumns
 from forward_lineage.workloads.placing import placed_table
-from forward_lineage.workloads.settings import Settings
 from udafs.errors import LineageError, NotTracedError
 
 FEW_CELLS = 16

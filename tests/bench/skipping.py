@@ -29,8 +29,8 @@ from rich.table import Table
 
 import tpch_queries
 from forward_lineage import ForwardLineage
+from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.sketches.capture import capture, capturing
-from forward_lineage.sketches.ranges import Partition, Sketch
 from forward_lineage.sketches.use import skipped, use
 from forward_lineage.spark.local import local_session
 from forward_lineage.tracing.known_ranges import KnownRanges

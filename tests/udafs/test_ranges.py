@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from forward_lineage.sketches.ranges import Partition, equi_depth
+from forward_lineage.columns.ranges import Partition, equi_depth
 from tests.forward_lineage.sketches.columns import TYPES, drawn
 from tests.udafs.test_functions import session, sql
 
@@ -23,7 +23,7 @@ def test_ranges_are_those_of_python(sql: SparkSession) -> None:
     for name, column in values.items():
         partition = Partition("t", name, equi_depth(column.slice(0, 90), 20))
         sketch = partition.sketch(chance.sample(range(partition.fragments), partition.fragments // 2))
-        bounds = partition.packed().hex()
+        bounds = partition.packed.hex()
         asked += [
             f"dl_fragment({name}, X'{bounds}')",
             f"dl_in_ranges({name}, X'{bounds}', X'{sketch.packed_fragments().hex()}')",
@@ -34,7 +34,7 @@ def test_ranges_are_those_of_python(sql: SparkSession) -> None:
 
 
 def test_no_bounds_and_no_fragments(sql: SparkSession) -> None:
-    none = Partition("t", "c", pa.array([], pa.int64())).packed().hex()
+    none = Partition("t", "c", pa.array([], pa.int64())).packed.hex()
     row = sql.sql(f"""
         SELECT dl_fragment(v, X'{none}'), dl_fragment(CAST(NULL AS BIGINT), X'{none}'), dl_in_ranges(v, X'{none}', X''),
             dl_in_ranges(CAST(NULL AS INT), X'{none}', X'0000'), dl_in_ranges(v, X'{none}', X'0001')

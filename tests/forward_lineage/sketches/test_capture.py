@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.columns.ranges import Partition, equi_depth
 from forward_lineage.sketches.capture import capture, from_ids
-from forward_lineage.sketches.ranges import Partition, equi_depth
 from forward_lineage.sketches.use import use
 from udafs.lineage_set import LineageSet
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.sketches.ranges import Partition
+from forward_lineage.columns.ranges import Partition
 from forward_lineage.tracing import known_ranges
 from tests.forward_lineage.sketches.columns import TYPES, drawn, key
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from forward_lineage.columns.ranges import Partition
 from forward_lineage.sketches.kept import ROOM, Captured, KeptSketches
-from forward_lineage.sketches.ranges import Partition
 
 PARTITION = Partition("t", "k", pa.array([10, 20, 30, 40], pa.int64()))
 CAPTURED = Captured(

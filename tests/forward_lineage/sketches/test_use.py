@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import LineageError
-from forward_lineage.sketches.ranges import Partition, Sketch, equi_depth
+from forward_lineage.columns.ranges import Partition, Sketch, equi_depth
 from forward_lineage.sketches.use import skipped, use
 from tests.forward_lineage.sketches.columns import TYPES, drawn
 from udafs.attach import attach

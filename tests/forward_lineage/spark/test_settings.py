@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from forward_lineage.spark.settings import among_settings, configured, settings_in_force, settings_of_values
+from forward_lineage.spark.settings import (
+    Settings,
+    among_settings,
+    configured,
+    settings_in_force,
+    settings_of_values,
+)
 
 
 def test_settings_are_what_they_were(spark: SparkSession) -> None:
@@ -44,8 +50,10 @@ def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
 def test_what_values_depend_on(spark: SparkSession, name: str, value: str) -> None:
     session = spark.newSession()
     before = settings_of_values(session)
+    settings = Settings(session)
+    assert settings.now() == before
     with configured(session, {name: value, "spark.sql.shuffle.partitions": "3"}):
-        assert settings_of_values(session) != before
-    assert settings_of_values(session) == before
+        assert settings_of_values(session) == settings.now() != before
+    assert settings_of_values(session) == settings.now() == before
     with configured(session, {"spark.sql.shuffle.partitions": "3"}):
         assert settings_of_values(session) == before

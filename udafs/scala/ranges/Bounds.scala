@@ -13,7 +13,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Where the ranges of a column begin: ascending, distinct. `forward_lineage/sketches/ranges.py` says what they mean, and packs them.
+ * Where the ranges of a column begin: ascending, distinct. `forward_lineage/columns/ranges.py` says what they mean, and packs them.
  *
  * Values are compared as keys (`Keys`): whole numbers where their type has a fixed width, else objects that know their order.
  */

@@ -13,20 +13,20 @@ from __future__ import annotations
 import itertools
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from forward_lineage.relations.run_arrays import runs_in
 from rewrites.granules import MOST_RANGES
 from udafs.errors import BadArgumentError
 
-MOST: Final = MOST_RANGES
-"""Fragments of a partition, that of NULL not counted, at most."""
 _LONGEST = 18  # digits of a decimal that fit 64 bits
 _SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 
@@ -45,7 +45,7 @@ class Partition:
         bounds: where ranges begin: ascending, distinct, not NULL, of the column's type.
 
     Raises:
-        BadArgumentError: bounds that are none, more than `MOST` ranges, or a type that has no ranges.
+        BadArgumentError: bounds that are none, more than `MOST_RANGES` ranges, or a type that has no ranges.
 
     """
 
@@ -55,9 +55,9 @@ class Partition:
 
     def __post_init__(self) -> None:
         type_ordered(self.bounds.type, self.column)
-        if len(self.bounds) >= MOST:
+        if len(self.bounds) >= MOST_RANGES:
             raise BadArgumentError(
-                f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST} will do."
+                f"{len(self.bounds) + 1} ranges of {self.column}", instead=f"At most {MOST_RANGES} will do."
             )
         keys = list(_keys(pc.drop_null(self.bounds)))
         if self.bounds.null_count or any(a >= b for a, b in itertools.pairwise(keys)):
@@ -94,8 +94,9 @@ class Partition:
         """Return the sketch of some fragments, in whatever order."""
         return Sketch(self, tuple(sorted({int(each) for each in fragments})))
 
+    @cached_property
     def packed(self) -> bytes:
-        """Return the bounds as the kernel's functions take them."""
+        """The bounds as the kernel's functions take them."""
         return pack(self.bounds)
 
     def interval(self, fragment: int) -> Interval:
@@ -137,19 +138,9 @@ class Sketch:
 
     def intervals(self) -> list[Interval]:
         """Return its values, neighbouring fragments merged, ascending."""
-        return [(self.partition.interval(first)[0], self.partition.interval(last)[1]) for first, last in self._runs()]
-
-    def _runs(self) -> Iterator[tuple[int, int]]:
-        first = last = -1
-        for each in self.fragments:
-            if each == last + 1 and first > 0:
-                last = each
-                continue
-            if first > 0:
-                yield first, last
-            first = last = each
-        if first > 0:
-            yield first, last
+        valued = self.fragments[1:] if self.nulls else self.fragments
+        interval = self.partition.interval
+        return [(interval(first)[0], interval(last)[1]) for first, last in runs_of(valued)]
 
     def holds(self, values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
         """Say of each of some values whether its row belongs to the sketch."""
@@ -162,6 +153,13 @@ class Sketch:
         return np.asarray(self.fragments, ">u2").tobytes()
 
 
+def runs_of(fragments: Sequence[int]) -> list[tuple[int, int]]:
+    """Return fragments, ascending, as runs of neighbours (first, last)."""
+    numbers = np.asarray(fragments, np.int64)
+    first, last = runs_in(numbers)
+    return list(zip(numbers[first].tolist(), numbers[last].tolist(), strict=True))
+
+
 def equi_depth(values: pa.Array | pa.ChunkedArray, fragments: int) -> pa.Array:
     """Return bounds of ranges that hold about as many of some values each.   [Niu 2022, §4.4]
 
@@ -170,14 +168,14 @@ def equi_depth(values: pa.Array | pa.ChunkedArray, fragments: int) -> pa.Array:
 
     Args:
         values: a sample of a column, or all of it.
-        fragments: how many ranges, that of NULL not counted; 1 to `MOST`.
+        fragments: how many ranges, that of NULL not counted; 1 to `MOST_RANGES`.
 
     Raises:
         BadArgumentError: another number; a type that has no ranges.
 
     """
-    if not 1 <= fragments <= MOST:
-        raise BadArgumentError(f"{fragments} ranges", instead=f"Ask for 1 to {MOST}.")
+    if not 1 <= fragments <= MOST_RANGES:
+        raise BadArgumentError(f"{fragments} ranges", instead=f"Ask for 1 to {MOST_RANGES}.")
     type_ordered(values.type, "the column")
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     array = pc.drop_null(array)

@@ -1,0 +1,99 @@
+"""Which kept sketches serve a query, and why others do not.   [Niu 2022, §7, §8]
+
+What costs least is asked first: states of tables, settings, then proof. A proof of the same is not made twice in a
+session: what it depends on is two texts with the values of their parameters, and the facts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.sketches.asked import AskedQuery, Reader, is_plain
+from forward_lineage.sketches.kept import Captured, KeptSketches
+from forward_lineage.sketches.safety.facts import Facts
+from forward_lineage.sketches.safety.reuse import serves
+from forward_lineage.sketches.safety.template import Instance
+from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.spark.settings import Settings
+
+_REMEMBERED = 1024  # proofs
+
+
+class Serving:
+    """Finds the sketches that serve a query.
+
+    Args:
+        spark: the session.
+        reader: reads its queries.
+        kept: what was captured.
+
+    """
+
+    def __init__(self, spark: SparkSession, reader: Reader, kept: KeptSketches) -> None:
+        self._settings = Settings(spark)
+        self._reader, self._kept = reader, kept
+        self._refused: set[str] = set()  # captures that are not to be used
+        self._proven: OrderedDict[tuple[str, str], tuple[Facts, Verdict]] = OrderedDict()
+
+    def best(self, query: AskedQuery) -> tuple[Captured | None, str]:
+        """Return the sketches that serve a query and save most, or None; and why."""
+        why = "no sketch has been captured of such a query"
+        found: list[Captured] = []
+        for each in self._kept.of(query.kind):
+            missing = self.unfit(each, query)
+            if missing is None:
+                found.append(each)
+            else:
+                why = missing
+        if not found:
+            return None, why
+        best = max(found, key=lambda each: each.gain)
+        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read"
+
+    def unfit(self, captured: Captured, query: AskedQuery) -> str | None:
+        """Return why a capture does not serve a query; None: it does."""
+        if captured.name in self._refused:
+            return "its sketch is not to be used"
+        if captured.states != query.states:
+            if _is_older(captured, query):
+                self._kept.drop(captured)
+            return "its tables have changed since the sketch was captured"
+        if captured.settings != self._settings.now():
+            return "the sketch was captured under other settings"
+        return self._unproven(captured, query)
+
+    def refuse(self, captured: Captured) -> None:
+        """Do not use a capture in this session."""
+        self._refused.add(captured.name)
+
+    def _unproven(self, captured: Captured, query: AskedQuery) -> str | None:
+        read = self._reader.statement(captured.sql, captured.args)
+        if isinstance(read, str):
+            return read
+        _, instance = read
+        same = instance.bindings == query.bindings
+        if not same and not all(map(is_plain, query.bindings)):
+            return "it has literals that may be read in two ways"
+        verdict = self._verdict(captured, instance, query)
+        if verdict.checks and not same:
+            return "whether rows tie at the edge of its LIMIT was seen of another instance"
+        return None if verdict else f"the sketch does not serve it: {verdict.why}"
+
+    def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
+        key = captured.name, repr((query.sql, query.args))
+        facts, verdict = self._proven.get(key, (None, None))
+        if verdict is None or facts != query.facts:
+            attributes = {each.partition.table: each.partition.column for each in captured.sketches}
+            verdict = serves(instance, query.instance, attributes, query.facts, rows=captured.rows)
+            self._proven[key] = query.facts, verdict
+            if len(self._proven) > _REMEMBERED:
+                self._proven.popitem(last=False)
+        self._proven.move_to_end(key)
+        return verdict
+
+
+def _is_older(captured: Captured, query: AskedQuery) -> bool:
+    """Whether a capture is of the same tables as they were before: they do not come back."""
+    return {name for name, _ in captured.states} == {name for name, _ in query.states}
