@@ -12,7 +12,6 @@ columns of the sketches. The specification's LIMITs are put in, since they make 
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import tempfile
@@ -20,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +32,8 @@ from forward_lineage.sketches.capture import capture, capturing
 from forward_lineage.sketches.use import skipped, use
 from forward_lineage.spark.local import local_session
 from forward_lineage.tracing.known_ranges import KnownRanges
-from tests.bench.harness import Turns, Variant, compare
+from tests.bench.harness import Turns, compare
+from tests.bench.jvm import JvmSeconds
 from tpch_queries.data import default_folder, generate
 
 _BY_ORDER = {"lineitem": "l_orderkey", "orders": "o_orderkey", "customer": "c_custkey"}
@@ -116,7 +115,7 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
         Partition(table, column, known.bounds(tables.base_table(tables.registered(table)), column, ranges))
         for table, column in ATTRIBUTES[query].items()
     ]
-    start, begun = time.perf_counter(), _Cpu(spark).now()
+    start, begun = time.perf_counter(), JvmSeconds(spark).now()
     sketches = capture(parts.statements, tables, sql, partitions)
     once = time.perf_counter() - start
 
@@ -126,7 +125,7 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
     def used() -> DataFrame:
         return use(spark, sql, sketches)
 
-    cpu = _Cpu(spark)
+    cpu = JvmSeconds(spark)
     cpu.seconds["capture"] = [cpu.now() - begun]
     variants = [cpu.variant("plain", plain), cpu.variant("use", used)]
     if not rough:
@@ -147,30 +146,6 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
         {table: len(sketch.fragments) for table, sketch in sketches.items()},
         {table: _part_read(spark, sketch) for table, sketch in sketches.items()},
     )
-
-
-class _Cpu:
-    """Seconds of CPU that the JVM takes for each run of a variant, whatever else the machine does."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        gateway: Any = spark.sparkContext._gateway
-        self._process = Path("/proc") / str(gateway.proc.pid) / "stat"
-        self.seconds: dict[str, list[float]] = {}
-
-    def now(self) -> float:
-        """Return the seconds so far."""
-        after_name = self._process.read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
-    def variant(self, name: str, prepare: Callable[[], DataFrame]) -> Variant:
-        """Return a variant whose runs are noted, those for warming up included."""
-        begun = [0.0]
-
-        def begin() -> DataFrame:
-            begun[0] = self.now()
-            return prepare()
-
-        return Variant(name, begin, lambda: self.seconds.setdefault(name, []).append(self.now() - begun[0]))
 
 
 def _check(plain: Callable[[], DataFrame], used: Callable[[], DataFrame]) -> None:
