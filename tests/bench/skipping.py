@@ -6,7 +6,8 @@
 "use" is a query that reads only the rows in its sketches, "capture" the run that finds these, both as a ratio to the
 query as it is, on the user's clock (text to rows), interleaved, medians; beside them the JVM's seconds of CPU. Each
 answer is compared with that of the query as it is. Files are those of the generator (by primary key), or sorted by the
-columns of the sketches. The specification's LIMITs are put in, since they make most of these queries selective.
+columns of the sketches, where these are others. The specification's LIMITs are put in, since they make most of these
+queries selective.
 `--rough` measures capture once, and warms nothing up.
 """
 
@@ -184,7 +185,7 @@ def main(scale: float, runs: int, only: str, ranges: str, layout: str, memory: s
     )
     turns = Turns(runs, warm_up=0 if rough else 1)
     for query in only.split(","):
-        for files in layout.split(","):
+        for files in _layouts(query, layout.split(",")):
             for each in measure(spark, folder, query, files, [int(n) for n in ranges.split(",")], turns, rough):
                 paper = f"{PAPER[query]:.2f}" if query in PAPER and each.ranges == 10_000 else ""
                 row = (
@@ -203,6 +204,12 @@ def main(scale: float, runs: int, only: str, ranges: str, layout: str, memory: s
                 console.print(*row, sep="  ")
                 table.add_row(*row)
     console.print(table)
+
+
+def _layouts(query: str, asked: Sequence[str]) -> list[str]:
+    """Leave out files that are sorted as the generator writes them."""
+    sorts = not _GENERATED.issuperset(ATTRIBUTES[query].values())
+    return [each for each in asked if each != "sorted" or sorts or "generated" not in asked]
 
 
 def _listed(values: Mapping[str, float], form: str) -> str:
