@@ -20,6 +20,8 @@ from tests.oracle.printing import to_sql
 from tests.sketches_brute.writing import SCHEMAS, Writer
 
 Rows = Counter[tuple[Value, ...]]
+SKETCHES = 4  # of each database: which rows are needed takes longest to find out
+OUTCOMES = ("open", "agrees", "telling")
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Refutation:
 def trial(
     case: BruteCase, random: Random, checks: Sequence[RunTimeCheck] = (), asked: Statement | None = None
 ) -> Refutation | str:
-    """One database, one partition, one superset of the accurate sketches of a case.
+    """One database, a few partitions, for each a superset of the accurate sketches of a case.
 
     Args:
         case: whose sketches are taken.
@@ -120,7 +122,7 @@ def trial(
 
     Returns:
         how it was refuted; else ``open``: SQL allows several answers, or a check fails; ``agrees``; ``telling``: it
-        agrees on an answer that has rows, though the sketch has skipped some.
+        agrees on an answer that has rows, though a sketch has skipped some.
     """
     database = case.world.database(random)
     try:
@@ -131,19 +133,29 @@ def trial(
     if not captured.rows and any(check.kind == "rows" for check in checks):
         return "open"
     needed = {pair for row in captured.rows for pair in row.lineage}
-    kept = dict(database)
-    for table, column in case.attributes.items():
-        kept[table] = sketched(database[table], table, column, needed, random)
+    found = "open"
+    for _ in range(SKETCHES):
+        kept = {
+            name: sketched(rows, name, case.attributes[name], needed, random) if name in case.attributes else rows
+            for name, rows in database.items()
+        }
+        outcome = _with_sketch(asked or case.statement, database, kept, answer)
+        if isinstance(outcome, Refutation):
+            return outcome
+        found = max(found, outcome, key=OUTCOMES.index)
+    return found
+
+
+def _with_sketch(asked: Statement, database: Database, kept: Database, answer: Rows) -> Refutation | str:
     try:
-        with_sketch = _rows(interpret(asked or case.statement, kept, "data"))
+        with_sketch = _rows(interpret(asked, kept, "data"))
     except NondeterministicError:
         return "open"
     except MoreThanOneRowError:
         return Refutation(database, kept, answer, Counter())
     if answer != with_sketch:
         return Refutation(database, kept, answer, with_sketch)
-    skipped = any(len(kept[table].rows) < len(database[table].rows) for table in case.attributes)
-    return "telling" if answer and skipped else "agrees"
+    return "telling" if answer and any(len(kept[name].rows) < len(database[name].rows) for name in kept) else "agrees"
 
 
 def _rows(result: Relation) -> Rows:
