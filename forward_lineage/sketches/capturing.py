@@ -39,21 +39,14 @@ class Capturer:
 
     def capture(self, query: AskedQuery) -> Captured | str:
         """Capture the sketches of a query; or say why none is safe. They are not kept yet."""
-        key = repr((query.kind, query.bindings, query.states))
-        why = self._unsafe.get(repr((query.kind, query.states))) or self._unsafe.get(key)
-        if why is not None:
-            return why
-        attributes = attributes_for(query.statement, query.tables, query.facts)
-        if not attributes:  # nor for other instances, says the paper
-            return self._unsafe.setdefault(repr((query.kind, query.states)), "no column is proven safe for a sketch")
-        self._planner.plan(query.sql, query.args)
-        if self._planner.functions:
-            return "it calls a function of the user's"
+        attributes = self.attributes(query)
+        if isinstance(attributes, str):
+            return attributes
         begun = time.perf_counter()
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
         seen = self._sketches(query, attributes, cut_up)
         if isinstance(seen, str):
-            return self._unsafe.setdefault(key, seen)
+            return self._unsafe.setdefault(_instance(query), seen)
         sketches, rows = seen
         taken = time.perf_counter() - begun
         kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
@@ -69,6 +62,18 @@ class Capturer:
             min(kept_size, query.size),
             rows,
         )
+
+    def attributes(self, query: AskedQuery) -> Mapping[str, str] | str:
+        """Return by table the column that a sketch of a query would be of; or say why none is safe."""
+        kind = repr((query.kind, query.states))
+        why = self._unsafe.get(kind) or self._unsafe.get(_instance(query))
+        if why is not None:
+            return why
+        found = attributes_for(query.statement, query.tables, query.facts)
+        if not found:  # nor for other instances, says the paper
+            return self._unsafe.setdefault(kind, "no column is proven safe for a sketch")
+        self._planner.plan(query.sql, query.args)
+        return "it calls a function of the user's" if self._planner.functions else found
 
     def _partition(self, table: Table, column: str) -> Partition:
         known = self._tables.base_table(table.manifest)
@@ -99,6 +104,10 @@ class Capturer:
     def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
         read = skipped(self._spark, sketch) if sketch is not None else None
         return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
+
+
+def _instance(query: AskedQuery) -> str:
+    return repr((query.kind, query.bindings, query.states))
 
 
 def _is_any(sketches: Mapping[str, Sketch]) -> bool:

@@ -134,6 +134,18 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
     return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
 
 
+def said_of(sketch: Sketch, saved: Skipped | None) -> str:
+    """Return in a line what a sketch saves an access of its table."""
+    partition = sketch.partition
+    called = f"{partition.table} by {partition.column}, {len(sketch.fragments):,} of {partition.fragments:,} ranges"
+    if saved is None:
+        return f"{called}: everything is read and tested"
+    parts = {"rows": saved.rows, "row groups": saved.row_groups, "files": saved.files, "bytes": saved.bytes}
+    read = ", ".join(f"{part.read:,} {what}" for what, part in parts.items())
+    left_out = ", ".join(f"{part.skipped:,} {what}" for what, part in parts.items())
+    return f"{called}: reads {read}; skips {left_out}"
+
+
 def _rows(spark: SparkSession, table: str, relations: Mapping[str, str] | None) -> DataFrame:
     relation = (relations or {}).get(table, table)
     with spark_errors():
