@@ -95,6 +95,13 @@ class Registrations:
                 error.what, instead=f"Register {name} again, and make DataFrames and results of it anew."
             ) from None
 
+    def with_digest(self, name: str, digest: str) -> Manifest | None:
+        """Return the version that a digest tells from others; None where there is none, or one cannot be read."""
+        with suppress(LineageError):
+            found = reversed(self._versions.every(_folder_name(name)))
+            return next((manifest for _, manifest in found if manifest.digest() == digest), None)
+        return None
+
     def write(self, draft: Callable[[Manifest | None], Manifest], name: str) -> Manifest:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
 

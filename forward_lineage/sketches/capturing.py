@@ -13,7 +13,7 @@ from forward_lineage.sketches.capture import capture, capture_with_rows
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.use import skipped
+from forward_lineage.sketches.use import kept_size
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.tracing.statements import Statements
@@ -49,7 +49,7 @@ class Capturer:
             return self._unsafe.setdefault(_instance(query), seen)
         sketches, rows = seen
         taken = time.perf_counter() - begun
-        kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
+        left = sum(kept_size(self._spark, table, sketches.get(table.name)) for table in query.tables)
         return Captured(
             query.kind,
             query.sql,
@@ -59,7 +59,7 @@ class Capturer:
             tuple(sketches.values()),
             int(taken * 1000),
             query.size,
-            min(kept_size, query.size),
+            min(left, query.size),
             rows,
         )
 
@@ -100,10 +100,6 @@ class Capturer:
         if any(each.kind != "no tie" and not (each.row == 1 and _is_any(found)) for each in verdict.checks):
             return "it is proven safe only where it returns rows"
         return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}, rows
-
-    def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
-        read = skipped(self._spark, sketch) if sketch is not None else None
-        return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
 
 
 def _instance(query: AskedQuery) -> str:

@@ -71,6 +71,7 @@ class Captured:
         size: bytes of all tables that the query reads.
         kept_size: bytes of what is left of them, as far as pages are skipped.
         rows: that the query returned, if it has LIMIT and they are as many as it says, or fewer; None: not known.
+        has_grown: whether rows were appended since, and their fragments added (`growing`).
         name: of the file.
 
     """
@@ -85,6 +86,7 @@ class Captured:
     size: int
     kept_size: int
     rows: int | None = None
+    has_grown: bool = False
     name: str = ""
 
     @property

@@ -55,7 +55,7 @@ class Runner:
         self._reader = Reader(tables, names)
         self._capturer = Capturer(statements, tables)
         self._kept = KeptSketches(home)
-        self._serving = Serving(tables.spark, self._reader, self._kept)
+        self._serving = Serving(tables, self._reader, self._kept)
         self._tuning = Tuning()
         self._decisions = Decisions()
         self._runs: Counter[str] = Counter()  # by template: those that had no sketch

@@ -125,7 +125,7 @@ def trial(
     database = case.world.database(random)
     try:
         captured = interpret(case.statement, database, "control")
-        answer = _rows(captured) if asked is None else _rows(interpret(asked, database, "data"))
+        answer = rows_of(captured) if asked is None else rows_of(interpret(asked, database, "data"))
     except (NondeterministicError, MoreThanOneRowError):
         return "open"
     if not captured.rows and any(check.kind == "rows" for check in checks):
@@ -133,9 +133,9 @@ def trial(
     needed = {pair for row in captured.rows for pair in row.lineage}
     kept = dict(database)
     for table, column in case.attributes.items():
-        kept[table] = sketched(database[table], table, column, needed, random)
+        kept[table] = cut(database[table], table, column, needed, random)
     try:
-        with_sketch = _rows(interpret(asked or case.statement, kept, "data"))
+        with_sketch = rows_of(interpret(asked or case.statement, kept, "data"))
     except NondeterministicError:
         return "open"
     except MoreThanOneRowError:
@@ -146,11 +146,12 @@ def trial(
     return "telling" if answer and skipped else "agrees"
 
 
-def _rows(result: Relation) -> Rows:
+def rows_of(result: Relation) -> Rows:
+    """The rows of a result, without their lineage."""
     return Counter(row.values for row in result.rows)
 
 
-def sketched(table: BaseTable, name: str, column: str, needed: set, random: Random) -> BaseTable:  # type: ignore[type-arg]
+def cut(table: BaseTable, name: str, column: str, needed: set, random: Random) -> BaseTable:  # type: ignore[type-arg]
     """The rows of a random partition's fragments that hold needed rows, and of some more fragments."""
     place = table.columns.index(column)
     bounds = sorted(random.sample(range(-2, 11), random.choice([1, 2, 4, 8, 13])))
