@@ -1,7 +1,7 @@
 """`python -m tests.sketches_brute --cases N --seed S`: what is proven beside what brute force refutes.
 
-Of safety, then of reuse, then of growth. It ends with 1 if something proven was refuted, or if too little of what was never refuted is
-proven safe.
+Of safety, then of reuse, then of growth. It ends with 1 if something proven was refuted, or if too little of what was
+never refuted is proven safe.
 """
 
 from __future__ import annotations

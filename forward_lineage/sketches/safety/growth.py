@@ -21,14 +21,14 @@ O(D) are reproduced over 𝒫; with (2), r.c is in 𝒫 for each of them. Let x 
 x is in O(D), too, so x.c is in 𝒫. So O(D′|𝒫∪F) = O(D′), by (2), and Q is the same.
 
 *Top-k.* Q = τ_k(O), O by fragments, in a total order: which one of rows that tie is taken does not matter. T are the
-first k rows of O(D); they are in the lineage, so r.c is in 𝒫 for each of them. Asked besides: with more rows in R no row
-of O comes later in the order. That is containment of O over some rows of R in O over all, whatever rows (a sketch that
-tells every row from every other, no range of anything), with keys that come no earlier over the fewer rows: sum and
-count of what is not negative, and max, if they descend; min, if it ascends; keys of the groups. Then each y in T has a
-counterpart in O(D′), another one for another y, that comes no later than y, with c in 𝒫 ∪ F: itself if y.c is not in F;
-else that of O(D|F) in O(D′|F). Let x be in O(D′) with x.c neither in 𝒫 nor in F. It is in O(D), and not in T, so there are
-k rows in T, none later than x; so there are k rows of O(D′) with c in 𝒫 ∪ F, none later than x: x is not needed among
-the first k. Without that condition a row of T may fall behind x.
+first k rows of O(D); they are in the lineage, so r.c is in 𝒫 for each of them. Asked besides: with more rows in R no
+row of O comes later in the order. That is containment of O over some rows of R in O over all, whatever rows (a sketch
+that tells every row from every other, no range of anything), with keys that come no earlier over the fewer rows: sum
+and count of what is not negative, and max, if they descend; min, if it ascends; keys of the groups. Then each y in T
+has a counterpart in O(D′), another one for another y, that comes no later than y, with c in 𝒫 ∪ F: itself if y.c is not
+in F; else that of O(D|F) in O(D′|F). Let x be in O(D′) with x.c neither in 𝒫 nor in F. It is in O(D), and not in T, so
+there are k rows in T, none later than x; so there are k rows of O(D′) with c in 𝒫 ∪ F, none later than x: x is not
+needed among the first k. Without that condition a row of T may fall behind x.
 
 *Another instance* Q′ that 𝒫 serves in D (`reuse`): the lineage of Q′(D) lies in 𝒫, which is all that was used of Q. So
 the same holds of Q′ if it is evaluated by fragments; and of rows that were added one time after the other, F being the
