@@ -133,7 +133,10 @@ class KeptSketches:
 
         """
         named = replace(captured, name=uuid.uuid4().hex[:16])
-        written = {each.name: getattr(named, each.name) for each in fields(named) if each.name not in _OF_PATH}
+        said = [
+            each for each in fields(named) if each.name not in _OF_PATH and getattr(named, each.name) != each.default
+        ]
+        written = {each.name: getattr(named, each.name) for each in said}
         sketches = [asdict(_SketchFields.of(each)) for each in named.sketches]
         self._place.put_new(_key(named), seal(written | {"sketches": sketches}))
         self._read[_key(named)] = named

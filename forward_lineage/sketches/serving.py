@@ -7,6 +7,7 @@ session: what it depends on is two texts with the values of their parameters, an
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Reader, is_plain
@@ -77,11 +78,13 @@ class Serving:
         return self._unproven(captured, query)
 
     def _up_to_date(self, captured: Captured, query: AskedQuery) -> Captured:
-        """What was captured, with the fragments of rows that were added since, where that serves the query."""
-        if not _is_older(captured, query) or captured.name in self._refused:
+        """What was captured, with the fragments of rows that were added since, where it then serves its own query."""
+        read = self._reader.statement(captured.sql, captured.args)
+        if not _is_older(captured, query) or captured.name in self._refused or isinstance(read, str):
             return captured
-        more = appended(captured, query, self._tables)
-        if more is None or self._unserved(as_grown(captured, query, more), query) is not None:
+        own = replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
+        more = appended(captured, own, self._tables)
+        if more is None or self._unserved(as_grown(captured, own, more), own) is not None:
             return captured
         found = grown(captured, query, more, self._tables)
         if found.gain < LEAST_GAIN:  # it is worth another one
