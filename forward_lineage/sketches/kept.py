@@ -133,10 +133,8 @@ class KeptSketches:
 
         """
         named = replace(captured, name=uuid.uuid4().hex[:16])
-        said = [
-            each for each in fields(named) if each.name not in _OF_PATH and getattr(named, each.name) != each.default
-        ]
-        written = {each.name: getattr(named, each.name) for each in said}
+        values = ((each.name, getattr(named, each.name), each.default) for each in fields(named))
+        written = {name: value for name, value, default in values if name not in _OF_PATH and value != default}
         sketches = [asdict(_SketchFields.of(each)) for each in named.sketches]
         self._place.put_new(_key(named), seal(written | {"sketches": sketches}))
         self._read[_key(named)] = named

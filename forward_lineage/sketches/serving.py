@@ -38,7 +38,7 @@ class Serving:
         self._tables, self._settings = tables, Settings(tables.spark)
         self._reader, self._kept = reader, kept
         self._refused: set[str] = set()  # captures that are not to be used
-        self._proven: OrderedDict[tuple[str, bool, str], tuple[Facts, Verdict]] = OrderedDict()
+        self._proven: OrderedDict[str, tuple[Facts, Verdict]] = OrderedDict()
 
     def best(self, query: AskedQuery) -> tuple[Captured | None, str]:
         """Return the sketches that serve a query and save most, or None; and why."""
@@ -79,8 +79,10 @@ class Serving:
 
     def _up_to_date(self, captured: Captured, query: AskedQuery) -> Captured:
         """What was captured, with the fragments of rows that were added since, where it then serves its own query."""
+        if not _is_older(captured, query) or captured.name in self._refused:
+            return captured
         read = self._reader.statement(captured.sql, captured.args)
-        if not _is_older(captured, query) or captured.name in self._refused or isinstance(read, str):
+        if isinstance(read, str):
             return captured
         own = replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
         more = appended(captured, own, self._tables)
@@ -107,10 +109,10 @@ class Serving:
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
 
     def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
-        key = captured.name, captured.has_grown, repr((query.sql, query.args))
+        attributes = {each.partition.table: each.partition.column for each in captured.sketches}
+        key = repr((captured.name, captured.has_grown, attributes, query.sql, query.args))
         facts, verdict = self._proven.get(key, (None, None))
         if verdict is None or facts != query.facts:
-            attributes = {each.partition.table: each.partition.column for each in captured.sketches}
             verdict = serves(instance, query.instance, attributes, query.facts, rows=captured.rows)
             if verdict and captured.has_grown:
                 ((table, column),) = attributes.items()
