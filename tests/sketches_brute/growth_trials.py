@@ -16,7 +16,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import to_sql
 from tests.sketches_brute.reuse_trials import varied
-from tests.sketches_brute.trials import BruteCase, Refutation, cases, cut, rows_of
+from tests.sketches_brute.trials import BruteCase, Refutation, cases, over_sketches, rows_of
 
 
 @dataclass(frozen=True)
@@ -48,25 +48,17 @@ def growth_cases(seed: int) -> Iterator[GrowthCase]:
 
 
 def growth_trial(case: GrowthCase, random: Random) -> Refutation | str:
-    """One database, one state of it before some rows were added, one partition; see `trial` for what is returned."""
-    after = case.captured.world.database(random)
-    ((name, column),) = case.captured.attributes.items()
-    table = after[name]
+    """One database, a state of it before some rows were added to the sketch's table; see `trial`."""
+    database = case.captured.world.database(random)
+    (name,) = case.captured.attributes
+    table = database[name]
     added = random.sample(table.rows, min(len(table.rows), random.choice([1, 1, 2, 4])))
-    old = replace(table, rows=tuple(row for row in table.rows if row not in added))
+    before = replace(table, rows=tuple(row for row in table.rows if row not in added))
     try:
-        captured = interpret(case.captured.statement, {**after, name: old}, "control")
-        answer = rows_of(interpret(case.asked, after, "data"))
+        captured = interpret(case.captured.statement, {**database, name: before}, "control")
+        answer = rows_of(interpret(case.asked, database, "data"))
     except (NondeterministicError, MoreThanOneRowError):
         return "open"
     needed = {pair for row in captured.rows for pair in row.lineage} | {(name, row[0]) for row in added}
-    kept = {**after, name: cut(table, name, column, needed, random)}
-    try:
-        with_sketch = rows_of(interpret(case.asked, kept, "data"))
-    except NondeterministicError:
-        return "open"
-    except MoreThanOneRowError:
-        return Refutation(after, kept, answer, answer - answer)
-    if answer != with_sketch:
-        return Refutation({**after, f"{name} before": old}, kept, answer, with_sketch)
-    return "telling" if answer and len(kept[name].rows) < len(table.rows) else "agrees"
+    found = over_sketches(case.asked, database, case.captured.attributes, needed, answer, random)
+    return replace(found, database={**database, f"{name} before": before}) if isinstance(found, Refutation) else found
