@@ -96,10 +96,13 @@ class Registrations:
             ) from None
 
     def with_digest(self, name: str, digest: str) -> Manifest | None:
-        """Return the version that a digest tells from others; None where there is none, or one cannot be read."""
-        with suppress(LineageError):
-            found = reversed(self._versions.every(_folder_name(name)))
-            return next((manifest for _, manifest in found if manifest.digest() == digest), None)
+        """Return the last version that has a digest; None where there is none that can be read."""
+        folder = _folder_name(name)
+        for number in reversed(self._versions.numbers(folder)):
+            with suppress(LineageError):
+                manifest = self._versions.get(folder, number)
+                if manifest.digest() == digest:
+                    return manifest
         return None
 
     def write(self, draft: Callable[[Manifest | None], Manifest], name: str) -> Manifest:
