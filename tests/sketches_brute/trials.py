@@ -127,19 +127,31 @@ def trial(
     database = case.world.database(random)
     try:
         captured = interpret(case.statement, database, "control")
-        answer = _rows(captured) if asked is None else _rows(interpret(asked, database, "data"))
+        answer = rows_of(captured) if asked is None else rows_of(interpret(asked, database, "data"))
     except (NondeterministicError, MoreThanOneRowError):
         return "open"
     if not captured.rows and any(check.kind == "rows" for check in checks):
         return "open"
     needed = {pair for row in captured.rows for pair in row.lineage}
+    return over_sketches(asked or case.statement, database, case.attributes, needed, answer, random)
+
+
+def over_sketches(
+    asked: Statement,
+    database: Database,
+    attributes: Mapping[str, str],
+    needed: set,  # type: ignore[type-arg]
+    answer: Rows,
+    random: Random,
+) -> Refutation | str:
+    """A few partitions, for each a superset of the fragments of some rows; see `trial`."""
     found = "open"
     for _ in range(SKETCHES):
         kept = {
-            name: sketched(rows, name, case.attributes[name], needed, random) if name in case.attributes else rows
+            name: sketched(rows, name, attributes[name], needed, random) if name in attributes else rows
             for name, rows in database.items()
         }
-        outcome = _with_sketch(asked or case.statement, database, kept, answer)
+        outcome = _with_sketch(asked, database, kept, answer)
         if isinstance(outcome, Refutation):
             return outcome
         found = max(found, outcome, key=OUTCOMES.index)
@@ -148,7 +160,7 @@ def trial(
 
 def _with_sketch(asked: Statement, database: Database, kept: Database, answer: Rows) -> Refutation | str:
     try:
-        with_sketch = _rows(interpret(asked, kept, "data"))
+        with_sketch = rows_of(interpret(asked, kept, "data"))
     except NondeterministicError:
         return "open"
     except MoreThanOneRowError:
@@ -158,7 +170,8 @@ def _with_sketch(asked: Statement, database: Database, kept: Database, answer: R
     return "telling" if answer and any(len(kept[name].rows) < len(database[name].rows) for name in kept) else "agrees"
 
 
-def _rows(result: Relation) -> Rows:
+def rows_of(result: Relation) -> Rows:
+    """The rows of a result, without their lineage."""
     return Counter(row.values for row in result.rows)
 
 
