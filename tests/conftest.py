@@ -89,7 +89,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         spark__sql__shuffle__partitions="2",
         spark__sql__warehouse__dir=str(home / "warehouse"),
         spark__buffer__pageSize="256k",  # each task that sorts or groups takes one, cleared: 30 MB, if not told
-        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for this and the next
+        spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for these
+        spark__sql__codegen__factoryMode="NO_CODEGEN",
         spark__sql__adaptive__enabled="false",
     )
     yield session

@@ -1,10 +1,11 @@
 """Spark settings that several tests share.
 
 Compiling the code that Spark generates takes a second of CPU or two for a query of TPC-H, planning it again after each
-stage some more, and running it on small data next to nothing. So the suite's session generates no code for whole stages
-and does not plan adaptively. Tests for which it matters ask for Spark's defaults: those of the kernel, of row ids, and
-`tests/tpch_queries/test_neutrality.py`, which every day runs some queries of TPC-H under other settings, and in the
-long tier all of them. Programs that tests start have Spark's defaults.
+stage some more, and running it on small data next to nothing. So the suite's session generates no code, neither for
+whole stages nor for single expressions, and does not plan adaptively. (Spark's own `listTables` does not survive that:
+see `kinds` in tests/forward_lineage/conftest.py.) Tests for which it matters ask for Spark's defaults: those of the
+kernel, of row ids, and `tests/tpch_queries/test_neutrality.py`, which every day runs some queries of TPC-H under other
+settings, and in the long tier all of them. Programs that tests start have Spark's defaults.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.spark.settings import configured as configured  # noqa: PLC0414 - handed on
 
-# Without code for single expressions either, which Spark's own catalog does not survive (`listTables`).
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 DEFAULTS = {
     "spark.sql.codegen.wholeStage": "true",

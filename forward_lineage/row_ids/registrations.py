@@ -95,6 +95,16 @@ class Registrations:
                 error.what, instead=f"Register {name} again, and make DataFrames and results of it anew."
             ) from None
 
+    def with_digest(self, name: str, digest: str) -> Manifest | None:
+        """Return the last version that has a digest; None where there is none that can be read."""
+        folder = _folder_name(name)
+        for number in reversed(self._versions.numbers(folder)):
+            with suppress(LineageError):
+                manifest = self._versions.get(folder, number)
+                if manifest.digest() == digest:
+                    return manifest
+        return None
+
     def write(self, draft: Callable[[Manifest | None], Manifest], name: str) -> Manifest:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
 

@@ -103,14 +103,16 @@ class QueryCalls:
 
         Returns:
             a line for each stage, in the order in which they are computed, then one for the result; then one for each
-            table, and for each thing that is made.
+            table, and for each thing that is made. With `tune` on, and no `name`: what `run` would do with the
+            statement now, and for each sketch what is read of its table and what is skipped.
 
         Raises:
             LineageError: as for `sql`.
 
         """
         if name is None:
-            return explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
+            how = explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
+            return "\n".join([how, *self._parts.runner.explain(sql, args)])
         scope = Scope.of(tables, where, capture)
         return self._parts.saver.explain(sql, name, semantics, scope, Foreseen(workload, partition_by, cube))
 

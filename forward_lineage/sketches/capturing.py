@@ -13,7 +13,7 @@ from forward_lineage.sketches.capture import capture, capture_with_rows
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.use import skipped
+from forward_lineage.sketches.use import kept_size
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.tracing.statements import Statements
@@ -39,24 +39,17 @@ class Capturer:
 
     def capture(self, query: AskedQuery) -> Captured | str:
         """Capture the sketches of a query; or say why none is safe. They are not kept yet."""
-        key = repr((query.kind, query.bindings, query.states))
-        why = self._unsafe.get(repr((query.kind, query.states))) or self._unsafe.get(key)
-        if why is not None:
-            return why
-        attributes = attributes_for(query.statement, query.tables, query.facts)
-        if not attributes:  # nor for other instances, says the paper
-            return self._unsafe.setdefault(repr((query.kind, query.states)), "no column is proven safe for a sketch")
-        self._planner.plan(query.sql, query.args)
-        if self._planner.functions:
-            return "it calls a function of the user's"
+        attributes = self.attributes(query)
+        if isinstance(attributes, str):
+            return attributes
         begun = time.perf_counter()
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
         seen = self._sketches(query, attributes, cut_up)
         if isinstance(seen, str):
-            return self._unsafe.setdefault(key, seen)
+            return self._unsafe.setdefault(_instance(query), seen)
         sketches, rows = seen
         taken = time.perf_counter() - begun
-        kept_size = sum(self._kept_size(table, sketches.get(table.name)) for table in query.tables)
+        left = sum(kept_size(self._spark, table, sketches.get(table.name)) for table in query.tables)
         return Captured(
             query.kind,
             query.sql,
@@ -66,9 +59,21 @@ class Capturer:
             tuple(sketches.values()),
             int(taken * 1000),
             query.size,
-            min(kept_size, query.size),
+            min(left, query.size),
             rows,
         )
+
+    def attributes(self, query: AskedQuery) -> Mapping[str, str] | str:
+        """Return by table the column that a sketch of a query would be of; or say why none is safe."""
+        kind = repr((query.kind, query.states))
+        why = self._unsafe.get(kind) or self._unsafe.get(_instance(query))
+        if why is not None:
+            return why
+        found = attributes_for(query.statement, query.tables, query.facts)
+        if not found:  # nor for other instances, says the paper
+            return self._unsafe.setdefault(kind, "no column is proven safe for a sketch")
+        self._planner.plan(query.sql, query.args)
+        return "it calls a function of the user's" if self._planner.functions else found
 
     def _partition(self, table: Table, column: str) -> Partition:
         known = self._tables.base_table(table.manifest)
@@ -96,9 +101,9 @@ class Capturer:
             return "it is proven safe only where it returns rows"
         return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}, rows
 
-    def _kept_size(self, table: Table, sketch: Sketch | None) -> int:
-        read = skipped(self._spark, sketch) if sketch is not None else None
-        return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
+
+def _instance(query: AskedQuery) -> str:
+    return repr((query.kind, query.bindings, query.states))
 
 
 def _is_any(sketches: Mapping[str, Sketch]) -> bool:

@@ -71,6 +71,7 @@ class Captured:
         size: bytes of all tables that the query reads.
         kept_size: bytes of what is left of them, as far as pages are skipped.
         rows: that the query returned, if it has LIMIT and they are as many as it says, or fewer; None: not known.
+        has_grown: whether rows were appended since, and their fragments added (`growing`).
         name: of the file.
 
     """
@@ -85,6 +86,7 @@ class Captured:
     size: int
     kept_size: int
     rows: int | None = None
+    has_grown: bool = False
     name: str = ""
 
     @property
@@ -131,7 +133,8 @@ class KeptSketches:
 
         """
         named = replace(captured, name=uuid.uuid4().hex[:16])
-        written = {each.name: getattr(named, each.name) for each in fields(named) if each.name not in _OF_PATH}
+        values = ((each.name, getattr(named, each.name), each.default) for each in fields(named))
+        written = {name: value for name, value, default in values if name not in _OF_PATH and value != default}
         sketches = [asdict(_SketchFields.of(each)) for each in named.sketches]
         self._place.put_new(_key(named), seal(written | {"sketches": sketches}))
         self._read[_key(named)] = named

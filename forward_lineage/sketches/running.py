@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.columns.ranges import Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Reader, can_be_written
 from forward_lineage.sketches.capturing import Capturer
@@ -23,7 +22,7 @@ from forward_lineage.sketches.decisions import Decision, Decisions, Way
 from forward_lineage.sketches.kept import Captured, KeptSketches
 from forward_lineage.sketches.serving import Serving
 from forward_lineage.sketches.tuning import LEAST_GAIN, Mode, Tuning, pays, too_many
-from forward_lineage.sketches.use import as_it_is, cut_down, skipped
+from forward_lineage.sketches.use import as_it_is, cut_down, said_of, skipped
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
@@ -56,7 +55,7 @@ class Runner:
         self._reader = Reader(tables, names)
         self._capturer = Capturer(statements, tables)
         self._kept = KeptSketches(home)
-        self._serving = Serving(tables.spark, self._reader, self._kept)
+        self._serving = Serving(tables, self._reader, self._kept)
         self._tuning = Tuning()
         self._decisions = Decisions()
         self._runs: Counter[str] = Counter()  # by template: those that had no sketch
@@ -86,26 +85,45 @@ class Runner:
         self._note(sql, args, chosen, time.perf_counter() - begun)
         return frame
 
-    def explain(self, sql: str, args: Arguments = None) -> str:
-        """Say what `run` would do with a query now, and what a sketch saves; nothing is captured."""
-        query = self._reader.query(sql, args, least=self._tuning.least)
-        if isinstance(query, str):
-            return f"sketches: none, {query}"
-        captured, why = self._serving.best(query)
-        if captured is None:
-            return f"sketches: none, {why}"
-        return "\n".join([f"sketches: {why}", *(f"  {self._saved(each)}" for each in captured.sketches)])
+    def explain(self, sql: str, args: Arguments = None) -> Sequence[str]:
+        """Return in lines what `run` would do with a statement now, and what sketches save; nothing is captured.
+
+        There are none where `run` does what Spark does, since nobody has called `tune`.
+        """
+        if self._tuning.mode is Mode.OFF:
+            return ()
+        found = self._found(sql, args)
+        if found.way is Way.USE and found.captured is not None:
+            saved = (said_of(each, skipped(self._spark, each)) for each in found.captured.sketches)
+            return f"run: with sketches, {found.why}", *(f"  {each}" for each in saved)
+        missing = found.why if found.query is None else self._not_now(found.query, found.why, runs=1)
+        if found.way is Way.PLAIN or missing is not None or found.query is None:
+            return (f"run: as it is, {missing or found.why}",)
+        attributes = self._capturer.attributes(found.query)
+        if isinstance(attributes, str):
+            return (f"run: as it is, {attributes}",)
+        return f"run: captures sketches first, {found.why}", *(f"  {on} by {of}" for on, of in attributes.items())
 
     # ------------------------------------------------------------ deciding
 
     def _chosen(self, sql: str, args: Arguments) -> _Chosen:
+        found = self._found(sql, args)
+        if found.way is not Way.CAPTURE or found.query is None:
+            return found
+        try:
+            return self._capturing(found.query, found.why)
+        except LineageError as error:
+            return _Chosen(Way.PLAIN, f"{error}".splitlines()[0])
+
+    def _found(self, sql: str, args: Arguments) -> _Chosen:
+        """How a query is to be run, as far as what there is decides it; sketches that it wants are not captured yet."""
         try:
             query = self._reader.query(sql, args, least=self._tuning.least)
             if isinstance(query, str):
                 return _Chosen(Way.PLAIN, query)
             captured, why = self._serving.best(query)
             if captured is None:
-                return self._capturing(query, why)
+                return _Chosen(Way.CAPTURE, why, query)
             if captured.gain < LEAST_GAIN:
                 return _Chosen(Way.PLAIN, f"its sketch would save {captured.gain:.0%} of the bytes", query)
             return _Chosen(Way.USE, why, query, captured)
@@ -113,23 +131,26 @@ class Runner:
             return _Chosen(Way.PLAIN, f"{error}".splitlines()[0])
 
     def _capturing(self, query: AskedQuery, why: str) -> _Chosen:
-        kind = query.kind
-        plain = partial(_Chosen, Way.PLAIN, query=query)
-        if not can_be_written(query.args):
-            return plain(why="its parameters are no numbers, text or truth values")
-        self._runs[kind] += 1
-        if self._tuning.mode is Mode.ADAPTIVE:
-            known = [each for each in self._kept.of(kind) if each.states == query.states]
-            if not pays(query.statement, self._runs[kind], known):
-                return plain(why=f"{why}; capturing one has not paid yet")
-        if self._tuning.seconds is not None and self._spent >= self._tuning.seconds:
-            return plain(why=f"{why}; the seconds for capturing are spent")
-        captured = self._capturer.capture(query)
+        if can_be_written(query.args):
+            self._runs[query.kind] += 1
+        captured = self._not_now(query, why) or self._capturer.capture(query)
         if isinstance(captured, str):
-            return plain(why=captured)
+            return _Chosen(Way.PLAIN, captured, query)
         captured = self._keep(captured)
-        self._runs[kind] = 0
+        self._runs[query.kind] = 0
         return _Chosen(Way.CAPTURE, why, query, captured)
+
+    def _not_now(self, query: AskedQuery, why: str, runs: int = 0) -> str | None:
+        """Why sketches of a query that has none are not captured, after so many more runs; None: they are to be."""
+        if not can_be_written(query.args):
+            return "its parameters are no numbers, text or truth values"
+        if self._tuning.mode is Mode.ADAPTIVE:
+            known = [each for each in self._kept.of(query.kind) if each.states == query.states]
+            if not pays(query.statement, self._runs[query.kind] + runs, known):
+                return f"{why}; capturing one has not paid yet"
+        if self._tuning.seconds is not None and self._spent >= self._tuning.seconds:
+            return f"{why}; the seconds for capturing are spent"
+        return None
 
     def _keep(self, captured: Captured) -> Captured:
         self._spent += captured.milliseconds / 1000
@@ -173,11 +194,3 @@ class Runner:
         self._serving.refuse(decision.captured)
         if decision.way is Way.CAPTURE:
             self._kept.drop(decision.captured)
-
-    def _saved(self, sketch: Sketch) -> str:
-        said = f"{sketch.partition.table} by {sketch.partition.column}"
-        read = skipped(self._spark, sketch)
-        if read is None:
-            return f"{said}: everything is read and tested"
-        parts = (("rows", read.rows), ("row groups", read.row_groups), ("files", read.files), ("bytes", read.bytes))
-        return f"{said}: " + ", ".join(f"{part.read:,} of {part.all:,} {what}" for what, part in parts)

@@ -7,15 +7,18 @@ session: what it depends on is two texts with the values of their parameters, an
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 
-from pyspark.sql import SparkSession
-
+from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Reader, is_plain
+from forward_lineage.sketches.growing import appended, as_grown, grown
 from forward_lineage.sketches.kept import Captured, KeptSketches
 from forward_lineage.sketches.safety.facts import Facts
+from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.tuning import LEAST_GAIN
 from forward_lineage.spark.settings import Settings
 
 _REMEMBERED = 1024  # proofs
@@ -25,23 +28,24 @@ class Serving:
     """Finds the sketches that serve a query.
 
     Args:
-        spark: the session.
+        tables: the registered tables.
         reader: reads its queries.
         kept: what was captured.
 
     """
 
-    def __init__(self, spark: SparkSession, reader: Reader, kept: KeptSketches) -> None:
-        self._settings = Settings(spark)
+    def __init__(self, tables: RegisteredTables, reader: Reader, kept: KeptSketches) -> None:
+        self._tables, self._settings = tables, Settings(tables.spark)
         self._reader, self._kept = reader, kept
         self._refused: set[str] = set()  # captures that are not to be used
-        self._proven: OrderedDict[tuple[str, str], tuple[Facts, Verdict]] = OrderedDict()
+        self._proven: OrderedDict[str, tuple[Facts, Verdict]] = OrderedDict()
 
     def best(self, query: AskedQuery) -> tuple[Captured | None, str]:
         """Return the sketches that serve a query and save most, or None; and why."""
         why = "no sketch has been captured of such a query"
         found: list[Captured] = []
-        for each in self._kept.of(query.kind):
+        for captured in self._kept.of(query.kind):
+            each = self._up_to_date(captured, query)
             missing = self.unfit(each, query)
             if missing is None:
                 found.append(each)
@@ -50,7 +54,8 @@ class Serving:
         if not found:
             return None, why
         best = max(found, key=lambda each: each.gain)
-        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read"
+        since = ", though rows were added since its capture" if best.has_grown else ""
+        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read{since}"
 
     def unfit(self, captured: Captured, query: AskedQuery) -> str | None:
         """Return why a capture does not serve a query; None: it does."""
@@ -60,13 +65,35 @@ class Serving:
             if _is_older(captured, query):
                 self._kept.drop(captured)
             return "its tables have changed since the sketch was captured"
-        if captured.settings != self._settings.now():
-            return "the sketch was captured under other settings"
-        return self._unproven(captured, query)
+        return self._unserved(captured, query)
 
     def refuse(self, captured: Captured) -> None:
         """Do not use a capture in this session."""
         self._refused.add(captured.name)
+
+    def _unserved(self, captured: Captured, query: AskedQuery) -> str | None:
+        """Why a capture of this state does not serve a query."""
+        if captured.settings != self._settings.now():
+            return "the sketch was captured under other settings"
+        return self._unproven(captured, query)
+
+    def _up_to_date(self, captured: Captured, query: AskedQuery) -> Captured:
+        """What was captured, with the fragments of rows that were added since, where it then serves its own query."""
+        if not _is_older(captured, query) or captured.name in self._refused:
+            return captured
+        read = self._reader.statement(captured.sql, captured.args)
+        if isinstance(read, str):
+            return captured
+        own = replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
+        more = appended(captured, own, self._tables)
+        if more is None or self._unserved(as_grown(captured, own, more), own) is not None:
+            return captured
+        found = grown(captured, query, more, self._tables)
+        if found.gain < LEAST_GAIN:  # it is worth another one
+            return captured
+        kept = self._kept.put(found)
+        self._kept.drop(captured)
+        return kept
 
     def _unproven(self, captured: Captured, query: AskedQuery) -> str | None:
         read = self._reader.statement(captured.sql, captured.args)
@@ -82,11 +109,14 @@ class Serving:
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
 
     def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
-        key = captured.name, repr((query.sql, query.args))
+        attributes = {each.partition.table: each.partition.column for each in captured.sketches}
+        key = repr((captured.name, captured.has_grown, attributes, query.sql, query.args))
         facts, verdict = self._proven.get(key, (None, None))
         if verdict is None or facts != query.facts:
-            attributes = {each.partition.table: each.partition.column for each in captured.sketches}
             verdict = serves(instance, query.instance, attributes, query.facts, rows=captured.rows)
+            if verdict and captured.has_grown:
+                ((table, column),) = attributes.items()
+                verdict = grows(query.instance.statement, table, column, query.facts)
             self._proven[key] = query.facts, verdict
             if len(self._proven) > _REMEMBERED:
                 self._proven.popitem(last=False)
@@ -96,4 +126,5 @@ class Serving:
 
 def _is_older(captured: Captured, query: AskedQuery) -> bool:
     """Whether a capture is of the same tables as they were before: they do not come back."""
-    return {name for name, _ in captured.states} == {name for name, _ in query.states}
+    same = {name for name, _ in captured.states} == {name for name, _ in query.states}
+    return same and captured.states != query.states

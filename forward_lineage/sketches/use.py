@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.columns.ranges import Sketch
 from forward_lineage.frontend import parse
+from forward_lineage.sketches.asked import Table
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.planning import Arguments
 from udafs.attach import kernel_object
@@ -132,6 +133,24 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
         kernel = kernel_object(spark, _KERNEL)
         found = list(kernel.skipped(rows._jdf, partition.column, partition.packed, sketch.packed_fragments()))
     return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
+
+
+def kept_size(spark: SparkSession, table: Table, sketch: Sketch | None) -> int:
+    """Return how many bytes of a table's files are read with a sketch, about; None: it has none."""
+    read = skipped(spark, sketch) if sketch is not None else None
+    return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))
+
+
+def said_of(sketch: Sketch, saved: Skipped | None) -> str:
+    """Return in a line what a sketch saves an access of its table."""
+    partition = sketch.partition
+    called = f"{partition.table} by {partition.column}, {len(sketch.fragments):,} of {partition.fragments:,} ranges"
+    if saved is None:
+        return f"{called}: everything is read and tested"
+    parts = {"rows": saved.rows, "row groups": saved.row_groups, "files": saved.files, "bytes": saved.bytes}
+    read = ", ".join(f"{part.read:,} {what}" for what, part in parts.items())
+    left_out = ", ".join(f"{part.skipped:,} {what}" for what, part in parts.items())
+    return f"{called}: reads {read}; skips {left_out}"
 
 
 def _rows(spark: SparkSession, table: str, relations: Mapping[str, str] | None) -> DataFrame:

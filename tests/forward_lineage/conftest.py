@@ -31,6 +31,13 @@ def drop_views(spark: SparkSession) -> None:
     spark._jsparkSession.sessionState().catalog().clearTempTables()  # listing them reads each
 
 
+def kinds(spark: SparkSession) -> dict[str, str]:
+    """What there is in the current schema, and temporary views: by name TABLE or VIEW."""
+    views = {row.viewName for row in spark.sql("SHOW VIEWS").collect()}
+    names = [row.tableName for row in spark.sql("SHOW TABLES").collect()]
+    return {name: "VIEW" if name in views else "TABLE" for name in names}
+
+
 def rows_with_lineage(frame: DataFrame) -> list[tuple[tuple[object, ...], dict[str, list[int]]]]:
     """Collect (user's values, ids by table), sorted."""
     tables = frame.schema[LINEAGE_COLUMN].dataType.fieldNames()  # type: ignore[attr-defined]

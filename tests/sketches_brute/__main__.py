@@ -1,7 +1,7 @@
 """`python -m tests.sketches_brute --cases N --seed S`: what is proven beside what brute force refutes.
 
-Of safety, then of reuse. It ends with 1 if something proven was refuted, or if too little of what was never refuted is
-proven safe.
+Of safety, then of reuse, then of growth. It ends with 1 if something proven was refuted, or if too little of what was
+never refuted is proven safe.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import partial
 from random import Random
 
 from forward_lineage.sketches.safety.verdicts import Verdict
+from tests.sketches_brute.growth_trials import GrowthCase, growth_cases, growth_trial
 from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 
@@ -26,6 +27,7 @@ REPORTED = 100
 UNTELLING = 10
 """A case of which not one trial in so many tells anything (no rows, nothing skipped) is counted apart."""
 
+Case = BruteCase | ReuseCase | GrowthCase
 Trial = Callable[[], Refutation | str]
 
 
@@ -60,7 +62,7 @@ class Findings:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.sketches_brute", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--cases", type=int, default=10_000, help="of safety; of reuse a quarter of them")
+    parser.add_argument("--cases", type=int, default=10_000, help="of safety; of reuse and growth a quarter of them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=3, help="how many of each kind are shown")
     options = parser.parse_args()
@@ -68,11 +70,13 @@ def main() -> int:
     safety.print("safety")
     reuse = judged_all(reuse_cases(options.seed), options.cases // 4, options.seed, options.show)
     reuse.print("reuse")
-    refuted = safety.found["proven, refuted"] + reuse.found["proven, refuted"]
+    growth = judged_all(growth_cases(options.seed), options.cases // 4, options.seed, options.show)
+    growth.print("growth")
+    refuted = sum(each.found["proven, refuted"] for each in (safety, reuse, growth))
     return int(refuted > 0 or safety.share < LEAST_PROVEN)
 
 
-def judged_all(found: Iterable[BruteCase | ReuseCase], count: int, seed: int, show: int) -> Findings:
+def judged_all(found: Iterable[Case], count: int, seed: int, show: int) -> Findings:
     """Judge so many cases."""
     findings, random = Findings(), Random(seed)
     for case, number in zip(found, range(count), strict=False):
@@ -93,8 +97,10 @@ def judged_all(found: Iterable[BruteCase | ReuseCase], count: int, seed: int, sh
     return findings
 
 
-def trials_of(case: BruteCase | ReuseCase, verdict: Verdict, random: Random) -> Trial:
+def trials_of(case: Case, verdict: Verdict, random: Random) -> Trial:
     """What is tried again and again."""
+    if isinstance(case, GrowthCase):
+        return partial(growth_trial, case, random)
     if isinstance(case, ReuseCase):
         return partial(trial, case.captured, random, case.captured.verdict_checks, case.asked)
     return partial(trial, case, random, verdict.checks)

@@ -11,6 +11,9 @@ from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.state import State
 from forward_lineage.sketches.safety.verdicts import RunTimeCheck
 
+ANY_ROWS = "any rows"
+"""In place of a column: the sketch may have any rows of the table, whatever their values."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -34,7 +37,7 @@ class Context:
     """What holds for the whole proof.
 
     Attributes:
-        sketched: table → the column of its sketch, in lower case.
+        sketched: table → the column of its sketch, in lower case, or `ANY_ROWS`.
         facts: what is known of the tables.
         one_witness: of a group whose aggregates are min and max, or of equal rows, the lineage may be one row that
             attains them, instead of all.

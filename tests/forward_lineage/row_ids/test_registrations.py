@@ -43,6 +43,18 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert again.base_table(written).types == ("bigint", "string")
 
 
+def test_a_version_is_known_by_its_digest(tmp_path: Path) -> None:
+    registrations = Registrations(tmp_path)
+    first, second = (
+        registrations.write(lambda _, more=more: replace(MANIFEST, next_id=40 + more), "t")  # type: ignore[misc]
+        for more in range(2)
+    )
+    assert registrations.with_digest("t", first.digest()) == first != second
+    (tmp_path / "tables" / "t" / "1.json").write_bytes(b"")
+    assert Registrations(tmp_path).with_digest("t", second.digest()) == second
+    assert Registrations(tmp_path).with_digest("t", first.digest()) is None
+
+
 def test_registrations_of_results_that_are_gone_are_cleared(tmp_path: Path) -> None:
     registrations = Registrations(tmp_path)
     there = tmp_path / "rows"

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from tests.forward_lineage.conftest import kinds
 from tests.forward_lineage.row_ids.conftest import ids, write
 
 QUERY = "SELECT v, count(*) AS n FROM t WHERE v >= (SELECT min(v) FROM t) GROUP BY v"
@@ -146,7 +147,7 @@ def test_two_homes_and_one_session(lineage: ForwardLineage, folder: Path, tmp_pa
 def test_unregistered(lineage: ForwardLineage, folder: Path) -> None:
     lineage.register("t", path=folder)
     lineage.unregister("t")
-    assert not [table.name for table in lineage.spark.catalog.listTables() if table.name.endswith("t")]
+    assert not [name for name in kinds(lineage.spark) if name.endswith("t")]
 
 
 @pytest.mark.parametrize("name", ["`od d`", "`order`", "`Ünï`", "`back``tick`"])

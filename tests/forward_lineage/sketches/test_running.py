@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -190,3 +191,21 @@ def test_a_wrong_query_is_sparks_complaint(tuned: ForwardLineage) -> None:
     with pytest.raises(Exception, match="nowhere"):
         tuned.run("SELECT nowhere FROM t")
     drop_views(tuned.spark)
+
+
+def test_explain_says_what_run_would_do(tuned: ForwardLineage) -> None:
+    tuned.tune("off")
+    before = tuned.explain(TOP)
+    tuned.tune("adaptive", least=0)
+    assert tuned.explain(TOP).startswith(f"{before}\nrun: as it is, no sketch has been captured of such a query")
+    tuned.tune("eager", least=0)
+    why = "no sketch has been captured of such a query"
+    assert tuned.explain(TOP) == f"{before}\nrun: captures sketches first, {why}\n  t by g"
+    unsafe = "SELECT avg(g) AS a FROM t HAVING avg(v) > 3"
+    assert tuned.explain(unsafe).endswith("run: as it is, no column is proven safe for a sketch")
+    assert not ways(tuned)
+    tuned.run(TOP)
+    said = tuned.explain(TOP).removeprefix(before).splitlines()
+    assert said[1].startswith("run: with sketches, of 0 MB ") and len(said) == 3
+    read = re.match(r"  t by g, 3 of .*: reads ([\d,]+) rows, .* 1 files, .* bytes; skips ([\d,]+) rows,", said[2])
+    assert read and sum(int(each.replace(",", "")) for each in read.groups()) == ROWS

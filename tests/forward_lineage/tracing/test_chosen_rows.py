@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.tracing import chosen_rows, statements
-from tests.forward_lineage.conftest import rows_with_lineage
+from tests.forward_lineage.conftest import kinds, rows_with_lineage
 
 ROWS = 20_000
 
@@ -71,7 +71,7 @@ def test_a_frame_stays_what_it_is(lineage: ForwardLineage, monkeypatch: pytest.M
         lineage.sql(f"SELECT g, count(*) AS n FROM BACKWARD(groups WHERE g = {g}, t) GROUP BY g") for g in range(4)
     ]
     assert [[row.g for row in frame.collect()] for frame in frames] == [[0], [1], [2], [3]]
-    views = [view.name for view in lineage.spark.catalog.listTables() if view.name.startswith("__dl_chosen_")]
+    views = [name for name in kinds(lineage.spark) if name.startswith("__dl_chosen_")]
     assert len(views) == 2
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import Catalog, ForwardLineage, rewrite_sql
 from forward_lineage.results import meaning_of, trusted_tables
 from forward_lineage.stored_tables import PROPERTY
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import drop_views, kinds, rows_with_lineage
 from udafs.attach import attach
 from udafs.errors import ChangedError, LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 
@@ -41,11 +41,11 @@ def module_lineage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 def lineage(module_lineage: ForwardLineage) -> Iterator[ForwardLineage]:
     """The same; whatever tables a test makes are dropped."""
     spark = module_lineage.spark
-    before = {table.name for table in spark.catalog.listTables()}
+    before = kinds(spark)
     yield module_lineage
-    for table in spark.catalog.listTables():
-        if table.name not in before:
-            spark.sql(f"DROP {'VIEW' if table.tableType in ('VIEW', 'TEMPORARY') else 'TABLE'} `{table.name}`")
+    for name, kind in kinds(spark).items():
+        if name not in before:
+            spark.sql(f"DROP {kind} `{name}`")
 
 
 def traced(lineage: ForwardLineage, sql: str, semantics: str = "data") -> Found:

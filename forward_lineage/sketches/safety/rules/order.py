@@ -41,13 +41,13 @@ def top_k(plan: TopK, place: Place, context: Context, analyse: Analyse) -> State
         return state
     if not place.kept:
         unproven("LIMIT in a part of the query of which not all rows are in the result", plan.node)
-    if not _comes_no_earlier(plan, state):
+    if not rows_come_no_earlier(plan, state):
         unproven("a row may come earlier in the order over the sketch than over all rows", plan.node)
     return replace(state, guard=None)
 
 
-def _comes_no_earlier(plan: TopK, state: State) -> bool:
-    """Whether no row over the sketch comes before its counterpart."""
+def rows_come_no_earlier(plan: TopK, state: State) -> bool:
+    """Say whether no row over the sketch comes before its counterpart; `state` is that of the rows in the order."""
     equal: set[Column] = set()
     for key in plan.keys:
         link = link_of(key.expr, state, {})

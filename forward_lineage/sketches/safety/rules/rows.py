@@ -19,7 +19,7 @@ from forward_lineage.sketches.safety.algebra import (
     subqueries,
 )
 from forward_lineage.sketches.safety.bounds import both, interval, is_empty, is_present, learnt
-from forward_lineage.sketches.safety.context import Analyse, Context, Place
+from forward_lineage.sketches.safety.context import ANY_ROWS, Analyse, Context, Place
 from forward_lineage.sketches.safety.facts import EXACT, as_number
 from forward_lineage.sketches.safety.linking import Links, link_of
 from forward_lineage.sketches.safety.rules.subqueries import looked_at
@@ -54,6 +54,8 @@ def access(plan: Access, place: Place, context: Context) -> State:
 def _of_sketch(plan: Access, context: Context) -> Column | None:
     """The sketch's column; None without a sketch."""
     wanted = context.sketched.get(plan.table)
+    if wanted is ANY_ROWS:
+        return Column(None)  # no expression is about it
     column = next((each for each in plan.columns if (each.name or "").lower() == wanted), None)
     if wanted is not None and column is None:
         unproven(f"{plan.table} has no column {wanted}", plan.node)

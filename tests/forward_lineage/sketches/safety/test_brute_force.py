@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.sketches_brute.growth_trials import growth_cases, growth_trial
 from tests.sketches_brute.reuse_trials import reuse_cases
 from tests.sketches_brute.trials import Refutation, cases, trial
 
@@ -28,3 +29,11 @@ def test_reuse(seed: int) -> None:
             captured, checks = case.captured, case.captured.verdict_checks
             tried = (trial(captured, random, checks, case.asked) for _ in range(8))
             assert not any(isinstance(each, Refutation) for each in tried), case
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_growth(seed: int) -> None:
+    random = Random(seed)
+    for case in islice(growth_cases(seed), 15):
+        if case.verdict().safe:
+            assert not any(isinstance(growth_trial(case, random), Refutation) for _ in range(8)), case
