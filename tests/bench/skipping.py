@@ -6,13 +6,13 @@
 "use" is a query that reads only the rows in its sketches, "capture" the run that finds these, both as a ratio to the
 query as it is, on the user's clock (text to rows), interleaved, medians; beside them the JVM's seconds of CPU. Each
 answer is compared with that of the query as it is. Files are those of the generator (by primary key), or sorted by the
-columns of the sketches. The specification's LIMITs are put in, since they make most of these queries selective.
+columns of the sketches, where these are others. The specification's LIMITs are put in, since they make most of these
+queries selective.
 `--rough` measures capture once, and warms nothing up.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import tempfile
@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +33,8 @@ from forward_lineage.sketches.capture import capture, capturing
 from forward_lineage.sketches.use import skipped, use
 from forward_lineage.spark.local import local_session
 from forward_lineage.tracing.known_ranges import KnownRanges
-from tests.bench.harness import Turns, Variant, compare
+from tests.bench.harness import Turns, compare
+from tests.bench.jvm import JvmSeconds
 from tpch_queries.data import default_folder, generate
 
 _BY_ORDER = {"lineitem": "l_orderkey", "orders": "o_orderkey", "customer": "c_custkey"}
@@ -116,7 +116,7 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
         Partition(table, column, known.bounds(tables.base_table(tables.registered(table)), column, ranges))
         for table, column in ATTRIBUTES[query].items()
     ]
-    start, begun = time.perf_counter(), _Cpu(spark).now()
+    start, begun = time.perf_counter(), JvmSeconds(spark).now()
     sketches = capture(parts.statements, tables, sql, partitions)
     once = time.perf_counter() - start
 
@@ -126,7 +126,7 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
     def used() -> DataFrame:
         return use(spark, sql, sketches)
 
-    cpu = _Cpu(spark)
+    cpu = JvmSeconds(spark)
     cpu.seconds["capture"] = [cpu.now() - begun]
     variants = [cpu.variant("plain", plain), cpu.variant("use", used)]
     if not rough:
@@ -147,30 +147,6 @@ def _measured(lineage: ForwardLineage, query: str, layout: str, ranges: int, tur
         {table: len(sketch.fragments) for table, sketch in sketches.items()},
         {table: _part_read(spark, sketch) for table, sketch in sketches.items()},
     )
-
-
-class _Cpu:
-    """Seconds of CPU that the JVM takes for each run of a variant, whatever else the machine does."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        gateway: Any = spark.sparkContext._gateway
-        self._process = Path("/proc") / str(gateway.proc.pid) / "stat"
-        self.seconds: dict[str, list[float]] = {}
-
-    def now(self) -> float:
-        """Return the seconds so far."""
-        after_name = self._process.read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
-    def variant(self, name: str, prepare: Callable[[], DataFrame]) -> Variant:
-        """Return a variant whose runs are noted, those for warming up included."""
-        begun = [0.0]
-
-        def begin() -> DataFrame:
-            begun[0] = self.now()
-            return prepare()
-
-        return Variant(name, begin, lambda: self.seconds.setdefault(name, []).append(self.now() - begun[0]))
 
 
 def _check(plain: Callable[[], DataFrame], used: Callable[[], DataFrame]) -> None:
@@ -209,7 +185,7 @@ def main(scale: float, runs: int, only: str, ranges: str, layout: str, memory: s
     )
     turns = Turns(runs, warm_up=0 if rough else 1)
     for query in only.split(","):
-        for files in layout.split(","):
+        for files in _layouts(query, layout.split(",")):
             for each in measure(spark, folder, query, files, [int(n) for n in ranges.split(",")], turns, rough):
                 paper = f"{PAPER[query]:.2f}" if query in PAPER and each.ranges == 10_000 else ""
                 row = (
@@ -228,6 +204,12 @@ def main(scale: float, runs: int, only: str, ranges: str, layout: str, memory: s
                 console.print(*row, sep="  ")
                 table.add_row(*row)
     console.print(table)
+
+
+def _layouts(query: str, asked: Sequence[str]) -> list[str]:
+    """Leave out files that are sorted as the generator writes them."""
+    sorts = not _GENERATED.issuperset(ATTRIBUTES[query].values())
+    return [each for each in asked if each != "sorted" or sorts or "generated" not in asked]
 
 
 def _listed(values: Mapping[str, float], form: str) -> str:

@@ -16,7 +16,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "errors": (),  # what a function of the kernel says when it refuses
     "encodings": ("errors",),  # one lineage value: its bytes, its ids, its union with others; nothing of SQL
     "functions": ("encodings", "errors"),  # the scalar SQL functions on lineage values
-    "aggregation": ("encodings", "errors"),  # dlunion: the aggregate, its pools, its plan
+    "aggregation": ("encodings", "errors", "functions", "ranges"),  # dlunion: the aggregate, its pools, its plan
     "stages": (
         "encodings",
         "errors",

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.columns.ranges import Partition, equi_depth
 from tests.forward_lineage.sketches.columns import TYPES, drawn
@@ -40,6 +40,23 @@ def test_no_bounds_and_no_fragments(sql: SparkSession) -> None:
             dl_in_ranges(CAST(NULL AS INT), X'{none}', X'0000'), dl_in_ranges(v, X'{none}', X'0001')
         FROM VALUES (5L) AS t(v)""").first()
     assert row is not None and tuple(row) == (1, 0, False, True, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "others"),
+    [
+        ("id", pa.array([10, 20]), pa.array([10, 21])),
+        ("CAST(id AS STRING)", pa.array(["a", "b"]), pa.array(["a", "c"])),
+    ],
+)
+def test_equal_bounds_are_one_expression_to_spark(
+    sql: SparkSession, value: str, bounds: pa.Array, others: pa.Array
+) -> None:
+    def over(bounds: pa.Array) -> DataFrame:
+        return sql.range(3).selectExpr(f"dl_fragment({value}, X'{Partition('t', 'c', bounds).packed.hex()}')")
+
+    assert over(bounds).sameSemantics(over(bounds))
+    assert not over(bounds).sameSemantics(over(others))
 
 
 @pytest.mark.parametrize(

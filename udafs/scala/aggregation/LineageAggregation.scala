@@ -21,6 +21,8 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
  *       Project(keys, ..., handle -> partial value)
  *         HashAggregate(keys, ..., handles)                      partial
  *
+ * Of groups that have one fragment each (`OneFragment`) it is a number, among the others.
+ *
  * Beside aggregates of one DISTINCT the rows are grouped by its arguments first, as Spark does it, and the partial step comes
  * three times: by keys and arguments, again behind an exchange, then by keys.
  *
@@ -33,9 +35,11 @@ object LineageAggregation extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PhysicalAggregation(keys, aggregates, results, child) if enabled && !plan.isStreaming && applies(keys, aggregates) =>
       val (distinct, others) = aggregates.partition(_.isDistinct)
-      val (unions, plain) = others.partition(_.aggregateFunction.isInstanceOf[DlUnion])
-      val start = Step(keys.map(normalized), unions, plain, planLater(child))
-      (if (distinct.isEmpty) start.partial else beside(distinct, start)).complete(results) :: Nil
+      val (all, plain) = others.partition(_.aggregateFunction.isInstanceOf[DlUnion])
+      val (single, unions) = all.partition(OneFragment.of(_, keys, child))
+      val one = single.map(e => (e.aggregateFunction.asInstanceOf[DlUnion], e.resultAttribute, OneFragment.least(e)))
+      val start = Step(keys.map(normalized), unions, plain ++ one.map(_._3), planLater(child))
+      (if (distinct.isEmpty) start.partial else beside(distinct, start)).complete(OneFragment.asSets(results, one)) :: Nil
     case _ => Nil
   }
 

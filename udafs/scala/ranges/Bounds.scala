@@ -16,6 +16,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * Where the ranges of a column begin: ascending, distinct. `forward_lineage/columns/ranges.py` says what they mean, and packs them.
  *
  * Values are compared as keys (`Keys`): whole numbers where their type has a fixed width, else objects that know their order.
+ *
+ * Two are equal whose bounds are: so that what a text says twice Spark computes once.
  */
 sealed abstract class Bounds extends Serializable {
   def size: Int
@@ -37,6 +39,12 @@ final class WholeBounds(private[forwardlineage] val values: Array[Long]) extends
   override def apply(place: Int): Any = values(place)
   override def at(places: Array[Int]): Bounds = new WholeBounds(places.map(values(_)))
 
+  @transient override lazy val hashCode: Int = Arrays.hashCode(values)
+  override def equals(other: Any): Boolean = other match {
+    case that: WholeBounds => (this eq that) || (hashCode == that.hashCode && Arrays.equals(values, that.values))
+    case _ => false
+  }
+
   def count(key: Long): Int = {
     val found = Arrays.binarySearch(values, key)
     if (found >= 0) found + 1 else -found - 1
@@ -52,6 +60,12 @@ final class OrderedBounds(private[forwardlineage] val values: Array[AnyRef], str
   }
   override def apply(place: Int): Any = values(place)
   override def at(places: Array[Int]): Bounds = new OrderedBounds(places.map(values(_)), strings)
+
+  @transient override lazy val hashCode: Int = Arrays.hashCode(values)
+  override def equals(other: Any): Boolean = other match {
+    case that: OrderedBounds => (this eq that) || (hashCode == that.hashCode && Arrays.equals(values, that.values))
+    case _ => false
+  }
 }
 
 object Bounds {
