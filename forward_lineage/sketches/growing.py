@@ -1,4 +1,6 @@
-"""Sketches that grow with their table: rows were appended, so the fragments that these touch are added.   [issue 21, 6]
+"""Sketches that grow with their table: rows were appended, so the fragments that these touch are added.
+
+The paper leaves data that change to future work.
 
 Whether that gives a sketch again is proven (`safety.growth`). What has been appended is seen in the versions of the
 registration: each file is there as it was, and no id is retired. Only the new rows are read, by their ids.

@@ -136,7 +136,7 @@ class Runner:
         captured = self._not_now(query, why) or self._capturer.capture(query)
         if isinstance(captured, str):
             return _Chosen(Way.PLAIN, captured, query)
-        captured = self._keep(captured)
+        captured = self._keep(captured, query)
         self._runs[query.kind] = 0
         return _Chosen(Way.CAPTURE, why, query, captured)
 
@@ -152,9 +152,11 @@ class Runner:
             return f"{why}; the seconds for capturing are spent"
         return None
 
-    def _keep(self, captured: Captured) -> Captured:
+    def _keep(self, captured: Captured, query: AskedQuery) -> Captured:
         self._spent += captured.milliseconds / 1000
         kept = self._kept.put(captured)
+        for old in self._serving.superseded(kept, query):
+            self._kept.drop(old)
         for old in list(too_many(self._kept, self._tuning.budget, self._uses)):
             self._kept.drop(old)
         return kept

@@ -22,6 +22,7 @@ from forward_lineage.sketches.tuning import LEAST_GAIN
 from forward_lineage.spark.settings import Settings
 
 _REMEMBERED = 1024  # proofs
+_HARDLY_LESS = 0.05  # of the bytes
 
 
 class Serving:
@@ -67,6 +68,26 @@ class Serving:
             return "its tables have changed since the sketch was captured"
         return self._unserved(captured, query)
 
+    def superseded(self, captured: Captured, query: AskedQuery) -> list[Captured]:
+        """Return captures that are not needed beside a newer one, which serves their queries and saves hardly less.
+
+        Every capture of a kind is proven to serve an instance or not before it is run, so few are to be kept.
+
+        Args:
+            captured: the newer one.
+            query: that it was captured of.
+
+        """
+        found = []
+        for old in self._kept.of(query.kind):
+            of_the_same = (old.states, old.settings) == (captured.states, captured.settings)
+            if old.name == captured.name or not of_the_same or old.gain > captured.gain + _HARDLY_LESS:
+                continue
+            own = self._own(old, query)
+            if own is not None and self.unfit(captured, own) is None:
+                found.append(old)
+        return found
+
     def refuse(self, captured: Captured) -> None:
         """Do not use a capture in this session."""
         self._refused.add(captured.name)
@@ -81,12 +102,9 @@ class Serving:
         """What was captured, with the fragments of rows that were added since, where it then serves its own query."""
         if not _is_older(captured, query) or captured.name in self._refused:
             return captured
-        read = self._reader.statement(captured.sql, captured.args)
-        if isinstance(read, str):
-            return captured
-        own = replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
-        more = appended(captured, own, self._tables)
-        if more is None or self._unserved(as_grown(captured, own, more), own) is not None:
+        own = self._own(captured, query)
+        more = appended(captured, own, self._tables) if own is not None else None
+        if own is None or more is None or self._unserved(as_grown(captured, own, more), own) is not None:
             return captured
         found = grown(captured, query, more, self._tables)
         if found.gain < LEAST_GAIN:  # it is worth another one
@@ -94,6 +112,13 @@ class Serving:
         kept = self._kept.put(found)
         self._kept.drop(captured)
         return kept
+
+    def _own(self, captured: Captured, query: AskedQuery) -> AskedQuery | None:
+        """The query that something was captured of, as if it were asked now, like another one of its kind."""
+        read = self._reader.statement(captured.sql, captured.args)
+        if isinstance(read, str):
+            return None
+        return replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
 
     def _unproven(self, captured: Captured, query: AskedQuery) -> str | None:
         read = self._reader.statement(captured.sql, captured.args)

@@ -35,7 +35,7 @@ class World:
     def facts(self) -> Facts:
         tables = {
             table: {
-                column: ColumnFacts("bigint", 0, 9, False, unique=True)
+                column: ColumnFacts("bigint", 0, 11, False, unique=True)
                 if place == 0
                 else ColumnFacts("bigint", self.low, self.high, (table, column) in self.nulls)
                 for place, column in enumerate(columns)

@@ -217,8 +217,9 @@ def test_both_languages_judge_what_is_spoilt_alike(kernel: KernelProbe, tmp_path
     assert 0 < count - found.refused < count / 4
 
 
-def test_mutated_bytes_give_clean_errors_in_bounded_time(kernel: KernelProbe, tmp_path: Path) -> None:
-    """200,000 mutations of valid values, checked in the JVM: see CodecProbe.fuzz."""
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
+def test_mutated_bytes_give_clean_errors_in_bounded_time(kernel: KernelProbe, tmp_path: Path, seed: int) -> None:
+    """50,000 mutations of valid values, checked in the JVM: see CodecProbe.fuzz."""
     dice = random.Random(1)
     seeds = [vector.values[0]["hex"] for name in ("malformed", "readable") for vector in vectors(name)]
     seeds += [
@@ -231,10 +232,8 @@ def test_mutated_bytes_give_clean_errors_in_bounded_time(kernel: KernelProbe, tm
     seeds = [seed for seed in seeds if len(seed) < 4000]
     file = tmp_path / "seeds"
     file.write_text("\n".join(seeds))
-    refused, read = 0, 0
-    for seed in range(4):
-        words = kernel.ask("fuzz", str(seed), "50000", str(file)).split()
-        refused, read = refused + int(words[0]), read + int(words[2])
-        assert int(words[5]) < 2000, "slowest value in ms"
-    assert refused + read == 200_000
-    assert read > 2_000
+    words = kernel.ask("fuzz", str(seed), "50000", str(file)).split()
+    refused, read = int(words[0]), int(words[2])
+    assert int(words[5]) < 2000, "slowest value in ms"
+    assert refused + read == 50_000
+    assert read > 500

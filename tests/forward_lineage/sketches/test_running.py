@@ -60,6 +60,14 @@ def test_captured_once_then_used(tuned: ForwardLineage, sql: str) -> None:
     assert "t by g" in str(decision)
 
 
+def test_a_sketch_that_serves_another_query_as_well_takes_the_place_of_its_own(tuned: ForwardLineage) -> None:
+    fewer = LARGE.replace("25", "26")
+    for sql in (fewer, LARGE, fewer):
+        assert same(tuned.run(sql), tuned.spark.sql(sql))
+    assert ways(tuned) == ["capture", "capture", "use"]
+    assert len(list((tuned.home / "sketches").rglob("*.json"))) == 1
+
+
 def test_another_session_uses_what_was_captured(tuned: ForwardLineage) -> None:
     tuned.run(TOP)
     other = ForwardLineage(tuned.spark, tuned.home)
