@@ -75,7 +75,7 @@ class Outcome:
         stored: bytes.
         made: how many sketches or views.
         used: how many instances used a sketch that was there.
-        different: instances whose rows were others.
+        different: what gave other rows than the query, each with the query.
 
     """
 
@@ -84,7 +84,7 @@ class Outcome:
     stored: dict[str, int] = field(default_factory=dict)
     made: dict[str, int] = field(default_factory=dict)
     used: int = 0
-    different: int = 0
+    different: list[str] = field(default_factory=list)
 
 
 def instances(count: int, pairs: int, bounds: int, threshold: int, seed: int) -> list[Instance]:
@@ -168,7 +168,8 @@ def measure(spark: SparkSession, data: Path, folder: Path, asked: Sequence[Insta
             rows[way] = run[way](each).toArrow()
             found.clock[way] += time.perf_counter() - begun
             found.cpu[way] += cpu.now() - spent
-        found.different += any(not _same(rows["plain"], rows[way]) for way in WAYS)
+        others = [way for way in WAYS if not _same(rows["plain"], rows[way])]
+        found.different += [f"{way}, {each.sql}: {rows[way].slice(0, 3).to_pylist()}" for way in others]
     ways = [str(each.way) for each in lineage.decisions()]
     found.used = ways.count("use")
     found.made = {"sketches": ways.count("capture"), "views": len(views)}
@@ -218,7 +219,7 @@ def main(share: float, count: int, settings: str, selectivity: float, memory: st
             found = measure(spark, data, place, instances(count, pairs, bounds, threshold, number))
             seconds = (f"{found.clock[way]:.1f} ({found.cpu[way]:.1f})" for way in WAYS)
             kept = (f"{found.made[way]}: {found.stored[way] / 1e6:.2f} MB" for way in WAYS[1:])
-            table.add_row(setting, *seconds, *kept, str(found.used), str(found.different))
+            table.add_row(setting, *seconds, *kept, str(found.used), str(len(found.different)))
         spark.stop()
     console.print(table)
     console.print(_PAPER)
