@@ -38,9 +38,10 @@ def test_instances_come_from_so_many_settings() -> None:
 
 
 def test_views_and_sketches_give_the_rows_of_the_query(spark: SparkSession, tmp_path: Path) -> None:
-    write_tables(spark, tmp_path / "data", 0.0002)
+    session = spark.newSession()  # tables are registered in it
+    write_tables(session, tmp_path / "data", 0.0002)
     (tmp_path / "here").mkdir()
-    found = measure(spark, tmp_path / "data", tmp_path / "here", instances(4, 2, 2, 3, seed=1))
+    found = measure(session, tmp_path / "data", tmp_path / "here", instances(4, 2, 2, 3, seed=1))
     assert found.different == []
     assert found.made["views"] <= 2 and found.stored["views"] > 0
     assert found.made["sketches"] + found.used <= 4
