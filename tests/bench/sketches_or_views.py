@@ -28,6 +28,7 @@ import click
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from forward_lineage import ForwardLineage
@@ -161,7 +162,7 @@ def measure(spark: SparkSession, data: Path, folder: Path, asked: Sequence[Insta
         "views": views.run,
     }
     run["plain"](asked[0]).toArrow()  # the first run of all pays for what Spark has to load
-    for each in asked:
+    for each in track(asked, f"{folder.name}, instances", console=Console(stderr=True)):
         rows = {}
         for way in draw.sample(WAYS, len(WAYS)):
             begun, spent = time.perf_counter(), cpu.now()
@@ -219,7 +220,9 @@ def main(share: float, count: int, settings: str, selectivity: float, memory: st
             found = measure(spark, data, place, instances(count, pairs, bounds, threshold, number))
             seconds = (f"{found.clock[way]:.1f} ({found.cpu[way]:.1f})" for way in WAYS)
             kept = (f"{found.made[way]}: {found.stored[way] / 1e6:.2f} MB" for way in WAYS[1:])
-            table.add_row(setting, *seconds, *kept, str(found.used), str(len(found.different)))
+            row = setting, *seconds, *kept, str(found.used), str(len(found.different))
+            console.print(*row, sep="  ", markup=False)
+            table.add_row(*row)
         spark.stop()
     console.print(table)
     console.print(_PAPER)

@@ -11,9 +11,11 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from random import Random
 
 from forward_lineage.sketches.safety.verdicts import Verdict
@@ -22,13 +24,15 @@ from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 
 LEAST_PROVEN = 0.9
-TRIALS_OF_PROVEN, TRIALS_OF_OTHERS = 30, 1000
+TRIALS_OF_PROVEN = 30
+TRIALS_OF_OTHERS = {"safety": 4000, "reuse": 1000, "growth": 1000}
 REPORTED = 100
 UNTELLING = 10
 """A case of which not one trial in so many tells anything (no rows, nothing skipped) is counted apart."""
 
 Case = BruteCase | ReuseCase | GrowthCase
 Trial = Callable[[], Refutation | str]
+KINDS: dict[str, Callable[[int], Iterator[Case]]] = {"safety": cases, "reuse": reuse_cases, "growth": growth_cases}
 
 
 @dataclass
@@ -45,6 +49,13 @@ class Findings:
     def share(self) -> float:
         proven, timid = self.found["proven, never refuted"], self.found["not proven, never refuted"]
         return proven / max(proven + timid, 1)
+
+    def add(self, more: Findings) -> None:
+        """Count what became of other cases, too."""
+        self.found += more.found
+        self.reasons += more.reasons
+        self.times += more.times
+        self.trials += more.trials
 
     def print(self, what: str) -> None:
         print(f"{what}: {sum(self.found.values()):,} cases, {self.trials:,} trials of what is proven")
@@ -64,37 +75,52 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.sketches_brute", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cases", type=int, default=10_000, help="of safety; of reuse and growth a quarter of them")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--show", type=int, default=3, help="how many of each kind are shown")
     options = parser.parse_args()
-    safety = judged_all(cases(options.seed), options.cases, options.seed, options.show)
-    safety.print("safety")
-    reuse = judged_all(reuse_cases(options.seed), options.cases // 4, options.seed, options.show)
-    reuse.print("reuse")
-    growth = judged_all(growth_cases(options.seed), options.cases // 4, options.seed, options.show)
-    growth.print("growth")
-    refuted = sum(each.found["proven, refuted"] for each in (safety, reuse, growth))
-    return int(refuted > 0 or safety.share < LEAST_PROVEN)
+    found = {}
+    for kind in KINDS:
+        found[kind] = judged_all(kind, options)
+        found[kind].print(kind)
+    refuted = sum(each.found["proven, refuted"] for each in found.values())
+    return int(refuted > 0 or found["safety"].share < LEAST_PROVEN)
 
 
-def judged_all(found: Iterable[Case], count: int, seed: int, show: int) -> Findings:
-    """Judge so many cases."""
-    findings, random = Findings(), Random(seed)
-    for case, number in zip(found, range(count), strict=False):
-        if number % REPORTED == REPORTED - 1:
-            print(f"{number + 1:,} cases: {dict(findings.found)}", flush=True)
-        start = time.process_time()
-        verdict = case.verdict()
-        findings.times.append(time.process_time() - start)
-        outcome, refutation, tried = judged(trials_of(case, verdict, random), safe=verdict.safe)
-        findings.trials += tried if verdict.safe else 0
-        kind = f"{'proven' if verdict.safe else 'not proven'}, {outcome}"
-        findings.found[kind] += 1
-        if kind == "not proven, never refuted":
-            findings.reasons[verdict.why.split(" (line")[0]] += 1
-        if kind in ("proven, refuted", "not proven, never refuted") and findings.shown[kind] < show:
-            findings.shown[kind] += 1
-            print(f"--- {kind}\n{case.sql}\n{case}\n{verdict.why}\n{refutation}", flush=True)
+def judged_all(kind: str, options: argparse.Namespace) -> Findings:
+    """Judge so many cases of a kind, each process its part of them."""
+    findings = Findings()
+    with ProcessPoolExecutor(options.processes) as pool:
+        for part in pool.map(partial(judged_part, kind, options), range(options.processes)):
+            findings.add(part)
     return findings
+
+
+def judged_part(kind: str, options: argparse.Namespace, part: int) -> Findings:
+    """Judge one case in so many, from the numbered one on; chance of its own for each, so that parts do not matter."""
+    findings = Findings()
+    count = options.cases if kind == "safety" else options.cases // 4
+    for number, case in islice(enumerate(KINDS[kind](options.seed)), part, count, options.processes):
+        if number // options.processes % REPORTED == REPORTED - 1:
+            print(f"{number + 1:,} cases, part {part + 1}: {dict(findings.found)}", flush=True)
+        judge(kind, case, Random(f"{options.seed}, {number}"), findings, options.show)
+    return findings
+
+
+def judge(kind: str, case: Case, random: Random, findings: Findings, show: int) -> None:
+    """Say what becomes of a case."""
+    start = time.process_time()
+    verdict = case.verdict()
+    findings.times.append(time.process_time() - start)
+    wanted = TRIALS_OF_PROVEN if verdict.safe else TRIALS_OF_OTHERS[kind]
+    outcome, refutation, tried = judged(trials_of(case, verdict, random), wanted)
+    findings.trials += tried if verdict.safe else 0
+    became = f"{'proven' if verdict.safe else 'not proven'}, {outcome}"
+    findings.found[became] += 1
+    if became == "not proven, never refuted":
+        findings.reasons[verdict.why.split(" (line")[0]] += 1
+    if became in ("proven, refuted", "not proven, never refuted") and findings.shown[became] < show:
+        findings.shown[became] += 1
+        print(f"--- {became}\n{case.sql}\n{case}\n{verdict.why}\n{refutation}", flush=True)
 
 
 def trials_of(case: Case, verdict: Verdict, random: Random) -> Trial:
@@ -106,10 +132,9 @@ def trials_of(case: Case, verdict: Verdict, random: Random) -> Trial:
     return partial(trial, case, random, verdict.checks)
 
 
-def judged(attempt: Trial, *, safe: bool) -> tuple[str, Refutation | None, int]:
+def judged(attempt: Trial, wanted: int) -> tuple[str, Refutation | None, int]:
     """Try a case until it is refuted, or often enough; say how often that was, too."""
     telling = tried = 0
-    wanted = TRIALS_OF_PROVEN if safe else TRIALS_OF_OTHERS
     while tried < wanted and (tried < UNTELLING or telling * UNTELLING >= tried):
         tried += 1
         outcome = attempt()
