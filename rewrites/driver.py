@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_fragments, own_trees
+from rewrites import frames, lineage_column, own_fragments, own_trees, witnesses
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -199,6 +199,7 @@ class _Statement:
         granules = {each.table.name.lower(): each for each in self.given}
         if granules:
             own_fragments.mark(query, granules, self.tables)
+            witnesses.mark(query, granules, self.tables)
         if lineage_on is not None:
             granules = resolve(lineage_on, query, self.tables, parse, self.known)
         if lineage_on is not None or granules:

@@ -150,12 +150,14 @@ class Ranges:
         column: of it.
         type: the column's, as Spark's `DataType.sql` spells it.
         bounds: where ranges begin, packed as `dl_fragment` takes them.
+        one_witness: whether of a group one row that attains a `min` or `max` is enough, see `rewrites.witnesses`.
     """
 
     table: BaseTable
     column: str
     type: str
     bounds: bytes
+    one_witness: bool = False
 
     @property
     def expressions(self) -> tuple[exp.Expr, ...]:

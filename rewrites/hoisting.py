@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewrites import decorrelation, outermost
+from rewrites import decorrelation, outermost, witnesses
 from rewrites.block import Block, is_aggregate
 from rewrites.chance import is_by_chance
 from rewrites.environment import Names, TracedQuery
@@ -45,6 +45,8 @@ def _flattened(query: TracedQuery) -> exp.Select | None:
         return None
     group = tree.args.get("group")
     if group is not None and group.args.get("all"):
+        return None
+    if witnesses.is_marked(tree):
         return None
     flat = tree.copy()
     for clause in _MEANS_NOTHING_TO_A_UNION:

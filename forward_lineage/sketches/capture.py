@@ -33,6 +33,8 @@ def capture(
     sql: str,
     partitions: Iterable[Partition],
     args: Arguments = None,
+    *,
+    one_witness: bool = False,
 ) -> dict[str, Sketch]:
     """Run a query and return the sketch of each table that is asked for.
 
@@ -42,6 +44,8 @@ def capture(
         sql: a query.
         partitions: of the tables to find sketches of; others are not traced.
         args: values of its parameters.
+        one_witness: of a group whose values are all attained by a row, `min` and `max`, take such rows alone
+            (`rewrites.witnesses`).
 
     Returns:
         by the table's name, in the order of the partitions.
@@ -51,7 +55,7 @@ def capture(
 
     """
     asked = {each.table.lower(): each for each in partitions}
-    frame = capturing(statements, tables, sql, asked.values(), args)
+    frame = capturing(statements, tables, sql, asked.values(), args, one_witness=one_witness)
     with rewritten_errors():
         row = frame.first()
     assert row is not None  # a global aggregate
@@ -64,12 +68,14 @@ def capturing(
     sql: str,
     partitions: Iterable[Partition],
     args: Arguments = None,
+    *,
+    one_witness: bool = False,
 ) -> DataFrame:
     """Return the query of one row that has, for each table, the lineage value of its fragments; see `capture`.
 
     Its columns are called like the tables, in lower case.
     """
-    frame = _traced(statements, tables, sql, list(partitions), args)
+    frame = _traced(statements, tables, sql, list(partitions), args, one_witness=one_witness)
     names = frame.schema[-1].dataType.fieldNames()  # type: ignore[attr-defined]
     united = [F.call_function("dlunion", F.expr(field_of_dl(name))).alias(name.lower()) for name in names]
     with rewritten_errors():
@@ -82,10 +88,12 @@ def capture_with_rows(
     sql: str,
     partitions: Iterable[Partition],
     args: Arguments = None,
+    *,
+    one_witness: bool = False,
 ) -> tuple[dict[str, Sketch], pa.Table]:
     """Do what `capture` does, of a query that returns few rows, and return its rows, too, in their order."""
     asked = {each.table.lower(): each for each in partitions}
-    frame = _traced(statements, tables, sql, list(asked.values()), args)
+    frame = _traced(statements, tables, sql, list(asked.values()), args, one_witness=one_witness)
     users, lineage = frame.columns[:-1], frame.schema[-1]
     names = lineage.dataType.fieldNames()  # type: ignore[attr-defined]
     sets = [F.expr(field_of_dl(name)).alias(f"{lineage.name}_{i}") for i, name in enumerate(names)]
@@ -105,6 +113,8 @@ def _traced(
     sql: str,
     partitions: Sequence[Partition],
     args: Arguments,
+    *,
+    one_witness: bool,
 ) -> DataFrame:
     """The rows of the query, each with the lineage values of its fragments."""
     traced = statements.trace(
@@ -112,7 +122,7 @@ def _traced(
         "control",
         args,
         unless_query=NotTracedError("only a query has sketches", instead="Give the query of this command alone."),
-        granules=tuple(_granules(tables, each) for each in partitions),
+        granules=tuple(granules_of(tables, each, one_witness=one_witness) for each in partitions),
     )
     missing = {each.table.lower() for each in partitions} - {table.lower() for table in traced.rewritten.tables}
     if missing:
@@ -137,12 +147,19 @@ def _refuse_two_names(tables: RegisteredTables, asked: Iterable[str], read: Iter
                 )
 
 
-def _granules(tables: RegisteredTables, partition: Partition) -> Ranges:
+def granules_of(tables: RegisteredTables, partition: Partition, *, one_witness: bool) -> Ranges:
+    """Return the granules of a registered table that a sketch is made of.
+
+    Raises:
+        LineageError: it has no such column.
+
+    """
     manifest = tables.registered(partition.table)
     columns = {name.lower(): (name, kind) for name, kind in manifest.columns}
     if partition.column.lower() not in columns:
         raise BadArgumentError(f"{partition.table} has no column {partition.column}", instead="See its columns.")
-    return Ranges(tables.base_table(manifest), *columns[partition.column.lower()], partition.packed)
+    column = columns[partition.column.lower()]
+    return Ranges(tables.base_table(manifest), *column, partition.packed, one_witness)
 
 
 def from_ids(tables: RegisteredTables, partition: Partition, ids: LineageSet) -> Sketch:

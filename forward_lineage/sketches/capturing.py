@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Table
-from forward_lineage.sketches.attributes import attributes_for
-from forward_lineage.sketches.capture import capture, capture_with_rows
+from forward_lineage.sketches.attributes import SizeOf, attributes_for
+from forward_lineage.sketches.capture import capture, capture_with_rows, granules_of
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
 from forward_lineage.sketches.safety.proving import prove
+from forward_lineage.sketches.sampled import estimated_size
 from forward_lineage.sketches.use import kept_size
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
 from rewrites.granules import MOST_RANGES
+from rewrites.witnesses import mark
 
 _MOST_ROWS = 10_000  # of a top-k whose edge is looked at
 
@@ -28,23 +32,31 @@ class Capturer:
     Args:
         statements: those of the session.
         tables: the registered tables.
+        names: what names mean.
 
     """
 
-    def __init__(self, statements: Statements, tables: RegisteredTables) -> None:
-        self._spark, self._statements, self._tables = tables.spark, statements, tables
+    def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames) -> None:
+        self._spark, self._statements, self._tables, self._names = tables.spark, statements, tables, names
         self._planner = Planner(tables.spark)
         self._ranges = statements.ranges
         self._unsafe: dict[str, str] = {}  # by template, or instance, and states of tables: why no sketch is safe
 
-    def capture(self, query: AskedQuery) -> Captured | str:
-        """Capture the sketches of a query; or say why none is safe. They are not kept yet."""
-        attributes = self.attributes(query)
+    def capture(self, query: AskedQuery, *, witnesses: bool) -> Captured | str:
+        """Capture the sketches of a query; or say why none is safe. They are not kept yet.
+
+        Args:
+            query: the query.
+            witnesses: whether of a group rows that attain its `min` and `max` may do: they serve no other instance.
+
+        """
+        begun = time.perf_counter()
+        attributes = self.attributes(query, self._estimated(query))
         if isinstance(attributes, str):
             return attributes
-        begun = time.perf_counter()
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
-        seen = self._sketches(query, attributes, cut_up)
+        one_witness = witnesses and self._has_witnesses(query, attributes, cut_up)
+        seen = self._sketches(query, attributes, cut_up, one_witness)
         if isinstance(seen, str):
             return self._unsafe.setdefault(_instance(query), seen)
         sketches, rows = seen
@@ -61,45 +73,75 @@ class Capturer:
             query.size,
             min(left, query.size),
             rows,
+            one_witness=one_witness,
         )
 
-    def attributes(self, query: AskedQuery) -> Mapping[str, str] | str:
-        """Return by table the column that a sketch of a query would be of; or say why none is safe."""
+    def attributes(self, query: AskedQuery, size_of: SizeOf | None = None) -> Mapping[str, str] | str:
+        """Return by table the column that a sketch of a query would be of; or say why none is safe.
+
+        Args:
+            query: the query.
+            size_of: estimates sizes of sketches, see `attributes_for`.
+
+        """
         kind = repr((query.kind, query.states))
         why = self._unsafe.get(kind) or self._unsafe.get(_instance(query))
         if why is not None:
             return why
-        found = attributes_for(query.statement, query.tables, query.facts)
+        found = attributes_for(query.statement, query.tables, query.facts, size_of)
         if not found:  # nor for other instances, says the paper
             return self._unsafe.setdefault(kind, "no column is proven safe for a sketch")
         self._planner.plan(query.sql, query.args)
         return "it calls a function of the user's" if self._planner.functions else found
 
+    def _estimated(self, query: AskedQuery) -> SizeOf:
+        def size_of(table: Table, column: str) -> int:
+            (partition,) = _registered(query, [self._partition(table, column)])
+            return estimated_size(self._statements, self._tables, query, table, partition)
+
+        return size_of
+
     def _partition(self, table: Table, column: str) -> Partition:
         known = self._tables.base_table(table.manifest)
         return Partition(table.name, column, self._ranges.bounds(known, column, MOST_RANGES))
 
+    def _has_witnesses(self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition]) -> bool:
+        """Whether there are groups of which such rows are proven to do."""
+        named = _registered(query, partitions)
+        granules = {each.table.lower(): granules_of(self._tables, each, one_witness=True) for each in named}
+        return mark(query.statement.tree.copy(), granules, self._names.here()) and bool(
+            prove(query.statement, attributes, query.facts, one_witness=True)
+        )
+
     def _sketches(
-        self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition]
+        self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition], one_witness: bool
     ) -> tuple[dict[str, Sketch], int | None] | str:
-        verdict = prove(query.statement, attributes, query.facts)
-        registered = {table.name: table.manifest.name for table in query.tables}
-        named = [Partition(registered[each.table], each.column, each.bounds) for each in partitions]
+        verdict = prove(query.statement, attributes, query.facts, one_witness=one_witness)
+        named = _registered(query, partitions)
         edges = [each for each in verdict.checks if each.kind == "no tie"]
         rows: int | None = None
         if not edges:
-            found = capture(self._statements, self._tables, query.sql, named, query.args)
+            found = capture(self._statements, self._tables, query.sql, named, query.args, one_witness=one_witness)
         else:
             wide = widened(query.statement, edges) if all(each.row <= _MOST_ROWS for each in edges) else None
             if wide is None:
                 return "whether rows tie at the edge of its LIMIT cannot be seen"
-            found, returned = capture_with_rows(self._statements, self._tables, wide.sql, named, query.args)
+            found, returned = capture_with_rows(
+                self._statements, self._tables, wide.sql, named, query.args, one_witness=one_witness
+            )
             if wide.is_tied(returned, edges):
                 return "rows tie at the edge of its LIMIT, so Spark may return either"
             rows = returned.num_rows
         if any(each.kind != "no tie" and not (each.row == 1 and _is_any(found)) for each in verdict.checks):
             return "it is proven safe only where it returns rows"
-        return {each.table: each.sketch(found[registered[each.table]].fragments) for each in partitions}, rows
+        sketches = zip(partitions, named, strict=True)
+        return {own.table: own.sketch(found[each.table].fragments) for own, each in sketches}, rows
+
+
+def _registered(query: AskedQuery, partitions: Sequence[Partition]) -> list[Partition]:
+    """Partitions of a query's tables, under the names that they were registered by."""
+    names = {table.name: table.manifest.name for table in query.tables}
+    return [replace(each, table=names[each.table]) for each in partitions]
 
 
 def _instance(query: AskedQuery) -> str:

@@ -72,6 +72,7 @@ class Captured:
         kept_size: bytes of what is left of them, as far as pages are skipped.
         rows: that the query returned, if it has LIMIT and they are as many as it says, or fewer; None: not known.
         has_grown: whether rows were appended since, and their fragments added (`growing`).
+        one_witness: whether of some groups only rows that attain their `min` and `max` are sure to be in it.
         name: of the file.
 
     """
@@ -87,6 +88,7 @@ class Captured:
     kept_size: int
     rows: int | None = None
     has_grown: bool = False
+    one_witness: bool = False
     name: str = ""
 
     @property

@@ -53,7 +53,7 @@ class Runner:
     def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
         self._spark = tables.spark
         self._reader = Reader(tables, names)
-        self._capturer = Capturer(statements, tables)
+        self._capturer = Capturer(statements, tables, names)
         self._kept = KeptSketches(home)
         self._serving = Serving(tables, self._reader, self._kept)
         self._tuning = Tuning()
@@ -133,7 +133,9 @@ class Runner:
     def _capturing(self, query: AskedQuery, why: str) -> _Chosen:
         if can_be_written(query.args):
             self._runs[query.kind] += 1
-        captured = self._not_now(query, why) or self._capturer.capture(query)
+        captured = self._not_now(query, why) or self._capturer.capture(
+            query, witnesses=not self._serving.wants_all(query)
+        )
         if isinstance(captured, str):
             return _Chosen(Way.PLAIN, captured, query)
         captured = self._keep(captured, query)

@@ -88,6 +88,18 @@ class Serving:
                 found.append(old)
         return found
 
+    def wants_all(self, query: AskedQuery) -> bool:
+        """Whether sketches of all rows would serve instances of a query of which such of one witness were captured."""
+        for each in self._kept.of(query.kind):
+            own = self._own(each, query) if each.one_witness and each.states == query.states else None
+            if own is None:
+                continue
+            both = own.instance, query.instance
+            verdicts = (serves(a, b, _attributes(each), query.facts) for a, b in (both, both[::-1]))
+            if any(verdict and not verdict.checks for verdict in verdicts):
+                return True
+        return False
+
     def refuse(self, captured: Captured) -> None:
         """Do not use a capture in this session."""
         self._refused.add(captured.name)
@@ -134,11 +146,13 @@ class Serving:
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
 
     def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
-        attributes = {each.partition.table: each.partition.column for each in captured.sketches}
+        attributes = _attributes(captured)
         key = repr((captured.name, captured.has_grown, attributes, query.sql, query.args))
         facts, verdict = self._proven.get(key, (None, None))
         if verdict is None or facts != query.facts:
-            verdict = serves(instance, query.instance, attributes, query.facts, rows=captured.rows)
+            verdict = serves(
+                instance, query.instance, attributes, query.facts, rows=captured.rows, one_witness=captured.one_witness
+            )
             if verdict and captured.has_grown:
                 ((table, column),) = attributes.items()
                 verdict = grows(query.instance.statement, table, column, query.facts)
@@ -147,6 +161,10 @@ class Serving:
                 self._proven.popitem(last=False)
         self._proven.move_to_end(key)
         return verdict
+
+
+def _attributes(captured: Captured) -> dict[str, str]:
+    return {each.partition.table: each.partition.column for each in captured.sketches}
 
 
 def _is_older(captured: Captured, query: AskedQuery) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites import witnesses
 from rewrites.block import Block
 from rewrites.terms import Kind, Lineage, Term, call, merge, over_rows
 
@@ -22,7 +23,10 @@ def apply(block: Block) -> None:
     block.claim("group")
     if not block.groups_rows:
         return
-    block.rows = {table: over_rows(terms) for table, terms in block.rows.items()}
+    if witnesses.is_marked(block.select):
+        block.rows = witnesses.of_groups(block.select, block.rows)
+    else:
+        block.rows = {table: over_rows(terms) for table, terms in block.rows.items()}
     if not block.select.args.get("group"):
         block.constants = {table: [_if_any_row(term) for term in terms] for table, terms in block.constants.items()}
     block.rows = merge(block.rows, block.constants)

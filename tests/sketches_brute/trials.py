@@ -75,6 +75,10 @@ class BruteCase:
     def verdict(self) -> Verdict:
         return prove(parse(self.sql), self.attributes, self.world.facts())
 
+    def capture(self, database: Database, random: Random) -> Relation:
+        """Its rows with the lineage that sketches are made of; one that has a choice draws it."""
+        return interpret(self.statement, database, "control")
+
     @cached_property
     def verdict_checks(self) -> tuple[RunTimeCheck, ...]:
         return self.verdict().checks
@@ -126,7 +130,7 @@ def trial(
     """
     database = case.world.database(random)
     try:
-        captured = interpret(case.statement, database, "control")
+        captured = case.capture(database, random)
         answer = rows_of(captured) if asked is None else rows_of(interpret(asked, database, "data"))
     except (NondeterministicError, MoreThanOneRowError):
         return "open"

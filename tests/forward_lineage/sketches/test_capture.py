@@ -12,6 +12,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.columns.ranges import Partition, equi_depth
 from forward_lineage.sketches.capture import capture, from_ids
 from forward_lineage.sketches.use import use
+from forward_lineage.tracing.statements import BY_REFERENCE
 from udafs.lineage_set import LineageSet
 
 DAYS = pa.array(range(9000, 9060), pa.int32()).cast(pa.date32())
@@ -96,6 +97,43 @@ def test_what_is_asked_of_its_own_range_adds_none(
         assert found == from_ids(parts.tables, partition, LineageSet.from_bytes(bytes(data[0])))
         assert set(found.fragments) <= set(control.fragments)
         assert use(lineage.spark, sql, {"sold": found}).collect() == lineage.spark.sql(sql).collect()
+
+
+WITNESSED = {
+    "global": ("SELECT max(price) AS m FROM sold", 1),
+    "groups": ("SELECT item, max(price) AS m, min(day) AS d FROM sold GROUP BY item", 28),
+    "latest": ("SELECT n, count(*) AS c FROM sold WHERE day = (SELECT max(day) FROM sold) GROUP BY n", 1),
+    "join": """SELECT kind, max(price) AS m, min(price) AS l FROM sold JOIN items USING (item) GROUP BY kind
+        HAVING max(price) > 30""",
+    "padded": """SELECT kind, max(price) AS m FROM items LEFT JOIN sold ON sold.item = items.item AND n > 12
+        GROUP BY kind""",
+    "no value": ("SELECT n, max(CASE WHEN n > 100 THEN price END) AS m FROM sold GROUP BY n", 20),
+    "cte": "WITH m AS (SELECT max(price) AS p FROM sold) SELECT n, p FROM sold, m WHERE price = p",
+    "nested": "SELECT max(m) AS m FROM (SELECT n, min(price) AS m FROM sold GROUP BY n) q",
+    "few": ("SELECT max(price) AS m FROM sold WHERE n < 0", 0),
+}
+
+
+@pytest.mark.parametrize("by_reference", ["true", "false"])
+@pytest.mark.parametrize("query", WITNESSED)
+def test_one_row_that_attains_a_value_is_enough(
+    lineage: ForwardLineage, tables: dict[str, pa.Table], query: str, by_reference: str
+) -> None:
+    sql, most = WITNESSED[query] if isinstance(WITNESSED[query], tuple) else (WITNESSED[query], 60)
+    parts, spark = lineage._parts, lineage.spark
+    partitions = [Partition("sold", "day", DAYS[1:])]  # each row has a range of its own
+    if "items" in sql:
+        partitions.append(Partition("items", "item", equi_depth(tables["items"]["item"], 13)))
+    spark.conf.set(BY_REFERENCE, by_reference)
+    try:
+        whole = capture(parts.statements, parts.tables, sql, partitions)
+        found = capture(parts.statements, parts.tables, sql, partitions, one_witness=True)
+    finally:
+        spark.conf.unset(BY_REFERENCE)
+    assert all(set(found[each].fragments) <= set(whole[each].fragments) for each in whole)
+    assert len(found["sold"].fragments) <= most
+    assert len(found["sold"].fragments) < len(whole["sold"].fragments) or query == "few"
+    assert sorted(map(repr, use(spark, sql, found).collect())) == sorted(map(repr, spark.sql(sql).collect()))
 
 
 def test_no_rows_have_no_fragments(lineage: ForwardLineage, tables: dict[str, pa.Table]) -> None:

@@ -68,6 +68,45 @@ def test_a_sketch_that_serves_another_query_as_well_takes_the_place_of_its_own(t
     assert len(list((tuned.home / "sketches").rglob("*.json"))) == 1
 
 
+LATEST = "SELECT v, count(*) AS n FROM t WHERE g = (SELECT max(g) FROM t) AND v > {} GROUP BY v"
+OLDEST = "SELECT v, min(g) AS first FROM t GROUP BY v HAVING min(g) < {}"
+
+
+def test_of_a_maximum_one_row_is_enough(tuned: ForwardLineage) -> None:
+    for least in (5, 5, 7):  # what no other instance could use, is captured of each
+        assert same(tuned.run(LATEST.format(least)), tuned.spark.sql(LATEST.format(least)))
+        assert re.fullmatch(r"g: 1 of \d+ ranges", tuned.decisions()[-1].sketches["t"])
+    assert ways(tuned) == ["capture", "use", "capture"]
+
+
+def test_all_rows_are_captured_where_other_instances_can_use_them(tuned: ForwardLineage) -> None:
+    for least in (9, 8, 7):
+        assert same(tuned.run(OLDEST.format(least)), tuned.spark.sql(OLDEST.format(least)))
+    assert [each.captured.one_witness for each in tuned.decisions() if each.captured] == [True, False]
+
+
+def test_what_one_row_stood_for_is_captured_anew_when_rows_are_added(tuned: ForwardLineage, rows: Path) -> None:
+    for _ in range(2):
+        assert same(tuned.run(LATEST.format(5)), tuned.spark.sql(LATEST.format(5)))
+        write(tuned.spark, rows, 2 * ROWS)
+        tuned.refresh("t")
+    assert ways(tuned) == ["capture", "capture"]
+
+
+def test_the_column_is_chosen_whose_sketch_is_smaller_on_a_sample(lineage: ForwardLineage, tmp_path: Path) -> None:
+    """One row group says nothing of how rows lie in it: pages do."""
+    day = "CASE WHEN id < 60 THEN 0 ELSE id DIV 40 END AS day"
+    rows = lineage.spark.sql(f"SELECT pmod(id * 7919, 97) AS v, {day}, id FROM range(20000)").sort("id")
+    rows.coalesce(1).write.option("parquet.page.row.count.limit", 200).parquet(str(tmp_path / "w"))
+    lineage.register("w", path=tmp_path / "w")
+    lineage.tune("eager", least=0)
+    sql = "SELECT day, count(*) AS n FROM w GROUP BY day HAVING count(*) > 50"
+    for _ in range(2):
+        assert same(lineage.run(sql), lineage.spark.sql(sql))
+    assert ways(lineage) == ["capture", "use"]
+    assert set(lineage.decisions()[-1].sketches) == {"w"} and "day: " in lineage.decisions()[-1].sketches["w"]
+
+
 def test_another_session_uses_what_was_captured(tuned: ForwardLineage) -> None:
     tuned.run(TOP)
     other = ForwardLineage(tuned.spark, tuned.home)

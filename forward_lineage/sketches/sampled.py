@@ -1,0 +1,63 @@
+"""How large a sketch would be, estimated on a sample: a few of its ranges.   [Niu 2022, §8, leaves the choice open]
+
+An attribute that is safe keeps together what belongs together: over some of its ranges alone a query gives about the
+part of its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is
+taken for the part of all; of a top-k, which returns as many rows over few ranges as over all, their number. What so
+many ranges leave of the table's bytes, its files say. They also say, before anything runs, in which columns rows lie
+so that any few ranges are all over the table: no sketch helps there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from forward_lineage.columns.ranges import Partition
+from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.sketches.asked import AskedQuery, Table
+from forward_lineage.sketches.capture import capturing
+from forward_lineage.sketches.use import cut_down, kept_size
+from forward_lineage.spark.errors import rewritten_errors
+from forward_lineage.tracing.statements import Statements
+from udafs.lineage_set import LineageSet
+
+_RUNS, _RATE = 8, 0.02
+"""So many runs of neighbours are drawn, together this part of all ranges: few pages are read of a table in order."""
+_SCATTERED = 0.5  # of the bytes, that so few ranges would leave
+
+
+def estimated_size(
+    statements: Statements, tables: RegisteredTables, query: AskedQuery, table: Table, partition: Partition
+) -> int:
+    """Return how many bytes of a table are left with a sketch of a query, about.
+
+    Args:
+        statements: those of the session.
+        tables: the registered tables.
+        query: of which a sketch is to be captured.
+        table: that it reads.
+        partition: of the table, by its registered name.
+
+    Raises:
+        LineageError: the query is not traced, or fails.
+
+    """
+    drawn = partition.sketch(_runs(partition.fragments))
+    if kept_size(tables.spark, table, drawn) > _SCATTERED * table.size:
+        return table.size
+    frame = capturing(statements, tables, query.sql, [partition], query.args)
+    with rewritten_errors():
+        row = cut_down(frame, {table.name: drawn}).first()
+    assert row is not None  # a global aggregate
+    touched = len(LineageSet.from_bytes(bytes(row[0])))
+    cut_off = query.statement.tree.args.get("limit") is not None
+    count = touched if cut_off else round(touched / len(drawn.fragments) * partition.fragments)
+    spread = Random(1).sample(range(partition.fragments), min(max(count, 1), partition.fragments))
+    return kept_size(tables.spark, table, partition.sketch(spread))
+
+
+def _runs(fragments: int) -> Sequence[int]:
+    """Draw a few runs of fragments."""
+    run = max(1, round(fragments * _RATE / _RUNS))
+    starts = Random(0).sample(range(0, max(fragments - run, 1), run), min(_RUNS, max(1, (fragments - run) // run)))
+    return sorted(each for start in starts for each in range(start, min(start + run, fragments)))
