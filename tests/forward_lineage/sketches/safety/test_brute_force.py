@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
@@ -9,13 +10,14 @@ import pytest
 
 from tests.sketches_brute.growth_trials import growth_cases, growth_trial
 from tests.sketches_brute.reuse_trials import reuse_cases
-from tests.sketches_brute.trials import Refutation, cases, trial
+from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
+from tests.sketches_brute.witness_trials import witness_cases
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_safety(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "of"), [*((seed, cases) for seed in range(4)), (0, witness_cases)])
+def test_safety(seed: int, of: Callable[[int], Iterator[BruteCase]]) -> None:
     random = Random(seed)
-    for case in islice(cases(seed), 60):
+    for case in islice(of(seed), 60):
         verdict = case.verdict()
         if verdict.safe:
             assert not any(isinstance(trial(case, random, verdict.checks), Refutation) for _ in range(8)), case
