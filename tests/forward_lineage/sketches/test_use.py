@@ -55,6 +55,27 @@ def rows(frame: DataFrame) -> Counter[str]:
     return Counter(map(repr, frame.collect()))
 
 
+@pytest.mark.parametrize(
+    ("condition", "order"),
+    [
+        ("whole < 40 AND text LIKE '%a%'", ["< 40", "dl_in_ranges", "Contains"]),
+        ("10 / (whole - 300) < 0 AND flag = true", ["flag", "dl_in_ranges", "10"]),
+    ],
+)
+def test_what_costs_little_is_asked_before_the_range(
+    session: SparkSession, tmp_path: Path, condition: str, order: list[str]
+) -> None:
+    made = pa.table({"n": [1, 2, 3], "whole": [5, 50, 7], "text": ["a", "ba", "c"], "flag": [True, True, False]})
+    pq.write_table(made, tmp_path / "few.parquet")
+    relation = f"parquet.`{tmp_path / 'few.parquet'}`"
+    sketch = Partition(relation, "n", pa.array([2])).sketch([1])
+    frame = use(session, f"SELECT * FROM {relation} WHERE {condition}", {relation: sketch})
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    line = next(each for each in plan.splitlines() if "dl_in_ranges" in each)
+    assert [line.index(each) for each in order] == sorted(line.index(each) for each in order)
+    assert frame.count() == 1
+
+
 @pytest.mark.parametrize("how", ["sorted", "as drawn", "no page index", "no statistics", "dictionary off"])
 def test_of_every_type_just_the_rows_of_the_sketch_are_read(
     session: SparkSession, table: pa.Table, tmp_path: Path, how: str
