@@ -130,6 +130,14 @@ def test_lineage_that_nobody_selects_is_not_computed(tables: tuple[SparkSession,
     plan = frame._jdf.queryExecution().executedPlan().toString()
     assert "dlunion" not in plan
     assert "dl_relation" not in plan
+    assert "REBALANCE" not in plan  # nor is it shared with a lookup that there is not
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_rows_without_their_lineage_are_the_querys(tables: tuple[SparkSession, Catalog], query: str) -> None:
+    session, catalog = tables
+    found = session.sql(rewrite_sql(QUERIES[query], catalog)).drop("DL")
+    assert sorted(map(str, found.collect())) == sorted(map(str, session.sql(QUERIES[query]).collect()))
 
 
 def test_positional_parameters_stay_where_they_are(tables: tuple[SparkSession, Catalog]) -> None:

@@ -319,7 +319,7 @@ object Registry {
   }
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
-  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, CheapFirst)
+  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, CheapFirst, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
