@@ -21,7 +21,7 @@ from forward_lineage.sketches.capturing import Capturer
 from forward_lineage.sketches.decisions import Decision, Decisions, Way
 from forward_lineage.sketches.kept import Captured, KeptSketches
 from forward_lineage.sketches.serving import Serving
-from forward_lineage.sketches.tuning import LEAST_GAIN, Mode, Tuning, pays, too_many
+from forward_lineage.sketches.tuning import Mode, Tuning, is_worth_it, pays, too_many
 from forward_lineage.sketches.use import as_it_is, cut_down, said_of, skipped
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.tracing.names import SessionNames
@@ -124,7 +124,7 @@ class Runner:
             captured, why = self._serving.best(query)
             if captured is None:
                 return _Chosen(Way.CAPTURE, why, query)
-            if captured.gain < LEAST_GAIN:
+            if not is_worth_it(captured, query):
                 return _Chosen(Way.PLAIN, f"its sketch would save {captured.gain:.0%} of the bytes", query)
             return _Chosen(Way.USE, why, query, captured)
         except LineageError as error:
@@ -170,7 +170,7 @@ class Runner:
 
     def _frame(self, sql: str, args: Arguments, chosen: _Chosen) -> DataFrame:
         captured = chosen.captured
-        if captured is None or captured.gain < LEAST_GAIN:
+        if captured is None or chosen.query is None or not is_worth_it(captured, chosen.query):
             return self._plain(sql, args)
         self._uses[captured.name] += 1
         sketches = {each.partition.table: each for each in captured.sketches if not each.is_everything}

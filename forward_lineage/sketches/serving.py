@@ -18,7 +18,7 @@ from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import Verdict
-from forward_lineage.sketches.tuning import LEAST_GAIN
+from forward_lineage.sketches.tuning import LEAST_GAIN, is_worth_it, rows_left
 from forward_lineage.spark.settings import Settings
 
 _REMEMBERED = 1024  # proofs
@@ -54,9 +54,10 @@ class Serving:
                 why = missing
         if not found:
             return None, why
-        best = max(found, key=lambda each: each.gain)
+        best = max(found, key=lambda each: (each.gain, -rows_left(each, query)))
         since = ", though rows were added since its capture" if best.has_grown else ""
-        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read{since}"
+        left = f", {rows_left(best, query):.0%} of the rows are left" if best.gain < LEAST_GAIN else ""
+        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read{left}{since}"
 
     def unfit(self, captured: Captured, query: AskedQuery) -> str | None:
         """Return why a capture does not serve a query; None: it does."""
@@ -119,7 +120,7 @@ class Serving:
         if own is None or more is None or self._unserved(as_grown(captured, own, more), own) is not None:
             return captured
         found = grown(captured, query, more, self._tables)
-        if found.gain < LEAST_GAIN:  # it is worth another one
+        if not is_worth_it(found, query):  # it is worth another one
             return captured
         kept = self._kept.put(found)
         self._kept.drop(captured)

@@ -16,13 +16,15 @@ from enum import StrEnum
 from sqlglot import exp
 
 from forward_lineage.frontend import Statement
+from forward_lineage.sketches.asked import AskedQuery
 from forward_lineage.sketches.kept import Captured, KeptSketches
 from udafs.errors import BadArgumentError
 
 HOPED_FOR = 0.7
 """The part of the bytes that a sketch of a query of which nothing is known is taken to save."""
 LEAST_GAIN = 0.2
-"""A sketch that saves less of the bytes is not used: testing rows costs something, too."""
+"""A sketch that saves less of the bytes is not used: testing rows costs something, too; but see `is_worth_it`."""
+_FEW_ROWS, _LONG = 0.15, 1500  # the part of the rows; milliseconds of capturing
 _COST = 1.3  # of capturing, in runs of the query; with a subquery in a predicate
 _COST_OF_SUBQUERIES = 2.0
 
@@ -80,6 +82,21 @@ def pays(statement: Statement, runs: int, captured: Sequence[Captured]) -> bool:
     gains = [each.gain for each in captured]
     expected = sum(gains) / len(gains) if gains else HOPED_FOR
     return runs * expected >= _cost(statement)
+
+
+def is_worth_it(captured: Captured, query: AskedQuery) -> bool:
+    """Say whether a query is faster with sketches than without.
+
+    It is where bytes are saved. Where the rows of a sketch lie in every page none are; but if few rows are left, joins
+    and groups have hardly anything to do, which counts once a query takes much longer than its plan.
+    """
+    return captured.gain >= LEAST_GAIN or (captured.milliseconds >= _LONG and rows_left(captured, query) <= _FEW_ROWS)
+
+
+def rows_left(captured: Captured, query: AskedQuery) -> float:
+    """Return the part of the rows that pass the test of sketches, about, tables weighted by their bytes."""
+    part = {each.partition.table: len(each.fragments) / each.partition.fragments for each in captured.sketches}
+    return sum(table.size * part.get(table.name, 1.0) for table in query.tables) / max(query.size, 1)
 
 
 def _cost(statement: Statement) -> float:
