@@ -7,7 +7,8 @@ the largest table are fit, it depends on the query which sketch is smaller: that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from forward_lineage.frontend import Statement
 from forward_lineage.sketches.asked import Table
@@ -19,12 +20,19 @@ _TRIED = 4  # columns of a table, at most, when tables are combined
 _IN_ORDER = 0.5  # of the row groups that a value is looked for in: with more, a sketch hardly leaves any out
 _FEW_GROUPS = 4  # say nothing of how rows lie within them
 
-SizeOf = Callable[[Table, str], int]
-"""Estimates the bytes that are left of a table with a sketch of a column."""
+
+class Estimates(Protocol):
+    """What is known of sketches of a query before they are captured."""
+
+    def is_scattered(self, table: Table, column: str) -> bool:
+        """Whether any few ranges of a column are all over a table, so that no sketch leaves anything out."""
+
+    def size(self, table: Table, column: str) -> int:
+        """How many bytes are left of a table with a sketch of a column."""
 
 
 def attributes_for(
-    statement: Statement, tables: Sequence[Table], facts: Facts, size_of: SizeOf | None = None
+    statement: Statement, tables: Sequence[Table], facts: Facts, estimates: Estimates | None = None
 ) -> Mapping[str, str]:
     """Return by table, as the query names it, the column to make a sketch of; no table that it would not help.
 
@@ -32,13 +40,13 @@ def attributes_for(
         statement: a query.
         tables: those that it reads, the largest first.
         facts: what is known of them.
-        size_of: estimates sizes; None: how rows lie decides alone.
+        estimates: of sizes; None: how rows lie in row groups decides alone.
 
     """
     safe = safe_attributes(statement, facts)
     wanted = {table.name: _best(table, safe.get(table.name, ())) for table in tables}
-    if size_of is not None and tables:
-        wanted[tables[0].name] = _smallest(tables[0], wanted[tables[0].name], size_of)
+    if estimates is not None and tables:
+        wanted[tables[0].name] = _smallest(tables[0], wanted[tables[0].name], estimates)
     return safe_together(statement, {name: columns for name, columns in wanted.items() if columns}, facts)
 
 
@@ -49,13 +57,16 @@ def _best(table: Table, columns: Sequence[str]) -> list[str]:
     return sorted(fit, key=lambda each: _overlap(table, each))[:_TRIED]
 
 
-def _smallest(table: Table, columns: Sequence[str], size_of: SizeOf) -> list[str]:
-    """The columns, those in which rows may lie in order by the estimated size of their sketches."""
+def _smallest(table: Table, columns: Sequence[str], estimates: Estimates) -> list[str]:
+    """The columns, first those in which rows lie in order, the one with the smallest sketch in front."""
     asked = [each for each in columns if _may_be_in_order(table, each)]
     if len(asked) < 2:
         return list(columns)
-    sizes = {each: size_of(table, each) for each in asked}
-    return [*sorted(asked, key=sizes.__getitem__), *(each for each in columns if each not in sizes)]
+    in_order = [each for each in asked if not estimates.is_scattered(table, each)]
+    if len(in_order) > 1:
+        sizes = {each: estimates.size(table, each) for each in in_order}
+        in_order.sort(key=sizes.__getitem__)
+    return [*in_order, *(each for each in columns if each not in in_order)]
 
 
 def _may_be_in_order(table: Table, column: str) -> bool:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Table
-from forward_lineage.sketches.attributes import SizeOf, attributes_for
+from forward_lineage.sketches.attributes import Estimates, attributes_for
 from forward_lineage.sketches.capture import capture, capture_with_rows, granules_of
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.sampled import estimated_size
+from forward_lineage.sketches.sampled import Sampled
 from forward_lineage.sketches.use import kept_size
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
@@ -51,7 +51,7 @@ class Capturer:
 
         """
         begun = time.perf_counter()
-        attributes = self.attributes(query, self._estimated(query))
+        attributes = self.attributes(query, self._sampled(query))
         if isinstance(attributes, str):
             return attributes
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
@@ -76,30 +76,29 @@ class Capturer:
             one_witness=one_witness,
         )
 
-    def attributes(self, query: AskedQuery, size_of: SizeOf | None = None) -> Mapping[str, str] | str:
+    def attributes(self, query: AskedQuery, estimates: Estimates | None = None) -> Mapping[str, str] | str:
         """Return by table the column that a sketch of a query would be of; or say why none is safe.
 
         Args:
             query: the query.
-            size_of: estimates sizes of sketches, see `attributes_for`.
+            estimates: of sketches, see `attributes_for`.
 
         """
         kind = repr((query.kind, query.states))
         why = self._unsafe.get(kind) or self._unsafe.get(_instance(query))
         if why is not None:
             return why
-        found = attributes_for(query.statement, query.tables, query.facts, size_of)
+        found = attributes_for(query.statement, query.tables, query.facts, estimates)
         if not found:  # nor for other instances, says the paper
             return self._unsafe.setdefault(kind, "no column is proven safe for a sketch")
         self._planner.plan(query.sql, query.args)
         return "it calls a function of the user's" if self._planner.functions else found
 
-    def _estimated(self, query: AskedQuery) -> SizeOf:
-        def size_of(table: Table, column: str) -> int:
-            (partition,) = _registered(query, [self._partition(table, column)])
-            return estimated_size(self._statements, self._tables, query, table, partition)
+    def _sampled(self, query: AskedQuery) -> Sampled:
+        def cut(table: Table, column: str) -> Partition:
+            return _registered(query, [self._partition(table, column)])[0]
 
-        return size_of
+        return Sampled(self._statements, self._tables, query, cut)
 
     def _partition(self, table: Table, column: str) -> Partition:
         known = self._tables.base_table(table.manifest)

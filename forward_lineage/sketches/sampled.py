@@ -9,10 +9,10 @@ so that any few ranges are all over the table: no sketch helps there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from random import Random
 
-from forward_lineage.columns.ranges import Partition
+from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.asked import AskedQuery, Table
 from forward_lineage.sketches.capture import capturing
@@ -26,38 +26,53 @@ _RUNS, _RATE = 8, 0.02
 _SCATTERED = 0.5  # of the bytes, that so few ranges would leave
 
 
-def estimated_size(
-    statements: Statements, tables: RegisteredTables, query: AskedQuery, table: Table, partition: Partition
-) -> int:
-    """Return how many bytes of a table are left with a sketch of a query, about.
+class Sampled:
+    """Estimates of sketches of a query.
 
     Args:
         statements: those of the session.
         tables: the registered tables.
-        query: of which a sketch is to be captured.
-        table: that it reads.
-        partition: of the table, by its registered name.
-
-    Raises:
-        LineageError: the query is not traced, or fails.
+        query: of which sketches are to be captured.
+        cut: cuts a column of a table that it reads into ranges, under the table's registered name.
 
     """
-    drawn = partition.sketch(_runs(partition.fragments))
-    if kept_size(tables.spark, table, drawn) > _SCATTERED * table.size:
-        return table.size
-    frame = capturing(statements, tables, query.sql, [partition], query.args)
-    with rewritten_errors():
-        row = cut_down(frame, {table.name: drawn}).first()
-    assert row is not None  # a global aggregate
-    touched = len(LineageSet.from_bytes(bytes(row[0])))
-    cut_off = query.statement.tree.args.get("limit") is not None
-    count = touched if cut_off else round(touched / len(drawn.fragments) * partition.fragments)
-    spread = Random(1).sample(range(partition.fragments), min(max(count, 1), partition.fragments))
-    return kept_size(tables.spark, table, partition.sketch(spread))
+
+    def __init__(
+        self,
+        statements: Statements,
+        tables: RegisteredTables,
+        query: AskedQuery,
+        cut: Callable[[Table, str], Partition],
+    ) -> None:
+        self._statements, self._tables, self._query, self._cut = statements, tables, query, cut
+
+    def is_scattered(self, table: Table, column: str) -> bool:
+        """Whether any few ranges of a column are all over a table; nothing is run."""
+        return kept_size(self._tables.spark, table, _sample(self._cut(table, column))) > _SCATTERED * table.size
+
+    def size(self, table: Table, column: str) -> int:
+        """Return how many bytes of a table are left with a sketch of a column, about.
+
+        Raises:
+            LineageError: the query is not traced, or fails.
+
+        """
+        partition, query = self._cut(table, column), self._query
+        drawn = _sample(partition)
+        frame = capturing(self._statements, self._tables, query.sql, [partition], query.args)
+        with rewritten_errors():
+            row = cut_down(frame, {table.name: drawn}).first()
+        assert row is not None  # a global aggregate
+        touched = len(LineageSet.from_bytes(bytes(row[0])))
+        cut_off = query.statement.tree.args.get("limit") is not None
+        count = touched if cut_off else round(touched / len(drawn.fragments) * partition.fragments)
+        spread = Random(1).sample(range(partition.fragments), min(max(count, 1), partition.fragments))
+        return kept_size(self._tables.spark, table, partition.sketch(spread))
 
 
-def _runs(fragments: int) -> Sequence[int]:
+def _sample(partition: Partition) -> Sketch:
     """Draw a few runs of fragments."""
+    fragments = partition.fragments
     run = max(1, round(fragments * _RATE / _RUNS))
     starts = Random(0).sample(range(0, max(fragments - run, 1), run), min(_RUNS, max(1, (fragments - run) // run)))
-    return sorted(each for start in starts for each in range(start, min(start + run, fragments)))
+    return partition.sketch(sorted(each for start in starts for each in range(start, min(start + run, fragments))))
