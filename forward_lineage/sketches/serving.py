@@ -1,7 +1,9 @@
 """Which kept sketches serve a query, and why others do not.   [Niu 2022, §7, §8]
 
 What costs least is asked first: states of tables, settings, then proof. A proof of the same is not made twice in a
-session: what it depends on is two texts with the values of their parameters, and the facts.
+session: what it depends on is two texts with the values of their parameters, and the facts. Nor is one tried again that
+hardly can succeed: where an instance asked for more in some of its literals and for less in others, and no sketch was
+proven to serve one that did just that, the next is not tried. Passing over a sketch is never wrong.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.tried import Tried, signs
 from forward_lineage.sketches.tuning import LEAST_GAIN, is_worth_it, rows_left
 from forward_lineage.spark.settings import Settings
 
@@ -40,24 +43,18 @@ class Serving:
         self._reader, self._kept = reader, kept
         self._refused: set[str] = set()  # captures that are not to be used
         self._proven: OrderedDict[str, tuple[Facts, Verdict]] = OrderedDict()
+        self._tried = Tried()
 
     def best(self, query: AskedQuery) -> tuple[Captured | None, str]:
         """Return the sketches that serve a query and save most, or None; and why."""
         why = "no sketch has been captured of such a query"
-        found: list[Captured] = []
-        for captured in self._kept.of(query.kind):
-            each = self._up_to_date(captured, query)
+        found = [self._up_to_date(each, query) for each in self._kept.of(query.kind)]
+        for each in sorted(found, key=lambda each: (-each.gain, rows_left(each, query))):
             missing = self.unfit(each, query)
             if missing is None:
-                found.append(each)
-            else:
-                why = missing
-        if not found:
-            return None, why
-        best = max(found, key=lambda each: (each.gain, -rows_left(each, query)))
-        since = ", though rows were added since its capture" if best.has_grown else ""
-        left = f", {rows_left(best, query):.0%} of the rows are left" if best.gain < LEAST_GAIN else ""
-        return best, f"of {best.size / 2**20:,.0f} MB {best.gain:.0%} are not read{left}{since}"
+                return each, _said(each, query)
+            why = missing
+        return None, why
 
     def unfit(self, captured: Captured, query: AskedQuery) -> str | None:
         """Return why a capture does not serve a query; None: it does."""
@@ -141,10 +138,19 @@ class Serving:
         same = instance.bindings == query.bindings
         if not same and not all(map(is_plain, query.bindings)):
             return "it has literals that may be read in two ways"
+        kind = self._kind(captured, instance, query)
+        if not same and self._tried.is_in_vain(kind):
+            return "its literals differ from those of the captured instance as others do that it does not serve"
         verdict = self._verdict(captured, instance, query)
         if verdict.checks and not same:
             return "whether rows tie at the edge of its LIMIT was seen of another instance"
+        self._tried.note(kind, proven=verdict.safe)
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
+
+    def _kind(self, captured: Captured, instance: Instance, query: AskedQuery) -> str:
+        """Of what kind a proof is."""
+        how = signs(instance.bindings, query.bindings)
+        return repr((query.kind, query.states, _attributes(captured), captured.rows, captured.one_witness, how))
 
     def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
         attributes = _attributes(captured)
@@ -162,6 +168,13 @@ class Serving:
                 self._proven.popitem(last=False)
         self._proven.move_to_end(key)
         return verdict
+
+
+def _said(captured: Captured, query: AskedQuery) -> str:
+    """What sketches save a query that they serve."""
+    since = ", though rows were added since its capture" if captured.has_grown else ""
+    left = f", {rows_left(captured, query):.0%} of the rows are left" if captured.gain < LEAST_GAIN else ""
+    return f"of {captured.size / 2**20:,.0f} MB {captured.gain:.0%} are not read{left}{since}"
 
 
 def _attributes(captured: Captured) -> dict[str, str]:
