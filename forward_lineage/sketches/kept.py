@@ -186,7 +186,8 @@ def _key(captured: Captured) -> str:
 def _text_of(bounds: pa.Array) -> str:
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([bounds], ["bound"])
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="zstd")  # ascending numbers: a fifth of their bytes
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return base64.b64encode(sink.getvalue()).decode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from forward_lineage.columns.ranges import Partition
-from forward_lineage.sketches.kept import ROOM, Captured, KeptSketches
+from forward_lineage.sketches.kept import ROOM, Captured, KeptSketches, _bounds_of, _text_of
 
 PARTITION = Partition("t", "k", pa.array([10, 20, 30, 40], pa.int64()))
 CAPTURED = Captured(
@@ -32,6 +33,16 @@ def test_what_is_kept_is_read_by_another_session(tmp_path: Path) -> None:
     assert replace(found, name="") == CAPTURED
     assert found.gain == 0.75
     assert [each.bounds for each in (found.sketches[0].partition,)] == [PARTITION.bounds]
+
+
+def test_bounds_take_few_bytes_and_are_read_as_earlier_releases_wrote_them() -> None:
+    bounds, sink = pa.array(range(0, 600_000, 60), pa.int64()), pa.BufferOutputStream()
+    batch = pa.record_batch([bounds], ["bound"])
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    before = base64.b64encode(sink.getvalue()).decode()
+    assert 4 * len(_text_of(bounds)) < len(before)
+    assert _bounds_of(before) == _bounds_of(_text_of(bounds)) == bounds
 
 
 def test_what_is_dropped_is_gone_for_all(tmp_path: Path) -> None:
