@@ -1,4 +1,4 @@
-"""How large a sketch would be, estimated on a sample: a few of its ranges.   [Niu 2022, §8, leaves the choice open]
+"""How large a sketch would be, estimated on a sample: a few of its ranges.   [Niu 2022, §8, leaves tuning to later]
 
 An attribute that is safe keeps together what belongs together: over some of its ranges alone a query gives about the
 part of its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is
