@@ -14,6 +14,7 @@ from forward_lineage.sketches.capture import capture, capture_with_rows, granule
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.kept import Captured
 from forward_lineage.sketches.safety.proving import prove
+from forward_lineage.sketches.safety.verdicts import Verdict
 from forward_lineage.sketches.sampled import Sampled
 from forward_lineage.sketches.use import kept_size
 from forward_lineage.spark.planning import Planner
@@ -55,8 +56,12 @@ class Capturer:
         if isinstance(attributes, str):
             return attributes
         cut_up = [self._partition(table, attributes[table.name]) for table in query.tables if table.name in attributes]
-        one_witness = witnesses and self._has_witnesses(query, attributes, cut_up)
-        seen = self._sketches(query, attributes, cut_up, one_witness)
+        facts = query.facts
+        one_witness = witnesses and self._has_witnesses(query, cut_up)
+        verdict = prove(query.statement, attributes, facts, one_witness=one_witness)
+        if one_witness and not verdict:  # safe with all rows of groups, as the attributes were chosen
+            one_witness, verdict = False, prove(query.statement, attributes, facts)
+        seen = self._sketches(query, verdict, cut_up, one_witness)
         if isinstance(seen, str):
             return self._unsafe.setdefault(_instance(query), seen)
         sketches, rows = seen
@@ -104,18 +109,15 @@ class Capturer:
         known = self._tables.base_table(table.manifest)
         return Partition(table.name, column, self._ranges.bounds(known, column, MOST_RANGES))
 
-    def _has_witnesses(self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition]) -> bool:
-        """Whether there are groups of which such rows are proven to do."""
+    def _has_witnesses(self, query: AskedQuery, partitions: Sequence[Partition]) -> bool:
+        """Whether there are groups of which such rows may do."""
         named = _registered(query, partitions)
         granules = {each.table.lower(): granules_of(self._tables, each, one_witness=True) for each in named}
-        return mark(query.statement.tree.copy(), granules, self._names.here()) and bool(
-            prove(query.statement, attributes, query.facts, one_witness=True)
-        )
+        return mark(query.statement.tree.copy(), granules, self._names.here())
 
     def _sketches(
-        self, query: AskedQuery, attributes: Mapping[str, str], partitions: Sequence[Partition], one_witness: bool
+        self, query: AskedQuery, verdict: Verdict, partitions: Sequence[Partition], one_witness: bool
     ) -> tuple[dict[str, Sketch], int | None] | str:
-        verdict = prove(query.statement, attributes, query.facts, one_witness=one_witness)
         named = _registered(query, partitions)
         edges = [each for each in verdict.checks if each.kind == "no tie"]
         rows: int | None = None

@@ -11,12 +11,11 @@ Ratios with their intervals as in `users_clock`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import click
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 import tpch_queries
@@ -56,33 +55,19 @@ def main(scale: float, runs: int, queries: str, memory: str) -> None:
         for name in queries.split(","):
             sql = text_of(name)
             asked: list[tuple[str, ForwardLineage]] = [("run, without", without), ("run, behind", behind)]
-            ways = [Variant(way, partial(_run, lineage, sql)) for way, lineage in asked]
-            of_query = clocked(
-                compare(
-                    spark,
-                    name,
-                    [Variant("query", partial(without.spark.sql, sql)), *ways],
-                    Turns(runs, warm_up=_WARM_UP),
-                )
-            )
+            ways = [Variant("query", partial(without.spark.sql, sql))]
+            ways += [Variant(way, partial(lineage.run, sql)) for way, lineage in asked]
+            of_query = clocked(compare(spark, name, ways, Turns(runs, warm_up=_WARM_UP)))
             found += of_query
             ratios = ", ".join(f"{each.way} {each.ratio:.2f}" for each in of_query)
             said = "; ".join(f"{lineage.decisions()[-1].way}: {lineage.decisions()[-1].why}" for _, lineage in asked)
             console.print(f"{name}: {ratios}; {said}", highlight=False, markup=False)
         spark.stop()
     console.print(report(found, "tuned"))
-    for said, slower in (("slower", [each for each in found if each.ratio > _MOST]), ("surely slower", _surely(found))):
+    surely = [each for each in found if each.low > _MOST]  # whose whole interval is above
+    for said, slower in (("slower", [each for each in found if each.ratio > _MOST]), ("surely slower", surely)):
         names = ", ".join(f"{each.query} ({each.way}) {each.ratio:.2f}" for each in slower)
         console.print(f"{said} than {_MOST}: {names or 'none'}")
-
-
-def _surely(found: Sequence[Clocked]) -> list[Clocked]:
-    """Those whose whole interval is above the bar."""
-    return [each for each in found if each.low > _MOST]
-
-
-def _run(lineage: ForwardLineage, sql: str) -> DataFrame:
-    return lineage.run(sql)
 
 
 if __name__ == "__main__":

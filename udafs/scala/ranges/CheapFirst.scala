@@ -12,21 +12,16 @@ import org.apache.spark.sql.catalyst.rules.Rule
  * A sketch cuts a table where it is read, so Spark has its test in front of the query's own. Of a row that fails one of them the
  * others need not be asked, in whatever order; what may fail is asked of no row of which the query alone would not ask it.
  */
-object CheapFirst extends Rule[LogicalPlan] {
+object CheapFirst extends Rule[LogicalPlan] with PredicateHelper {
   private val MostNodes = 8
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case filter @ Filter(condition, _) if condition.deterministic && condition.exists(_.isInstanceOf[DlInRanges]) =>
-      val asked = conjuncts(condition)
+      val asked = splitConjunctivePredicates(condition)
       val (searches, others) = asked.partition(_.isInstanceOf[DlInRanges])
       val (cheap, rest) = others.partition(isCheap)
       val ordered = cheap ++ searches ++ rest
       if (ordered == asked) filter else filter.copy(condition = ordered.reduceLeft(And(_, _)))
-  }
-
-  private def conjuncts(condition: Expression): Seq[Expression] = condition match {
-    case And(left, right) => conjuncts(left) ++ conjuncts(right)
-    case other => Seq(other)
   }
 
   /** Comparisons of columns that are there as they are; no arithmetic, which may fail, and no text but for equality. */
