@@ -71,17 +71,27 @@ class _Statement:
         return any(_ties(each, read.this.alias_or_name.lower(), outside, cut.column.lower()) for each in conditions)
 
     def _base_table(self, node: exp.Expr) -> BaseTable | None:
-        """Return the table that a plain name in FROM means: no sample, no names for its columns."""
-        if not isinstance(node, exp.Table) or any(
-            value and clause not in ("this", "db", "catalog", "alias") for clause, value in node.args.items()
-        ):
-            return None
-        alias = node.args.get("alias")
-        parts = table_name(node)
-        if (alias is not None and alias.args.get("columns")) or (len(parts) == 1 and parts[0].lower() in self.bound):
-            return None
-        found = self.tables.find(parts)
-        return found if isinstance(found, BaseTable) else None
+        return plain_base_table(node, self.bound, self.tables)
+
+
+def plain_base_table(node: exp.Expr, bound: set[str], tables: Tables) -> BaseTable | None:
+    """Return the table that a plain name in FROM means: no sample, no names for its columns.
+
+    Args:
+        node: what stands in FROM.
+        bound: names of CTEs in lower case.
+        tables: what other names mean.
+    """
+    if not isinstance(node, exp.Table) or any(
+        value and clause not in ("this", "db", "catalog", "alias") for clause, value in node.args.items()
+    ):
+        return None
+    alias = node.args.get("alias")
+    parts = table_name(node)
+    if (alias is not None and alias.args.get("columns")) or (len(parts) == 1 and parts[0].lower() in bound):
+        return None
+    found = tables.find(parts)
+    return found if isinstance(found, BaseTable) else None
 
 
 def _ties(condition: exp.Expr, inside: str, outside: set[str], column: str) -> bool:

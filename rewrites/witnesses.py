@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from rewrites.aliases import table_name
 from rewrites.block import has_grouping_sets, is_aggregate
 from rewrites.conditions import is_asked, own_nodes
 from rewrites.granules import Granules, Ranges
-from rewrites.tables import BaseTable, Tables
+from rewrites.own_fragments import plain_base_table
+from rewrites.tables import Tables
 from rewrites.terms import Kind, Lineage, Term, as_set, call
 
 _MARK = "witnesses"
@@ -102,14 +102,12 @@ def _aggregates(select: exp.Select) -> Iterator[exp.Anonymous]:
 def _is_alone(select: exp.Select, bound: set[str], tables: Tables) -> bool:
     """Say whether a subquery in an expression reads one base table, and depends on no row around it."""
     read = select.args.get("from_")
-    source = read.this if read is not None and not select.args.get("joins") else None
-    if not isinstance(source, exp.Table) or select.args.get("group"):
+    if read is None or select.args.get("joins") or select.args.get("group"):
         return False
-    parts = table_name(source)
-    table = tables.find(parts) if len(parts) > 1 or parts[0].lower() not in bound else None
-    if not isinstance(table, BaseTable):
+    table = plain_base_table(read.this, bound, tables)
+    if table is None:
         return False
-    own, columns = source.alias_or_name.lower(), {each.lower() for each in table.columns}
+    own, columns = read.this.alias_or_name.lower(), {each.lower() for each in table.columns}
     return all(
         len(node.parts) <= 2 and node.name.lower() in columns and node.table.lower() in ("", own)
         for node in select.find_all(exp.Column)
