@@ -318,7 +318,7 @@ object Registry {
     case _ => argument
   }
 
-  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan)
+  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, CheapFirst, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */

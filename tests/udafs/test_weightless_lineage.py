@@ -1,0 +1,78 @@
+"""The side of a join that is broadcast: the one of the query as the user wrote it, whatever lineage weighs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark_settings import configured
+from tests.udafs.test_functions import session
+
+__all__ = ["session"]
+
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+R, S = "(SELECT *, v AS __dl_r FROM r) AS r", "(SELECT *, v AS __dl_s FROM s) AS s"
+LIMITS = [1000 * 5**step // 4**step for step in range(24)]
+"""Bytes: each a quarter more than the one before, less than a column of lineage weighs."""
+JOINS = {
+    "inner": "SELECT r.k, s.v {} FROM {} JOIN {} ON r.k = s.k",
+    "behind a filter": "SELECT r.k, s.v {} FROM {}, {} WHERE r.k = s.k AND r.v > 5",
+    "left": "SELECT r.k, s.v {} FROM {} LEFT JOIN {} ON r.k = s.k",
+    "right": "SELECT r.k, s.v {} FROM {} RIGHT JOIN {} ON r.k = s.k",
+    "full": "SELECT r.k, s.v {} FROM {} FULL JOIN {} ON r.k = s.k",
+    "not of equals": "SELECT r.k, s.v {} FROM {} JOIN {} ON r.k < s.k",
+    "of three": "SELECT r.k, s.v {} FROM {} JOIN {} ON r.k = s.k JOIN t ON s.k = t.k",
+    "hinted": "SELECT /*+ MERGE(s) */ r.k, s.v {} FROM {} JOIN {} ON r.k = s.k",
+}
+GROUPED = "SELECT r.k, g.n {} FROM {} JOIN (SELECT k, count(*) AS n {} FROM {} GROUP BY k) AS g ON r.k = g.k"
+
+
+@pytest.fixture
+def tables(session: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
+    for name, rows in (("r", 3000), ("s", 1000), ("t", 2000)):
+        path = str(tmp_path / name)
+        session.range(0, rows, 1, 1).selectExpr("id AS k", "id * 7 AS v", "uuid() AS w").write.parquet(path)
+        session.read.parquet(path).createOrReplaceTempView(name)
+    yield session
+    for name in "rst":
+        session.catalog.dropTempView(name)
+
+
+def joins(session: SparkSession, query: str) -> list[str]:
+    """How each join of a query is made, and which side is built: of `EXPLAIN`, outermost first."""
+    plan = session.sql(query)._jdf.queryExecution().sparkPlan().toString()
+    found = re.findall(r"(\w+Join|CartesianProduct)\b.*?(BuildLeft|BuildRight|$)", plan, re.MULTILINE)
+    return [f"{join} {side}" for join, side in found]
+
+
+@pytest.mark.parametrize("shape", JOINS.values(), ids=JOINS)
+def test_the_side_is_that_of_the_query(tables: SparkSession, shape: str) -> None:
+    plain, traced = shape.format("", "r", "s"), shape.format(", r.__dl_r, s.__dl_s", R, S)
+    chosen = set()
+    for limit in LIMITS:
+        with configured(tables, {THRESHOLD: str(limit)}):
+            wanted = joins(tables, plain)
+            assert joins(tables, traced) == wanted, limit
+        chosen.add(tuple(wanted))
+    assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
+
+
+def test_a_set_has_no_weight_either(tables: SparkSession) -> None:
+    chosen = set()
+    for limit in LIMITS:
+        with configured(tables, {THRESHOLD: str(limit)}):
+            wanted = joins(tables, GROUPED.format("", "r", "", "s"))
+            assert joins(tables, GROUPED.format(", r.__dl_r, g.__dl_s", R, ", dlunion(__dl_s) AS __dl_s", S)) == wanted
+        chosen.add(tuple(wanted))
+    assert len(chosen) > 1
+
+
+def test_a_column_of_the_users_has_its_weight(tables: SparkSession) -> None:
+    with configured(tables, {THRESHOLD: "40000"}):
+        assert joins(tables, JOINS["inner"].format(", r.w, s.w", "r", "s")) != joins(
+            tables, JOINS["inner"].format("", "r", "s")
+        )
