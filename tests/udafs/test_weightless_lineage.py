@@ -71,6 +71,14 @@ def test_a_set_has_no_weight_either(tables: SparkSession) -> None:
     assert len(chosen) > 1
 
 
+def test_sides_of_a_union_may_call_lineage_otherwise(tables: SparkSession) -> None:
+    both = "(SELECT k, v {} FROM s UNION ALL SELECT k, v {} FROM t) AS s"
+    traced = JOINS["inner"].format(", s.__dl_s", "r", both.format(", v AS __dl_s", ", CAST(NULL AS BIGINT) AS n"))
+    for limit in LIMITS:
+        with configured(tables, {THRESHOLD: str(limit)}):
+            assert len(joins(tables, traced)) == 1
+
+
 def test_a_column_of_the_users_has_its_weight(tables: SparkSession) -> None:
     with configured(tables, {THRESHOLD: "40000"}):
         assert joins(tables, JOINS["inner"].format(", r.w, s.w", "r", "s")) != joins(

@@ -39,9 +39,15 @@ object WeightlessLineage extends SparkStrategy with JoinSelectionHelper {
   private def without(join: Join): Join = join.copy(left = without(join.left), right = without(join.right))
 
   /** The plan as it is guessed at without lineage; not one that runs: what needs a column that is gone is left in. */
-  private def without(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case project: Project => project.copy(projectList = project.projectList.filterNot(isLineage))
-    case aggregate: Aggregate => aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.filterNot(isLineage))
+  private def without(plan: LogicalPlan): LogicalPlan = {
+    val children = plan.children.map(without)
+    plan match {
+      case project: Project => project.copy(project.projectList.filterNot(isLineage), children.head)
+      case aggregate: Aggregate =>
+        aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.filterNot(isLineage), child = children.head)
+      case union: Union if children.map(_.output.size).distinct.size > 1 => union // one side has other names for it
+      case other => other.withNewChildren(children)
+    }
   }
 
   private def isLineage(column: NamedExpression): Boolean = column.name.startsWith(Prefix)
