@@ -22,7 +22,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "errors",
         "functions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
-    "joins": (),  # which side of a join is broadcast
+    "joins": ("functions",),  # which side of a join is broadcast
     "granules": ("errors", "functions"),  # values that are their own ids, and back
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
     "scan": (

@@ -213,7 +213,35 @@ class TestQuickValues:
         # So is one that a grouping makes for a question above it, unless somebody sees it.
         grouped = f"(SELECT id % 4 AS k, dlunion(id) AS d, dlunion(id + 1) AS e {EVEN} GROUP BY 1)"
         assert settings(f"SELECT k + 1, dl_size(d) + dl_size(e) AS n FROM {grouped}") == {"3"}
+        assert settings(f"SELECT k + rand(), dl_size(d) + dl_size(e) AS n FROM (SELECT d, e, k FROM {grouped})") == {
+            "3"
+        }
         assert settings(f"SELECT k + 1, d, dl_size(d) + dl_size(e) AS n FROM {grouped}") == {"0", "3"}
+
+
+class TestOnceRead:
+    """A stage of which lineage is read in two places is computed once; one of which none is read is the query's own."""
+
+    STAGE = f"SELECT id % 4 AS k, dlunion(id) AS __dl_t {EVEN} GROUP BY 1"
+    NUMBERED = f"WITH s AS (SELECT *, dl_number(__dl_t) AS __dl___stage1 FROM ({STAGE}))"
+    ALL = "(SELECT dlunion(__dl_t) FROM s)"
+    ROWS = "FROM (SELECT id AS k FROM range(9)) AS r WHERE k IN (SELECT k FROM s)"
+
+    def plan(self, sql: SparkSession, query: str) -> str:
+        return str(sql.sql(query)._jdf.queryExecution().optimizedPlan().toString())
+
+    def test_its_lineage_is_read(self, sql: SparkSession) -> None:
+        query = f"{self.NUMBERED} SELECT k, {self.ALL} AS d {self.ROWS}"
+        assert self.plan(sql, query).count("RepartitionByExpression") == 2  # one exchange, read again
+        executed = sql.sql(query)
+        rows = {row.k: sorted(LineageSet.from_bytes(row.d)) for row in executed.collect()}
+        assert rows == dict.fromkeys((0, 2), [row.id for row in sql.sql(f"SELECT id {EVEN} ORDER BY id").collect()])
+        assert "ReusedExchange" in executed._jdf.queryExecution().executedPlan().toString()
+
+    def test_its_lineage_is_not_read(self, sql: SparkSession) -> None:
+        assert "RepartitionByExpression" not in self.plan(sql, f"{self.NUMBERED} SELECT k {self.ROWS}")
+        both = f"{self.NUMBERED} SELECT x.k FROM s AS x JOIN s AS y ON x.k = y.k + 2"
+        assert "RepartitionByExpression" not in self.plan(sql, both)
 
 
 class TestAskedValues:

@@ -15,6 +15,9 @@ from tests.udafs.test_functions import session
 __all__ = ["session"]
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+FIXTURES = Path(__file__).parents[1] / "golden" / "fixtures"
+TABLES = {*"t u tt uu store item sales basket nothing größe spark_catalog.default.region".split()}
+OF_VALUES = {"rows", "its value", ".left", ".copies", ".right.t"}
 R, S = "(SELECT *, v AS __dl_r FROM r) AS r", "(SELECT *, v AS __dl_s FROM s) AS s"
 LIMITS = [1000 * 5**step // 4**step for step in range(24)]
 """Bytes: each a quarter more than the one before, less than a column of lineage weighs."""
@@ -77,6 +80,24 @@ def test_sides_of_a_union_may_call_lineage_otherwise(tables: SparkSession) -> No
     for limit in LIMITS:
         with configured(tables, {THRESHOLD: str(limit)}):
             assert len(joins(tables, traced)) == 1
+
+
+def test_a_value_of_the_users_under_a_name_of_ours_has_its_weight(tables: SparkSession) -> None:
+    for called in ("key1", "its value", "rows", ".left"):
+        plain = JOINS["inner"].format(", r.w, s.w", "r", "s")
+        source = "(SELECT k, v, w AS `__dl_{}` FROM {}) AS {}"
+        ours = JOINS["inner"].format(
+            f", r.`__dl_{called}`, s.`__dl_{called}`", source.format(called, "r", "r"), source.format(called, "s", "s")
+        )
+        for limit in LIMITS[::3]:
+            with configured(tables, {THRESHOLD: str(limit)}):
+                assert joins(tables, ours) == joins(tables, plain), (called, limit)
+
+
+def test_every_name_of_ours_is_of_a_table_or_known() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in FIXTURES.glob("*.golden")]
+    found = {name for text in texts for name in re.findall(r"\bAS\s+`?__dl_((?:its value)|[^`,)\s]+)", text)}
+    assert {re.sub(r"\d+$", "", name) for name in found - TABLES} == {"__stage", "__frame", "key", *OF_VALUES}
 
 
 def test_a_column_of_the_users_has_its_weight(tables: SparkSession) -> None:

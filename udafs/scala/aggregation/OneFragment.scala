@@ -4,13 +4,16 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Min}
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.LongType
 
 /**
- * Groups all of whose rows lie in one range: by the column of the ranges, or by one that is equal to it.
+ * Groups all of whose rows have one number: lie in one range, by the column of the ranges or by one that is equal to it; or met
+ * the one row of another relation, such as a grouping of all rows.
  *
  *   γ_{a; dlunion(dl_fragment(a))}(R)  →  γ_{a; dl_of(min(dl_fragment(a)))}(R)
+ *   γ_{a; dlunion(s.id)}(R × S), |S| ≤ 1  →  γ_{a; dl_of(min(s.id))}(R × S)
  *
- * A number for each group is all that is carried and exchanged, and no set is made of it before somebody wants one.
+ * That number is all that is carried and exchanged, and no set is made of it before somebody wants one.
  * Nulls:   a row that an outer join padded has no fragment, NULL; rows whose column is NULL are a group, of fragment 0.
  * Equality: of columns as they are; what Spark takes for equal (-0.0 and 0.0) lies in one range.
  */
@@ -21,6 +24,7 @@ private object OneFragment extends PredicateHelper {
     val by = AttributeSet(keys.collect { case key: Attribute => key })
     union.aggregateFunction.children match {
       case Seq(DlFragment(column: Attribute, _)) => by.contains(column)
+      case Seq(id: Attribute) if id.dataType == LongType && ofOneRow(id, child) => true
       case Seq(fragment: Attribute) => by.nonEmpty && equalTo(fragment, child).exists(by.contains)
       case _ => false
     }
@@ -35,6 +39,14 @@ private object OneFragment extends PredicateHelper {
     val sets = one.map { case (union, result, least) => result.exprId -> DlOf(least.resultAttribute, union.setting) }.toMap
     results.map(_.transform { case result: Attribute => sets.getOrElse(result.exprId, result) }.asInstanceOf[NamedExpression])
   }
+
+  /** Whether a column comes as it is from a relation of one row at most; or it is NULL, where an outer join padded. */
+  private def ofOneRow(id: Attribute, plan: LogicalPlan): Boolean = plan.maxRows.exists(_ <= 1) || (plan match {
+    case Project(columns, child) => passed(AttributeSet(id), columns).nonEmpty && ofOneRow(id, child)
+    case _: Filter | _: Join | _: Sort | _: RepartitionOperation =>
+      plan.children.find(_.outputSet.contains(id)).exists(ofOneRow(id, _))
+    case _ => false
+  })
 
   /** The columns of a plan that are equal to what the fragment is of, in each of its rows that has a fragment. */
   private def equalTo(fragment: Attribute, plan: LogicalPlan): AttributeSet = plan match {

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -16,10 +15,8 @@ import org.apache.spark.sql.internal.SQLConf
  * larger than Spark's limit as the lineage is wider than the rest.
  */
 object WeightlessLineage extends SparkStrategy with JoinSelectionHelper {
-  private val Prefix = "__dl_" // `rewrites.terms.HIDDEN_PREFIX`
-
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case join @ Join(_, _, _, _, JoinHint.NONE) if join.children.exists(_.output.exists(isLineage)) =>
+    case join @ Join(_, _, _, _, JoinHint.NONE) if join.children.exists(_.output.exists(HiddenColumns.is)) =>
       broadcast(without(join)) match {
         case side @ Some(wanted) if side != broadcast(join) => planned(join.copy(hint = asked(wanted)))
         case _ => Nil
@@ -42,13 +39,11 @@ object WeightlessLineage extends SparkStrategy with JoinSelectionHelper {
   private def without(plan: LogicalPlan): LogicalPlan = {
     val children = plan.children.map(without)
     plan match {
-      case project: Project => project.copy(project.projectList.filterNot(isLineage), children.head)
+      case project: Project => project.copy(project.projectList.filterNot(HiddenColumns.is), children.head)
       case aggregate: Aggregate =>
-        aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.filterNot(isLineage), child = children.head)
+        aggregate.copy(aggregateExpressions = aggregate.aggregateExpressions.filterNot(HiddenColumns.is), child = children.head)
       case union: Union if children.map(_.output.size).distinct.size > 1 => union // one side has other names for it
       case other => other.withNewChildren(children)
     }
   }
-
-  private def isLineage(column: NamedExpression): Boolean = column.name.startsWith(Prefix)
 }

@@ -29,8 +29,19 @@ private object QuickValues {
  */
 object QuickQuestions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case project @ Project(above, grouping: Aggregate) => inNode(project.copy(child = quickFor(above, grouping)))
+    case project @ Project(above, Handed(grouping)) =>
+      val quick = quickFor(above, grouping)
+      inNode(if (quick eq grouping) project else project.transformDown { case same if same eq grouping => quick })
     case node => inNode(node)
+  }
+
+  /** A grouping whose columns are handed on as they are. */
+  private object Handed {
+    def unapply(plan: LogicalPlan): Option[Aggregate] = plan match {
+      case grouping: Aggregate => Some(grouping)
+      case Project(columns, child) if columns.forall(_.isInstanceOf[Attribute]) => unapply(child)
+      case _ => None
+    }
   }
 
   private def inNode(node: LogicalPlan): LogicalPlan = {

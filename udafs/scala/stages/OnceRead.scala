@@ -1,16 +1,28 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, CTERelationRef, LogicalPlan, WithCTE}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
 
 /**
- * Puts a stage where it is read, if that is one place in the end: lineage that nobody selects has been taken away by then.
+ * Puts a stage where it is read, if in the end that is one place, or nobody reads lineage of it: what nobody selects has been
+ * taken away by then.
  *
  * Spark shares what several places of a plan read, by an exchange of all its rows, and decides that before it knows which columns
- * are needed. A stage is read by the query, and by the lookup of its lineage.
+ * are needed. A stage is read by the query, and by the lookup of its lineage. Where only its number is gone, it seems to hold no
+ * chance any more; it is shared all the same.
  */
 object OnceRead extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = if (plan.containsPattern(CTE)) InlineCTE()(plan) else plan
+  override def apply(plan: LogicalPlan): LogicalPlan = if (plan.containsPattern(CTE)) InlineCTE()(lineageKept(plan)) else plan
+
+  private def lineageKept(plan: LogicalPlan): LogicalPlan = {
+    val read = plan.collectWithSubqueries { case reading: CTERelationRef => reading.cteId }
+    val several = read.diff(read.distinct).toSet
+    def isShared(stage: CTERelationDef): Boolean = several(stage.id) && stage.child.output.exists(HiddenColumns.is)
+    plan.transformDownWithSubqueries {
+      case WithCTE(child, stages) if stages.exists(stage => isShared(stage) && !stage.forceSkipInline) =>
+        WithCTE(child, stages.map(stage => if (isShared(stage)) stage.copy(forceSkipInline = true) else stage))
+    }
+  }
 }
