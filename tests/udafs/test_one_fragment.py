@@ -35,16 +35,18 @@ ONE |= {
     "of one row": f"SELECT v, dlunion(m.id) FROM r JOIN {MOST} ON r.a < m.most GROUP BY v",
     "of one row, all": f"SELECT dlunion(m.id) FROM r JOIN {MOST} ON r.a < m.most WHERE r.v > 20",
     "of one row, padded": f"SELECT v, dlunion(id) FROM r LEFT JOIN {MOST} ON r.a < m.most AND m.most < 50 GROUP BY v",
-    "of one row, of none": f"SELECT v, dlunion(id) FROM r LEFT JOIN (SELECT * FROM {MOST} WHERE id < 0) ON true GROUP BY v",
+    "of one row, of none": f"SELECT v, dlunion(id) FROM r LEFT JOIN (SELECT * FROM {MOST} WHERE id < 0) ON true"
+    " GROUP BY v",
     "of one row, among them": f"SELECT v, dlunion(id) FILTER (WHERE a > 50) FROM r CROSS JOIN {MOST} GROUP BY v",
-    "of one row, further in": f"SELECT w, dlunion(id) FROM (SELECT r.v + 1 AS w, id, s.a FROM r JOIN s ON r.a = s.a, {MOST})"
-    " WHERE a > 3 GROUP BY w",
+    "of one row, further in": "SELECT w, dlunion(id)"
+    f" FROM (SELECT r.v + 1 AS w, id, s.a FROM r JOIN s ON r.a = s.a, {MOST}) WHERE a > 3 GROUP BY w",
 }
 SEVERAL = {
     "of two rows": "SELECT r.v, dlunion(m.id) FROM r, (SELECT v AS id FROM s ORDER BY v, a LIMIT 2) AS m GROUP BY r.v",
     "of one row, or another": f"SELECT v, dlunion(id) FROM (SELECT r.v, id FROM r, {MOST} UNION ALL SELECT v, a FROM s)"
     " GROUP BY v",
-    "of one row each": "SELECT r.v, dlunion(x) FROM r, LATERAL (SELECT max(s.v) AS x FROM s WHERE s.a = r.a) GROUP BY r.v",
+    "of one row each": "SELECT r.v, dlunion(x) FROM r, LATERAL (SELECT max(s.v) AS x FROM s WHERE s.a = r.a)"
+    " GROUP BY r.v",
     "another column": f"SELECT v, dlunion(dl) FROM {R} GROUP BY v",
     "an expression": f"SELECT a % 7, dlunion(dl) FROM {R} GROUP BY a % 7",
     "all rows": f"SELECT dlunion(dl) FROM {R}",

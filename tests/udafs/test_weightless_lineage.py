@@ -16,7 +16,8 @@ __all__ = ["session"]
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 FIXTURES = Path(__file__).parents[1] / "golden" / "fixtures"
-TABLES = {*"t u tt uu store item sales basket nothing größe spark_catalog.default.region".split()}
+TABLES = {"t", "u", "tt", "uu", "store", "item", "sales", "basket", "nothing", "größe"}
+TABLES.add("spark_catalog.default.region")
 OF_VALUES = {"rows", "its value", ".left", ".copies", ".right.t"}
 R, S = "(SELECT *, v AS __dl_r FROM r) AS r", "(SELECT *, v AS __dl_s FROM s) AS s"
 LIMITS = [1000 * 5**step // 4**step for step in range(24)]
