@@ -208,6 +208,19 @@ def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frame
             assert as_text(data) == expected, named(chosen)
 
 
+def test_long_values_that_rows_share(sql: SparkSession) -> None:
+    """Two sets of thousands of ids come again and again, in turn and beside ids: of a subquery, of another's one row."""
+    a, b = set(range(0, 9000, 3)), set(range(0, 9000, 2))
+    data = sql.sql("""
+        SELECT g, dlunion(CASE WHEN id % 7 = 0 THEN dl_of(100000 + id) WHEN id % 2 = g OR g = 2 THEN a ELSE b END) AS d
+        FROM (SELECT id, id % 3 AS g, (SELECT dlunion(3 * id) FROM range(3000)) AS a FROM range(400))
+        CROSS JOIN (SELECT dlunion(2 * id) AS b FROM range(4500))
+        GROUP BY g""")
+    own = {g: {100_000 + i for i in range(0, 400, 7) if i % 3 == g} for g in range(3)}
+    sets = {0: a | b, 1: a | b, 2: a}
+    assert ids_by_group(data) == {g: sorted(sets[g] | own[g]) for g in range(3)}
+
+
 def test_session_windows(sql: SparkSession) -> None:
     data = sql.sql("""
         SELECT min(id) AS first, dl_ids(dlunion(id)) AS ids

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import java.nio.file.Path
+import java.util.Arrays
 import java.util.concurrent.ConcurrentHashMap
 import java.util.function.{LongBinaryOperator, ToLongBiFunction}
 
@@ -33,6 +34,8 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   private val scratch = new ScratchIds
   private var lastLarge = Empty
   private var lastIds: IdBuffer = _
+  private var latest: Array[Byte] = _
+  private var latestNumber = 0
 
   /** Adds an id. */
   override def applyAsLong(handle: Long, id: Long): Long = {
@@ -63,12 +66,29 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     } else {
       val isShort = value.length <= Most
       if (handle == Empty && isShort && LineageValues.tag(value) == SetCodec.Tag) firstOf(value)
-      else {
-        val sink = new HandleSink(if (isShort || handle <= Large) handle else enlarge(handle))
-        LineageValues.decode(value, sink)
-        sink.handle
-      }
+      else if (isShort) decode(value, handle)
+      else addLong(if (handle <= Large) handle else enlarge(handle), value)
     }
+
+  private def decode(value: Array[Byte], handle: Long): Long = {
+    val sink = new HandleSink(handle)
+    LineageValues.decode(value, sink)
+    sink.handle
+  }
+
+  /** A value that all rows share, of a scalar subquery or of a relation's one row, is decoded once for each group. */
+  private def addLong(handle: Long, value: Array[Byte]): Long = {
+    if (!Arrays.equals(value, latest)) {
+      latest = value
+      latestNumber += 1
+    }
+    val group = largeOf(handle)
+    if (group.latest == latestNumber) handle
+    else {
+      group.latest = latestNumber
+      decode(value, handle)
+    }
+  }
 
   /** The first value of a group, and a short one: final aggregations see little else. */
   private def firstOf(value: Array[Byte]): Long = {
@@ -235,6 +255,7 @@ object GroupPool {
   /** @param before its number among the `GroupedIds`, which still have its first ids; -1 when they have none */
   private final class LargeGroup(var before: Int) {
     val ids = new IdBuffer
+    var latest = 0 // the number of the long value that was added last
   }
 
   private final class Union(val left: Long, var right: Long)
