@@ -80,6 +80,7 @@ class Findings:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.sketches_brute", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cases", type=int, default=10_000, help="of safety; of each other kind a quarter of them")
+    parser.add_argument("--after", type=int, default=0, help="go on after so many cases of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--processes", type=int, default=2)
@@ -106,7 +107,7 @@ def judged_part(kind: str, options: argparse.Namespace, part: int) -> Findings:
     """Judge one case in so many, from the numbered one on; chance of its own for each, so that parts do not matter."""
     findings = Findings()
     count = options.cases if kind == "safety" else options.cases // 4
-    for number, case in islice(enumerate(KINDS[kind](options.seed)), part, count, options.processes):
+    for number, case in islice(enumerate(KINDS[kind](options.seed)), options.after + part, count, options.processes):
         if number // options.processes % REPORTED == REPORTED - 1:
             print(f"{number + 1:,} cases, part {part + 1}: {dict(findings.found)}", flush=True)
         judge(kind, case, Random(f"{options.seed}, {number}"), findings, options.show)
