@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -37,7 +36,7 @@ from forward_lineage.spark.tables import (
 from udafs.errors import BadArgumentError
 
 
-def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = None, trusted: bool = False) -> Manifest:
+def from_key(spark: SparkSession, name: str, key: str, *, path: str | None = None, trusted: bool = False) -> Manifest:
     """Register a table or view by a unique, non-negative integer column.
 
     Args:
@@ -137,11 +136,11 @@ class _Opened:
         )
 
 
-def _open(spark: SparkSession, name: str, path: Path | None) -> _Opened:
+def _open(spark: SparkSession, name: str, path: str | None) -> _Opened:
     if path is not None:
         relation = data_source("parquet", path)
         frame = open_relation(spark, relation)
-        return _Opened(name, frame, relation, None, f"SELECT * FROM {relation}", {"path": str(path)})
+        return _Opened(name, frame, relation, None, f"SELECT * FROM {relation}", {"path": path})
     frame = open_table(spark, name)
     identity = full_name(spark, name)
     return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})

@@ -15,12 +15,13 @@ from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.places import place_of
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
-from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.paths import is_far
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -54,7 +55,7 @@ class Registrar:
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
             return self._copy(request)
-        place = None if path is None else local_path(str(path)).resolve()
+        place = None if path is None else place_of(self.spark, path)
         if request.row_id is not None:
             return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
         if isinstance(key, str):
@@ -67,7 +68,7 @@ class Registrar:
         """See `ForwardLineage.refresh`."""
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
-        place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
+        place = manifest.source["path"] if "path" in manifest.source and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:
                 return self._by_position(name, place, refreshing=True)
@@ -163,7 +164,7 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _by_position(self, name: str, place: Path | None, *, refreshing: bool = False) -> Manifest:
+    def _by_position(self, name: str, place: str | None, *, refreshing: bool = False) -> Manifest:
         def draft(last: Manifest | None) -> Manifest:
             if place is None:
                 manifest = position.from_catalog_table(self.spark, name, last)
@@ -252,7 +253,7 @@ def _refuse_nothing_kept(last: Manifest, fresh: Manifest) -> None:
 
 def _readable(manifest: Manifest) -> bool:
     place = manifest.source.get("data") or manifest.source.get("path")
-    return place is not None and Path(place).exists()
+    return place is not None and (is_far(place) or Path(place).exists())
 
 
 def _aliases(manifest: Manifest) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.row_ids.secrets import check_path
 from forward_lineage.spark.names import data_source, split_name
 from forward_lineage.spark.paths import checked_path
 from udafs.errors import BadArgumentError
@@ -55,6 +56,7 @@ class Request:
         self._check_name()
         if self.path is not None:
             checked_path(Path(self.path), "path=")
+            check_path(str(self.path))
         if self.path is not None and self.source is not None:
             raise BadArgumentError("path= and source= both say where the rows come from", instead="Give one of them.")
         identifying = self._identifying()
