@@ -27,7 +27,6 @@ from forward_lineage.spark.tables import (
 )
 from udafs.errors import ChangedError, WrongSqlError
 
-
 _AUTHORITY = 2  # slashes before it
 
 
@@ -45,7 +44,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_copied_files(spark, manifest)
         return
     _check_name(spark, manifest)
-    if manifest.view is not None and "path" in manifest.source and _left_alone(spark, manifest):
+    if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
     frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
@@ -97,6 +96,8 @@ def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
 
 def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
     """List what a copy was made from: a folder shows new files too."""
+    if "paths" in manifest.source:
+        return files_of(spark, manifest.source) or []
     place = manifest.source.get("path", "")
     if place and (is_far(place) or Path(place).is_dir()) and (found := files_of(spark, {"path": place})) is not None:
         return found
@@ -107,7 +108,7 @@ def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFi
 
 def _folders(files: Sequence[str]) -> list[str]:
     """Return a folder that holds all of the files, if there is one."""
-    common = os.path.commonprefix(list(files)).rpartition("/")[0]
+    common = os.path.commonprefix(list(files)).rpartition("/")[0]  # noqa: RUF071 - of addresses, to the last slash
     return [common] if len(files) > 1 and common.count("/") > _AUTHORITY else []
 
 

@@ -166,13 +166,18 @@ def with_offsets(files: Sequence[DataFile], first: int = 0) -> tuple[list[DataFi
     return placed, first
 
 
+def is_data(name: str) -> bool:
+    """Tell whether Spark reads a file of this name."""
+    return not name.startswith(_HIDDEN) and not name.endswith("._COPYING_")
+
+
 def _walk(folder: Path) -> Iterable[DataFile]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if "=" in entry.name and not entry.name.startswith("."):  # a partition; Spark passes others over
                     yield from _walk(Path(entry.path))
-            elif not entry.name.startswith(_HIDDEN) and not entry.name.endswith("._COPYING_"):
+            elif is_data(entry.name):
                 yield _stat(Path(entry.path))
 
 

@@ -134,8 +134,9 @@ class Manifest:
     @property
     def _format(self) -> int:
         made_from = (file["path"] for file in self.source.get("files", ()))
-        place = "/" if self.provider is Provider.COPY else self.source.get("path", "/")  # copies always were of anything
-        far = is_far(place) or not self.near or any(map(is_far, made_from))
+        of_anything = self.provider is Provider.COPY  # as it always was
+        place = "/" if of_anything else self.source.get("path", "/")
+        far = "paths" in self.source or is_far(place) or not self.near or any(map(is_far, made_from))
         return ANYWHERE if far else FORMAT
 
     @classmethod
@@ -190,8 +191,15 @@ class Manifest:
         for file in self.source_files():
             file.check()
         needed = _PLACE.get(self.provider)
-        place = self.source.get(needed, "")
-        if needed is not None and not (place.startswith("/") or (self.provider is Provider.POSITION and is_address(place))):
+        for pattern in _texts(self.source.get("paths", [])):
+            if not (pattern.startswith("/") or is_address(pattern)):
+                raise ValueError("paths")
+        if needed == "path" and "paths" in self.source and self.provider is Provider.POSITION:
+            return
+        place = self.source.get(needed or "", "")
+        if needed is not None and not (
+            place.startswith("/") or (self.provider is Provider.POSITION and is_address(place))
+        ):
             raise ValueError(f"no {needed}")
         inside = self.source["data"] + "/" if needed == "data" else ""
         if not all(file.path.startswith(inside) for file in self.files):
@@ -199,7 +207,8 @@ class Manifest:
 
     def _check_ids(self) -> None:
         """Ids of files, and of rows that are gone, are all different and below the next one."""
-        if len({file.path if file.far else os.path.normpath(file.path) for file in self.files}) < len(self.files):  # a home may be called ../home
+        names = {file.path if file.far else os.path.normpath(file.path) for file in self.files}
+        if len(names) < len(self.files):  # a home may be called ../home
             raise ValueError("a file twice")
         given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
         ends = 0
@@ -214,6 +223,12 @@ class Manifest:
 @dataclass(frozen=True)
 class _Files:
     files: tuple[DataFile, ...]
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError("paths")
+    return [text(each) for each in value]
 
 
 def _in_lists(value: Any) -> Any:

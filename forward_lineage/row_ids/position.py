@@ -7,7 +7,7 @@ A file that is still there keeps its offset; what comes later is numbered after 
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import described, files_of, place_of
+from forward_lineage.row_ids.places import described, files_of, place_of, relation_of
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.far_files import files_known
-from forward_lineage.spark.names import data_source
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.tables import columns_of, full_name, open_relation, open_table, parquet_location
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
@@ -42,9 +41,13 @@ def from_files(spark: SparkSession, name: str, path: str | Path, last: Manifest 
         DamagedError: something in it is not Parquet.
 
     """
-    place = place_of(spark, path)
-    relation = data_source("parquet", place)
-    found = _Place(relation, {"path": place, "format": "parquet"}, view=f"SELECT * FROM {relation}")
+    return from_source(spark, name, {"path": place_of(spark, path)}, last)
+
+
+def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: Manifest | None = None) -> Manifest:
+    """Register Parquet files that `source_of` has found; see `from_files`."""
+    relation = relation_of(where)
+    found = _Place(relation, {**where, "format": "parquet"}, view=f"SELECT * FROM {relation}")
     return _manifest(spark, name, found, last)
 
 
@@ -157,9 +160,10 @@ def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | No
 
 def _known(last: Manifest | None, place: _Place) -> tuple[DataFile, ...]:
     """The files of the version before, if it was registered from the same place."""
-    if last is None or last.provider is not Provider.POSITION or last.source.get("path") != place.source["path"]:
+    if last is None or last.provider is not Provider.POSITION:
         return ()
-    return last.files
+    same = all(last.source.get(key) == place.source.get(key) for key in ("path", "paths"))
+    return last.files if same else ()
 
 
 def _check_listing(frame: DataFrame, files: Sequence[DataFile], name: str) -> None:

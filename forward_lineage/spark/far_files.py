@@ -70,7 +70,7 @@ def is_there(spark: SparkSession, address: str) -> bool:
 
 
 def matching(spark: SparkSession, pattern: str) -> list[str]:
-    """Return the addresses that a pattern in Hadoop's syntax names; without wildcards, itself.
+    """Return the addresses that a pattern in Hadoop's syntax names.
 
     Raises:
         SetupError: folders cannot be listed.
@@ -79,14 +79,20 @@ def matching(spark: SparkSession, pattern: str) -> list[str]:
     return list(_answer(_files(spark).matching(spark._jsparkSession, pattern)) or ())
 
 
-def files_under(spark: SparkSession, address: str) -> list[FarFile] | None:
+def files_under(spark: SparkSession, address: str, *, pattern: bool = False) -> list[FarFile] | None:
     """List the files that Spark would read under an address; None if there is nothing.
+
+    Args:
+        spark: the session.
+        address: of a file or folder.
+        pattern: whether it is a pattern in Hadoop's syntax, that names some of them.
 
     Raises:
         SetupError: they cannot be listed, or changed meanwhile.
 
     """
-    found = _answer(_files(spark).under(spark._jsparkSession, address))
+    ask = _files(spark).matched if pattern else _files(spark).under
+    found = _answer(ask(spark._jsparkSession, address))
     return None if found is None else list(_far_files(found))
 
 

@@ -14,7 +14,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.checks import check_files, current_files
 from forward_lineage.row_ids.registrar import Registrar
 from tests.forward_lineage.row_ids.conftest import ids, write
-from udafs.errors import BadArgumentError, DamagedError, NotTracedError, SetupError
+from udafs.errors import BadArgumentError, DamagedError, SetupError
 
 
 def test_one_file(lineage: ForwardLineage, tmp_path: Path) -> None:

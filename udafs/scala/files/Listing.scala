@@ -7,7 +7,6 @@ import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path, RemoteIterator}
-import org.apache.spark.deploy.SparkHadoopUtil
 
 /**
  * The files of a table on any file system that Hadoop knows, listed in bulk: no request a file.
@@ -25,18 +24,28 @@ final class Listing(conf: Configuration) {
   def under(place: String): Seq[ListedFile] = {
     val fs = new Path(place).getFileSystem(conf)
     val root = fs.getFileStatus(new Path(place))
-    val found = if (root.isFile) Seq(root) else try below(fs, root.getPath) catch {
-      case gone: FileNotFoundException => throw new IOException(s"it changed while it was listed: ${gone.getMessage}")
-    }
-    found.map(ListedFile.of)
+    (if (root.isFile) Seq(root) else below(fs, Seq(root.getPath))).map(ListedFile.of)
   }
 
-  /** The paths that a pattern names, in Hadoop's syntax; a path without wildcards names itself, whether it is there or not. */
-  def matching(pattern: String): Seq[String] = {
+  /** The paths that a pattern in Hadoop's syntax names. */
+  def matching(pattern: String): Seq[String] = statuses(pattern)._2.map(_.getPath.toString)
+
+  /**
+   * The files that Spark reads under the paths that a pattern names.
+   *
+   * @throws FileNotFoundException if it names none
+   */
+  def matched(pattern: String): Seq[ListedFile] = {
+    val (fs, found) = statuses(pattern)
+    if (found.isEmpty) throw new FileNotFoundException(pattern)
+    val (folders, files) = found.partition(_.isDirectory)
+    (files.filter(file => Listing.isData(file.getPath.getName)) ++ below(fs, folders.map(_.getPath))).map(ListedFile.of)
+  }
+
+  private def statuses(pattern: String): (FileSystem, Seq[FileStatus]) = {
     val path = new Path(pattern)
     val fs = path.getFileSystem(conf)
-    val qualified = path.makeQualified(fs.getUri, fs.getWorkingDirectory)
-    SparkHadoopUtil.get.globPathIfNecessary(fs, qualified).map(_.toString)
+    (fs, Option(fs.globStatus(path.makeQualified(fs.getUri, fs.getWorkingDirectory))).fold(Seq.empty[FileStatus])(_.toSeq))
   }
 
   /** Whether there is something of just this name. */
@@ -78,15 +87,17 @@ final class Listing(conf: Configuration) {
     try files
     catch { case _: FileNotFoundException => Nil }
 
-  private def below(fs: FileSystem, root: Path): Seq[FileStatus] =
-    if (!Listing.isFlat(fs)) walk(fs, Seq(root))
-    else {
-      val start = root.toString.stripSuffix("/").length + 1
-      all(fs.listFiles(root, true)).filter { file =>
-        val parts = file.getPath.toString.substring(start).split('/')
-        parts.init.forall(Listing.isPartition) && Listing.isData(parts.last)
-      }
+  private def below(fs: FileSystem, roots: Seq[Path]): Seq[FileStatus] =
+    try if (Listing.isFlat(fs)) AtOnce.map(roots)(tree(fs, _)).flatten else walk(fs, roots)
+    catch { case gone: FileNotFoundException => throw new IOException(s"it changed while it was listed: ${gone.getMessage}") }
+
+  private def tree(fs: FileSystem, root: Path): Seq[FileStatus] = {
+    val start = root.toString.stripSuffix("/").length + 1
+    all(fs.listFiles(root, true)).filter { file =>
+      val parts = file.getPath.toString.substring(start).split('/')
+      parts.init.forall(Listing.isPartition) && Listing.isData(parts.last)
     }
+  }
 
   private def walk(fs: FileSystem, folders: Seq[Path]): Seq[FileStatus] =
     if (folders.isEmpty) Nil

@@ -34,6 +34,9 @@ final class TableFiles {
   /** pattern → paths */
   def matching(session: SparkSession, pattern: String): String = answer(pattern) { listing(session).matching(pattern) }
 
+  /** pattern → path, size, milliseconds and tag of each file under the paths that it names. */
+  def matched(session: SparkSession, pattern: String): String = answer(pattern) { fields(listing(session).matched(pattern)) }
+
   /** path → path, size, milliseconds and tag of each file under it. */
   def under(session: SparkSession, place: String): String = answer(place) { fields(listing(session).under(place)) }
 
