@@ -97,7 +97,7 @@ def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
 def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
     """List what a copy was made from: a folder shows new files too."""
     if "paths" in manifest.source:
-        return files_of(spark, manifest.source) or []
+        return files_of(spark, {"paths": manifest.source["paths"]}) or []
     place = manifest.source.get("path", "")
     if place and (is_far(place) or Path(place).is_dir()) and (found := files_of(spark, {"path": place})) is not None:
         return found

@@ -22,7 +22,7 @@ from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.far_files import files_known
-from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.paths import is_far, local_path
 from forward_lineage.spark.tables import columns_of, full_name, open_relation, open_table, parquet_location
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
@@ -69,6 +69,8 @@ def from_catalog_table(spark: SparkSession, name: str, last: Manifest | None = N
             instead="Give key= (unique columns), path= (its Parquet files) or order_by= (a materialised copy).",
         )
     check_addresses([place])
+    if is_far(place):  # Spark keeps what it listed until somebody says so
+        spark.catalog.refreshTable(identity)
     found = _Place(identity, {"path": place, "table": name}, identity=identity)
     return _manifest(spark, name, found, last)
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import spark_errors, without_users
 from udafs.attach import kernel_object
-from udafs.errors import DamagedError, SetupError
+from udafs.errors import ChangedError, DamagedError, SetupError
 
 _CLASS = "org.apache.spark.sql.forwardlineage.TableFiles"  # see udafs/scala/session/TableFiles.scala
 _NUL = "\0"  # between what is given and what is answered; no path has one
@@ -88,7 +88,8 @@ def files_under(spark: SparkSession, address: str, *, pattern: bool = False) -> 
         pattern: whether it is a pattern in Hadoop's syntax, that names some of them.
 
     Raises:
-        SetupError: they cannot be listed, or changed meanwhile.
+        ChangedError: a folder went meanwhile.
+        SetupError: they cannot be listed.
 
     """
     ask = _files(spark).matched if pattern else _files(spark).under
@@ -116,14 +117,13 @@ def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Ta
     """Read the ends of Parquet files, given with their sizes, up to 32 at a time.
 
     Raises:
-        DamagedError: one is no Parquet, or is gone.
+        DamagedError: one is no Parquet.
+        ChangedError: one is gone, or shorter.
         SetupError: one cannot be read.
 
     """
     asked = _NUL.join(f"{path}{_NUL}{size}" for path, size in files)
-    found = _answer(_files(spark).footers(spark._jsparkSession, asked))
-    if found is None:
-        raise DamagedError("a file is gone that was there a moment ago", instead="Do it again.")
+    found = _answer(_files(spark).footers(spark._jsparkSession, asked)) or ()
     return [Tail(int(rows), footer) for rows, footer in zip(found[::2], found[1::2], strict=True)]
 
 
@@ -160,7 +160,11 @@ def _answer(answer: str) -> Sequence[str] | None:
         return fields
     if said == "missing":
         return None
-    place, why = fields
+    place, why = map(without_users, fields)
+    if said == "changed":
+        raise ChangedError(
+            f"{place} changed while it was listed or read", instead="Do it again, when nobody writes there."
+        )
     if said == "damaged":
         raise DamagedError(
             f"{place} cannot be read as Parquet: {why}",

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.FileNotFoundException
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
@@ -89,7 +89,7 @@ final class Listing(conf: Configuration) {
 
   private def below(fs: FileSystem, roots: Seq[Path]): Seq[FileStatus] =
     try if (Listing.isFlat(fs)) AtOnce.map(roots)(tree(fs, _)).flatten else walk(fs, roots)
-    catch { case gone: FileNotFoundException => throw new IOException(s"it changed while it was listed: ${gone.getMessage}") }
+    catch { case _: FileNotFoundException => throw new ChangedMeanwhileException(roots.head.toString) }
 
   private def tree(fs: FileSystem, root: Path): Seq[FileStatus] = {
     val start = root.toString.stripSuffix("/").length + 1

@@ -26,7 +26,7 @@ import org.apache.spark.paths.SparkPath
 object ManifestFile {
   private val Sealed = 2
   private val Newest = 3 // with files that are not local
-  private val Elsewhere = "[A-Za-z][A-Za-z0-9+.-]*:/.*".r
+  private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
   private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
   private val LongestChecksum = 40 // bytes
   private val Largest = 1L << 30 // bytes; three million files

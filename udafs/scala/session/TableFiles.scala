@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
  * What Python asks of files that lie on other file systems than the local one, as the session is configured: one call each for all
  * files of a table. Lists come and go as one text, with NUL between its fields, which no path has.
  *
- * An answer begins with what became of the question: `ok`; `missing`, `damaged` and `failed` are followed by a path and what is wrong.
+ * An answer begins with what became of the question: `ok`; `missing`, `changed`, `damaged` and `failed` are followed by a path and what is wrong.
  *
  * A class, not an object: Python makes one through the class loader of the added jar.
  */
@@ -80,7 +80,6 @@ final class TableFiles {
 
 object TableFiles {
   private val Separator = "\u0000"
-  private val UserInfo = "://[^/@\\s]*@".r // of an address; it may be a password
 
   private def parts(text: String): Seq[String] = if (text.isEmpty) Nil else text.split(Separator, -1).toSeq
 
@@ -93,6 +92,7 @@ object TableFiles {
     def failed(error: Throwable): Seq[String] = error match {
       case wrapped @ (_: ExecutionException | _: CompletionException) if wrapped.getCause != null => failed(wrapped.getCause)
       case no: NotParquetException => Seq("damaged", plain(no.path), plain(no.getMessage))
+      case changed: ChangedMeanwhileException => Seq("changed", plain(changed.path), "")
       case gone: FileNotFoundException => Seq("missing", plain(place), plain(said(gone)))
       case NonFatal(error) => Seq("failed", plain(place), plain(said(error)))
       case other => throw other
@@ -105,5 +105,5 @@ object TableFiles {
     message.linesIterator.next()
   }
 
-  private def plain(text: String): String = UserInfo.replaceAllIn(text.replace(Separator, ""), "://")
+  private def plain(text: String): String = text.replace(Separator, "")
 }

@@ -58,7 +58,8 @@ class FlatFileSystem extends CountedFileSystem {
   override def listFiles(root: Path, recursive: Boolean): RemoteIterator[LocatedFileStatus] = new Pages(after => Requests.asked(s"list ${at(root)}") {
     val files = below(new File(at(root))).map(file => file.getPath -> file).sortBy(_._1)
     files.dropWhile(_._1 <= after).take(Requests.pageSize).map { case (name, file) =>
-      name -> new LocatedFileStatus(getFileStatus(makeQualified(new Path(file.getPath))), null)
+      val path = makeQualified(new Path(file.getPath))
+      name -> new LocatedFileStatus(new FileStatus(file.length, false, 1, 1 << 20, getFileStatus(path).getModificationTime, path), null)
     }.toArray
   })
 
