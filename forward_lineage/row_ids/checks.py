@@ -43,11 +43,11 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_name(spark, manifest)
         _check_copied_files(spark, manifest)
         return
-    _check_name(spark, manifest)
+    opened = _check_name(spark, manifest)
     if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
-    frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
+    frame = opened if opened is not None else open_relation(spark, manifest.relation)
     _check_definition(manifest, frame)
     if not manifest.trusted:
         check_repeatable(frame, manifest.name)
@@ -224,16 +224,17 @@ def _is_there(spark: SparkSession, name: str) -> bool:
     return bool(spark.catalog.tableExists(quoted_name(name)))
 
 
-def _check_name(spark: SparkSession, manifest: Manifest) -> None:
-    """The name that queries use must lead to the rows that the ids were given to."""
+def _check_name(spark: SparkSession, manifest: Manifest) -> DataFrame | None:
+    """Names that queries use must lead to the rows that got ids; returns the table, if it is one of Spark's."""
     if manifest.view is not None:
         if view_text(spark, manifest.name) != manifest.view:
             raise other_table(manifest, "the temporary view that registration made was dropped or replaced")
-        return
-    _opened(spark, manifest)
+        return None
+    opened = _opened(spark, manifest)
     means = full_name(spark, _known_as(manifest))
     if means != manifest.identity:
         raise other_table(manifest, f"the name means {means or 'a temporary view'} now")
+    return opened
 
 
 def _known_as(manifest: Manifest) -> str:

@@ -84,12 +84,9 @@ class TestRequests:
         store.requests()
         check_unchanged(lineage.spark, lineage.tables()["t"])
         asked = store.requests()
-        assert (asked["list"], asked["open"], asked["checksum"]) == (
-            4,
-            6,
-            0,
-        )  # ours, and Spark's for a view that is text
-        assert asked["status"] < 12
+        # Ours; and Spark's, which resolves a view that is text whenever it is opened or asked what it is.
+        assert (asked["list"], asked["checksum"]) == (3, 0)
+        assert asked["open"] < 12 and asked["status"] < 12
 
     def test_a_pattern_and_a_list(self, lineage: ForwardLineage, store: CountedFiles, folder: Path) -> None:
         manifest = lineage.register("t", path=f"counted:{folder}/*5.parquet")
