@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import described, files_of, place_of, relation_of
+from forward_lineage.row_ids.places import described, files_of, relation_of
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import ROW_ID
@@ -27,25 +26,22 @@ from forward_lineage.spark.tables import columns_of, full_name, open_relation, o
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 
-def from_files(spark: SparkSession, name: str, path: str | Path, last: Manifest | None = None) -> Manifest:
-    """Register a Parquet file, or a folder of them, partitioned or not.
+def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: Manifest | None = None) -> Manifest:
+    """Register Parquet files: one, a folder of them, partitioned or not, or what paths and patterns name.
 
     Args:
         spark: any session.
         name: what queries will call it.
-        path: local path, or the address of files elsewhere.
+        where: what `source_of` made of the user's path.
         last: the version before; files that it knows keep their ids.
 
     Raises:
-        BadArgumentError: there is no such path, or nothing in it.
+        BadArgumentError: there is no such path, nothing in it, or a file named twice.
         DamagedError: something in it is not Parquet.
+        ChangedError: it changed meanwhile.
+        SetupError: its file system cannot be listed or read.
 
     """
-    return from_source(spark, name, {"path": place_of(spark, path)}, last)
-
-
-def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: Manifest | None = None) -> Manifest:
-    """Register Parquet files that `source_of` has found; see `from_files`."""
     relation = relation_of(where)
     found = _Place(relation, {**where, "format": "parquet"}, view=f"SELECT * FROM {relation}")
     return _manifest(spark, name, found, last)

@@ -120,7 +120,8 @@ class Registrar:
         """
 
         def draft(last: Manifest | None) -> Manifest:
-            manifest = replace(position.from_files(self.spark, name, folder), provider=Provider.RESULT)
+            rows = position.from_source(self.spark, name, {"path": str(folder.resolve())})
+            manifest = replace(rows, provider=Provider.RESULT)
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
 
         written = self.registrations.write(draft, name)

@@ -77,13 +77,12 @@ class TestAFolder:
         write(far / "t" / "p=y" / "b.parquet", [2], w=pa.array([20], pa.int64()))
         lineage.spark.conf.set("spark.sql.parquet.mergeSchema", "true")
         try:
-            for path in (f"{mounted}/t", far / "t"):
-                manifest = lineage.register("t", path=path)
-                assert [name for name, _ in manifest.columns] == ["v", "w", "p"]
-                assert ids(lineage, "t") == {1: 0, 2: 1}
-                assert [
-                    tuple(row) for row in lineage.sql("SELECT v, w FROM t WHERE p = 'y'").select("v", "w").collect()
-                ] == [(2, 20)]
+            for name, path in (("t", f"{mounted}/t"), ("near", far / "t")):
+                manifest = lineage.register(name, path=path)
+                assert [column for column, _ in manifest.columns] == ["v", "w", "p"]
+                assert ids(lineage, name) == {1: 0, 2: 1}
+                rows = lineage.sql(f"SELECT v, w FROM {name} WHERE p = 'y'").select("v", "w").collect()
+                assert [tuple(row) for row in rows] == [(2, 20)]
         finally:
             lineage.spark.conf.unset("spark.sql.parquet.mergeSchema")
 
