@@ -209,7 +209,7 @@ def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frame
 
 
 def test_long_values_that_rows_share(sql: SparkSession) -> None:
-    """Two sets of thousands of ids come again and again, in turn and beside ids: of a subquery, of another's one row."""
+    """Two sets of thousands of ids come again and again, in turn and beside ids: of a subquery, of one row."""
     a, b = set(range(0, 9000, 3)), set(range(0, 9000, 2))
     data = sql.sql("""
         SELECT g, dlunion(CASE WHEN id % 7 = 0 THEN dl_of(100000 + id) WHEN id % 2 = g OR g = 2 THEN a ELSE b END) AS d
