@@ -16,8 +16,6 @@ from pathlib import Path
 import click
 import pyarrow as pa
 from pyarrow import parquet
-from rich.console import Console
-from rich.table import Table
 
 from forward_lineage import ForwardLineage
 from forward_lineage.row_ids.checks import check_unchanged
@@ -39,7 +37,7 @@ def main(files: int, latency: int) -> None:
         try:
             attach(spark)
             store = CountedFiles(spark, folder)
-            shown = Table("layout", "step", *_KINDS, "seconds")
+            print("layout", "step", *_KINDS, "seconds", sep=" | ")
             for layout, in_folder in (("counted: one folder", 0), ("flat: a folder for 100 files", 100)):
                 place = written(folder / f"t{in_folder}", files, in_folder)
                 scheme = layout.partition(":")[0]
@@ -51,10 +49,9 @@ def main(files: int, latency: int) -> None:
                     work()
                     spent = time.perf_counter() - start
                     asked = store.requests()
-                    shown.add_row(layout, step, *(f"{asked[kind]:,}" for kind in _KINDS), f"{spent:.1f}")
+                    print(layout, step, *(f"{asked[kind]:,}" for kind in _KINDS), f"{spent:.1f}", sep=" | ", flush=True)
         finally:
             spark.stop()
-    Console(width=120).print(shown)
 
 
 def steps(lineage: ForwardLineage, address: str, place: Path) -> list[tuple[str, Callable[[], object]]]:

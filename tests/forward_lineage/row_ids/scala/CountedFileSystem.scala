@@ -36,8 +36,12 @@ class CountedFileSystem extends RawLocalFileSystem {
   override def listStatusIterator(path: Path): RemoteIterator[FileStatus] = pages(path)
 
   private def pages(path: Path): RemoteIterator[FileStatus] = new Pages(after => asked(s"list ${at(path)}") {
-    val there = super.listStatus(path).map(tagged).filterNot(file => Requests.hidden(file.getPath.getName))
-    there.sortBy(_.getPath.getName).dropWhile(_.getPath.getName <= after).take(Requests.pageSize).map(file => file.getPath.getName -> file)
+    Option(new File(at(path)).list()) match {
+      case None => Array(path.getName -> tagged(super.getFileStatus(path))) // a file, or nothing
+      case Some(names) =>
+        names.filterNot(Requests.hidden).sorted.dropWhile(_ <= after).take(Requests.pageSize)
+          .map(name => name -> tagged(super.getFileStatus(new Path(path, new Path(null, null, name)))))
+    }
   })
 
   protected def at(path: Path): String = path.toUri.getPath
