@@ -39,7 +39,7 @@ class CountedFileSystem extends RawLocalFileSystem {
     Option(new File(at(path)).list()) match {
       case None => Array(path.getName -> tagged(super.getFileStatus(path))) // a file, or nothing
       case Some(names) =>
-        names.filterNot(Requests.hidden).sorted.dropWhile(_ <= after).take(Requests.pageSize)
+        names.filterNot(Requests.hidden).sorted.dropWhile(_ <= after).take(Requests.pageSize + 1)
           .map(name => name -> tagged(super.getFileStatus(new Path(path, new Path(null, null, name)))))
     }
   })
@@ -61,7 +61,7 @@ class FlatFileSystem extends CountedFileSystem {
 
   override def listFiles(root: Path, recursive: Boolean): RemoteIterator[LocatedFileStatus] = new Pages(after => Requests.asked(s"list ${at(root)}") {
     val files = below(new File(at(root))).map(file => file.getPath -> file).sortBy(_._1)
-    files.dropWhile(_._1 <= after).take(Requests.pageSize).map { case (name, file) =>
+    files.dropWhile(_._1 <= after).take(Requests.pageSize + 1).map { case (name, file) =>
       val path = makeQualified(new Path(file.getPath))
       name -> new LocatedFileStatus(new FileStatus(file.length, false, 1, 1 << 20, getFileStatus(path).getModificationTime, path), null)
     }.toArray
@@ -70,14 +70,15 @@ class FlatFileSystem extends CountedFileSystem {
   private def below(folder: File): Seq[File] = folder.listFiles.toSeq.flatMap(file => if (file.isDirectory) below(file) else Seq(file))
 }
 
-/** Pages of named entries; the next one is asked for when the one before is used up. */
+/** Pages of named entries, each of which says by one entry more whether there is another one; that is asked for when it is needed. */
 private final class Pages[A](page: String => Array[(String, A)]) extends RemoteIterator[A] {
+  private val size = Requests.pageSize
   private var entries = page("")
   private var place = 0
 
   override def hasNext: Boolean = {
-    if (place == entries.length && entries.length == Requests.pageSize) { entries = page(entries.last._1); place = 0 }
-    place < entries.length
+    if (place == size && entries.length > size) { entries = page(entries(size - 1)._1); place = 0 }
+    place < math.min(size, entries.length)
   }
 
   override def next(): A = { hasNext; place += 1; entries(place - 1)._2 }
