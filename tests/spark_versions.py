@@ -1,8 +1,8 @@
-"""The tests under several versions of Spark: ``python -m tests.spark_versions [4.0 4.1 …]``, which `make test-spark` calls.
+"""The tests under several versions of Spark: ``python -m tests.spark_versions [4.0 4.1 …]``, as `make test-spark` does.
 
-Each version gets a virtual environment of its own, ``.venvs/<version>``, with the newest PySpark of it and all that the
-tests need, made once. Then its kernel is compiled and `SUITES` run. What a version cannot have is left out with a reason
-(marker ``since``), and what is left out is counted and told.
+Each version gets a virtual environment of its own, ``.venvs/<version>``, with the newest PySpark of it and all that
+the tests need, made once. Then its kernel is compiled and `SUITES` run. What a version cannot have is left out with a
+reason (marker ``since``), and what is left out is counted and told.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ def attach(spark: SparkSession) -> None:
     all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
     Raises:
-        SetupError: the session is a Spark Connect client, which has no JVM here; its Spark is a version that the kernel is
-            not made for (`udafs.versions`); or the kernel does not build.
+        SetupError: the session is a Spark Connect client, which has no JVM here; its Spark is a version that the kernel
+            is not made for (`udafs.versions`); or the kernel does not build.
 
     """
     session = getattr(spark, "_jsparkSession", None)

@@ -40,8 +40,8 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
         ``forward_lineage`` in the user's cache folder).
 
     Raises:
-        SetupError: no Java, no Spark, one that the kernel is not made for, or a source that does not compile (with what the
-            compiler said).
+        SetupError: no Java, no Spark, one that the kernel is not made for, or a source that does not compile (with what
+            the compiler said).
 
     """
     spark = spark_version()

@@ -21,11 +21,7 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
     return [*bug, pytest.mark.since(*case.since)] if case.since else bug
 
 
-RUNS = [
-    pytest.param(case, id=case.name, marks=_marks(case))
-    for case in CASES
-    if case.rows or case.bug
-]
+RUNS = [pytest.param(case, id=case.name, marks=_marks(case)) for case in CASES if case.rows or case.bug]
 
 
 @pytest.mark.parametrize("case", TEXTS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from udafs.build import SOURCES, scala_files
 from udafs.versions import NEWEST
