@@ -35,6 +35,8 @@ CAN_BE_NAMED = " " not in str(ARCHIVES)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes of the suite start; they and all programs that they start inherit the options."""
+    if check_version(spark_version()) < (4, 2):  # there `collect` leaves its socket to the garbage collector
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
     if hasattr(config, "workerinput") or not CAN_BE_NAMED:
         return
     try:
