@@ -30,6 +30,9 @@ _RAISED = "USER_RAISED_EXCEPTION"
 # What Spark says where the memory ends and its process does not.
 _FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
 _MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
+# What the system says in a task that writes shuffle files or spills.
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
+_ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, or SPARK_LOCAL_DIRS of the workers."
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
@@ -111,6 +114,8 @@ def from_spark(
         instead = f"{last}." if last else instead
     elif instead is None and _FULL.search(text):
         instead = _MORE
+    elif instead is None and _NO_ROOM.search(text):
+        instead = _ROOM
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
 
 

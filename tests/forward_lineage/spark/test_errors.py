@@ -91,6 +91,15 @@ def test_where_the_memory_ends() -> None:
         raise SparkRuntimeException(said_by_spark)
 
 
+def test_where_the_room_for_shuffles_ends() -> None:
+    said_by_spark = "Lost task 0.3 in stage 1.0: java.io.IOException: No space left on device\n\tat x.Y.z(Y.java:1)"
+    with (
+        pytest.raises(FailedQueryError, match=r"No space left on device\. Make room .* SPARK_LOCAL_DIRS"),
+        spark_errors(),
+    ):
+        raise SparkRuntimeException(said_by_spark)
+
+
 @pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
 def test_the_process_of_spark_has_ended(error: Exception) -> None:
     with pytest.raises(FailedQueryError, match=r"process has ended.*Start a new session"), spark_errors():
