@@ -11,11 +11,13 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage, LineageError
 from tests.cluster import trouble
 from tests.cluster.answers import questions
+from tests.spark_settings import INTERPRETED
 from tests.tpch_queries.neutrality import Answer, answer
 
-#: Several tasks on either side of a shuffle, joins that shuffle.
+#: Several tasks on either side of a shuffle, joins that shuffle; no time for compiling.
 SETTINGS = {
-    "spark.sql.files.maxPartitionBytes": "100000",
+    **INTERPRETED,
+    "spark.sql.files.maxPartitionBytes": "50000",
     "spark.sql.files.openCostInBytes": "0",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
@@ -44,10 +46,10 @@ _LINEAGE: dict[tuple[int, Path, Path], ForwardLineage] = {}
 
 
 def in_many_groups(source: Path, folder: Path) -> Path:
-    """Copy the tables, as files with several row groups, so that several tasks read each."""
+    """Copy some rows of tables, as files with several row groups, so that several tasks read each."""
     folder.mkdir()
     for table in ("lineitem", "orders", "supplier"):
-        rows = pq.read_table(source / f"{table}.parquet")
+        rows = pq.read_table(source / f"{table}.parquet").slice(0, 12000)
         pq.write_table(rows, folder / f"{table}.parquet", row_group_size=max(rows.num_rows // 6, 10))
     return folder
 

@@ -79,6 +79,7 @@ def _begin(url: str, environment: Mapping[str, str], log: Path, settings: Mappin
         "spark.executorEnv.PYTHONPATH": str(REPOSITORY),  # for functions of the tests
         "spark.sql.warehouse.dir": str(log.parent / "warehouse"),
         "spark.buffer.pageSize": "256k",
+        "spark.network.timeout": "900s",  # of a busy machine; death is noticed by the connection
         **settings,
     }
     spelled: dict[str, Any] = {key.replace(".", "__"): value for key, value in given.items()}

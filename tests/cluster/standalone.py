@@ -168,7 +168,8 @@ class Cluster:
 
     def _environment(self, host: str, scratch: Path) -> Mapping[str, str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
-        java = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *self._options]
+        # On a busy machine a worker may be silent for a minute; one that dies is noticed by its connection.
+        java = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dspark.worker.timeout=900", *self._options]
         return inherited | self.environment() | {
             "SPARK_HOME": str(SPARK_HOME),
             "SPARK_LOCAL_IP": host,  # web pages would be seen by other machines

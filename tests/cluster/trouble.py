@@ -81,7 +81,7 @@ class Trouble:
 def register(spark: SparkSession, folder: Path) -> None:
     """Make `in_map` and `in_reduce` known in a session."""
     for place in PLACES:
-        spark.udf.register(f"in_{place}", udf(Trouble(folder, place), "boolean"))
+        spark.udf.register(f"in_{place}", udf(Trouble(folder, place), "boolean", useArrow=False))
 
 
 class Told:
