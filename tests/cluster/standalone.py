@@ -59,6 +59,10 @@ class Daemon:
             raise RuntimeError(f"{self.log.name} ended: {text[-2000:]}")
         return text
 
+    def said_by_executors(self) -> str:
+        """Return the logs of the executors that it has started."""
+        return "".join(each.read_text(errors="replace") for each in sorted(self.folder.glob("app-*/*/stderr")))
+
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         """End it, and all that it started and that did not leave its group."""
         with contextlib.suppress(ProcessLookupError):

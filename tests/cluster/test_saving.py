@@ -79,7 +79,7 @@ def test_a_full_home(cluster: Cluster, data: Path, told: Told, tmp_path: Path, q
     told.do()
     home = tmp_path / "home"
     home.mkdir()
-    with small_disk(home, "256k"), Driver(cluster, tmp_path / "spark.log") as driver:
+    with small_disk(home, "4m"), Driver(cluster, tmp_path / "spark.log") as driver:
         places = data, home, told.folder, query
         driver.call(asking.registered, *places[:3])
         before = files_of(home)
@@ -99,7 +99,7 @@ def test_full_disks_of_executors(data: Path, told: Told, tmp_path: Path) -> None
     told.do()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with small_disk(scratch, "1m"), Cluster(tmp_path / "cluster", scratch=scratch) as cluster:
+    with small_disk(scratch, "32m"), Cluster(tmp_path / "cluster", scratch=scratch) as cluster:
         home = tmp_path / "home"
         with Driver(cluster, tmp_path / "spark.log") as driver:
             driver.call(asking.registered, data, home, told.folder)
