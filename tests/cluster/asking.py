@@ -101,17 +101,23 @@ def asked_again(spark: SparkSession, data: Path, home: Path, told: Path, query: 
 
 
 def stage(spark: SparkSession, number: int) -> dict[str, int]:
-    """Return what a stage read: records of files, and of a shuffle; and what it spilled, in bytes."""
-    store: Any = spark._jsc.sc().statusStore()
-    data = store.lastStageAttempt(number)
-    return {"read": data.inputRecords(), "shuffled": data.shuffleReadRecords()}
+    """Return how many records a stage read of files, and how many of a shuffle, all attempts together."""
+    attempts = [each for each in _stages(spark) if each.stageId() == number]
+    return {
+        "read": sum(int(each.inputRecords()) for each in attempts),
+        "shuffled": sum(int(each.shuffleReadRecords()) for each in attempts),
+    }
 
 
 def spilled(spark: SparkSession) -> int:
     """Return how many bytes all stages so far have spilled."""
+    return sum(int(each.diskBytesSpilled()) for each in _stages(spark))
+
+
+def _stages(spark: SparkSession) -> list[Any]:
     store: Any = spark._jsc.sc().statusStore()
     stages = store.stageList(None)
-    return sum(int(stages.apply(i).diskBytesSpilled()) for i in range(stages.size()))
+    return [stages.apply(i) for i in range(stages.size())]
 
 
 _CACHED: dict[tuple[Path, str], Any] = {}
