@@ -51,8 +51,11 @@ class Driver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception):  # it may be dead
+        try:
             self._pool.submit(_end).result(120)
+        except Exception:  # it is dead, or busy with what nobody waits for any more
+            with contextlib.suppress(ProcessLookupError):
+                self.kill()
         self._pool.shutdown()
         wait_for("the driver's end", lambda: self.java not in marked(self._cluster.mark))
         wait_for("its executors' end", lambda: not self._cluster.executors())
