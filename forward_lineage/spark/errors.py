@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
@@ -77,6 +77,17 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
         raise FailedQueryError(
             "Spark's Java process has ended, as it does when its heap is full", instead=_ENDED
         ) from None
+
+
+@contextmanager
+def put_back() -> Iterator[None]:
+    """Around what makes a session what it was before.
+
+    Where its Java process has ended, nothing has to be put back, and whoever asked it something has said so: that error
+    is not hidden behind another one.
+    """
+    with suppress(Py4JNetworkError, ConnectionError):
+        yield
 
 
 @contextmanager

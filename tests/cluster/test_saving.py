@@ -58,10 +58,11 @@ def test_a_driver_that_is_killed(
     assert [each.name for each in (library.folder / query).glob("data-*")] == [library.get(query).data]
 
 
-def test_a_java_process_that_is_killed(cluster: Cluster, data: Path, told: Told, wanted: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("query", asking.QUERIES)
+def test_a_java_process_that_is_killed(cluster: Cluster, data: Path, told: Told, tmp_path: Path, query: str) -> None:
     """The driver's Python goes on: it says so in one line, and has cleared away what it had begun."""
     home = tmp_path / "home"
-    places = data, home, told.folder, "grouped"
+    places = data, home, told.folder, query
     told.do(reduce="wait")
     driver = Driver(cluster, tmp_path / "spark.log")
     save = driver.submit(asking.complaint, *places)
@@ -69,7 +70,7 @@ def test_a_java_process_that_is_killed(cluster: Cluster, data: Path, told: Told,
     os.kill(driver.java, signal.SIGKILL)
     said = save.result(PATIENCE)
     assert said.startswith("FailedQueryError: Spark's Java process has ended"), said
-    assert not list(home.glob("results/grouped/*"))
+    assert not list(home.glob(f"results/{query}/*"))
     driver.kill()
     wait_for("its executors' end", lambda: not cluster.executors())
 

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
-from forward_lineage.spark.errors import rewritten_errors, spark_errors
+from forward_lineage.spark.errors import put_back, rewritten_errors, spark_errors
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 
@@ -104,3 +104,13 @@ def test_where_the_room_for_shuffles_ends() -> None:
 def test_the_process_of_spark_has_ended(error: Exception) -> None:
     with pytest.raises(FailedQueryError, match=r"process has ended.*Start a new session"), spark_errors():
         raise error
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
+def test_nothing_is_put_back_where_spark_has_ended(error: Exception) -> None:
+    with pytest.raises(FailedQueryError, match="process has ended"), spark_errors():
+        try:
+            raise error
+        finally:
+            with put_back():
+                raise ConnectionRefusedError(111)
