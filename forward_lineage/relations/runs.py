@@ -168,6 +168,16 @@ class RunsRelation(LineageRelation):
         return int(self._set_sizes[self.set_of_row].sum())
 
     @property
+    def id_range(self) -> tuple[int, int] | None:
+        """The first and the last id; None where there is no pair."""
+        return (int(self.first.min()), int(self.last.max())) if self.first.size else None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(each.nbytes for each in (self.row, self.set_of_row, self.set_starts, self.first, self.last))
+
+    @property
     def members(self) -> int:
         """How many ids the different sets have together: the pairs, but for rows that share a set."""
         return int(self._set_sizes.sum())

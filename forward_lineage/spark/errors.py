@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
@@ -30,6 +30,9 @@ _RAISED = "USER_RAISED_EXCEPTION"
 # What Spark says where the memory ends and its process does not.
 _FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
 _MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
+# What the system says in a task that writes shuffle files or spills.
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
+_ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, or SPARK_LOCAL_DIRS of the workers."
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
@@ -81,6 +84,17 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
 
 
 @contextmanager
+def put_back() -> Iterator[None]:
+    """Around what makes a session what it was before.
+
+    Where its Java process has ended, nothing has to be put back, and whoever asked it something has said so: that error
+    is not hidden behind another one.
+    """
+    with suppress(Py4JNetworkError, ConnectionError):
+        yield
+
+
+@contextmanager
 def rewritten_errors() -> Iterator[None]:
     """Around a rewritten query, whose original Spark has accepted: if Spark refuses it, that is a bug of ours.
 
@@ -115,6 +129,8 @@ def from_spark(
         instead = f"{last}." if last else instead
     elif instead is None and _FULL.search(text):
         instead = _MORE
+    elif instead is None and _NO_ROOM.search(text):
+        instead = _ROOM
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
 
 

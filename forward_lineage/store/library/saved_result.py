@@ -59,6 +59,8 @@ class SegmentEntry:
         form: ``runs`` or ``bdd``.
         size: bytes.
         checksum: the CRC-32 that the file itself begins with.
+        first_id: the first id that it has, where it is `runs` of a release that notes it.
+        last_id: the last one.
 
     """
 
@@ -69,6 +71,8 @@ class SegmentEntry:
     form: str
     size: int
     checksum: int
+    first_id: int | None = None
+    last_id: int | None = None
 
     def file_in(self, folder: Path) -> SegmentFile:
         """Return the segment as the store reads it, from the data folder of its result."""
@@ -80,6 +84,8 @@ class SegmentEntry:
             checksum=self.checksum,
             pairs=self.pairs,
             size=self.size,
+            first_id=self.first_id,
+            last_id=self.last_id,
         )
 
 

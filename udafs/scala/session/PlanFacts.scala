@@ -83,8 +83,10 @@ final class PlanFacts {
     case LogicalRelation(_: HadoopFsRelation, _, _, _, _) => None // files, wherever they are: they can be listed
     case LogicalRelation(other, _, _, _, _) => Some(s"a data source (${other.getClass.getSimpleName})")
     case table: HiveTableRelation => Some(s"the Hive table ${table.tableMeta.identifier.unquotedString}")
-    case DataSourceV2Relation(_: FileTable, _, _, _, _, _) => None
-    case DataSourceV2Relation(table, _, _, _, _, _) => Some(s"a data source (${table.name})")
+    case relation: DataSourceV2Relation => relation.table match {
+      case _: FileTable => None
+      case table => Some(s"a data source (${table.name})")
+    }
     case given: LogicalRDD if isFixed(given.rdd) => None
     case _: LogicalRDD => Some("an RDD that reads something itself")
     case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation => None
