@@ -9,10 +9,25 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from sqlglot import exp
 
+from rewrites.refusals import refuse
 from udafs.versions import check_version
 
-_TAKES_A_TIME_ZONE = check_version(pyspark.__version__) >= (4, 2)
+_VERSION = check_version(pyspark.__version__)
+
+
+def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) -> None:
+    """Refuse SQL that Spark reads, but not as it is rewritten: up to 4.1 what PIVOT gives cannot have a name.
+
+    Raises:
+        NotTracedError: there is a PIVOT, and Spark is older than 4.2.
+
+    """
+    for pivot in tree.find_all(exp.Pivot) if version < (4, 2) else ():
+        if not pivot.args.get("unpivot"):
+            what = f"PIVOT is not traced on Spark {version[0]}.{version[1]}"
+            refuse(pivot, what, "Use Spark 4.2 or newer, or write aggregates with FILTER in place of PIVOT.")
 
 
 def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
@@ -22,7 +37,7 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
         PySparkException: Arrow has no such type.
 
     """
-    if _TAKES_A_TIME_ZONE:
+    if _VERSION >= (4, 2):
         return to_arrow_schema(schema, timezone=timezone)
     return in_time_zone(to_arrow_schema(schema), timezone)  # there they are in UTC
 

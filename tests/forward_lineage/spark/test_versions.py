@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import ArrayType, LongType, MapType, StructField, StructType, TimestampNTZType, TimestampType
 
-from forward_lineage.spark.versions import arrow_schema, in_time_zone
+from forward_lineage.frontend import parse
+from forward_lineage.spark.versions import arrow_schema, in_time_zone, refuse_what_is_newer
+from udafs.errors import NotTracedError
 
 NESTED = StructType(
     [
@@ -44,3 +46,15 @@ def test_a_time_zone_takes_the_place_of_another(zone: str) -> None:
     assert in_time_zone(arrow_schema(NESTED, "Asia/Tokyo"), zone).equals(arrow_schema(NESTED, zone))
     schema = pa.schema([pa.field("n", pa.int32(), metadata={"a": "b"})], {"c": "d"})
     assert in_time_zone(schema, zone).equals(schema, check_metadata=True)
+
+
+@pytest.mark.parametrize("version", [(4, 0), (4, 1)])
+def test_pivot_is_refused_where_its_result_cannot_have_a_name(version: tuple[int, int]) -> None:
+    sql = "SELECT *\nFROM (SELECT * FROM t PIVOT (max(v) FOR k IN (1, 2)))"
+    with pytest.raises(NotTracedError) as refused:
+        refuse_what_is_newer(parse(sql).tree, version)
+    assert "PIVOT is not traced on Spark 4." in str(refused.value)
+    assert refused.value.at is not None
+    assert refused.value.at.line == 2
+    refuse_what_is_newer(parse(sql).tree, (4, 2))
+    refuse_what_is_newer(parse("SELECT * FROM t UNPIVOT (v FOR k IN (a, b))").tree, version)
