@@ -30,7 +30,7 @@ def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) ->
             refuse(pivot, what, "Use Spark 4.2 or newer, or write aggregates with FILTER in place of PIVOT.")
 
 
-def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
+def arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
     """Return a schema as Arrow has it, whose TIMESTAMPs are in a time zone.
 
     Raises:
@@ -39,7 +39,7 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
     """
     if _VERSION >= (4, 2):
         return to_arrow_schema(schema, timezone=timezone)
-    return in_time_zone(to_arrow_schema(schema), timezone)  # there they are in UTC
+    return in_time_zone(to_arrow_schema(schema), timezone or "UTC")  # there they are in UTC
 
 
 def in_time_zone(schema: pa.Schema, timezone: str) -> pa.Schema:
