@@ -59,7 +59,7 @@ def from_catalog_table(spark: SparkSession, name: str, last: Manifest | None = N
     identity = full_name(spark, name)
     place = None if identity is None else parquet_location(spark, identity)
     if identity is None or place is None:
-        kind = "a temporary view" if identity is None else "not stored as Parquet files"
+        kind = "a temporary view" if identity is None else "not stored as Parquet files that Spark made"
         raise NotTracedError(
             f"{name} is {kind}, so its rows have no positions to be identified by",
             instead="Give key= (unique columns), path= (its Parquet files) or order_by= (a materialised copy).",
