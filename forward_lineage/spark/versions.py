@@ -30,8 +30,8 @@ def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) ->
             refuse(pivot, what, "Use Spark 4.2 or newer, or write aggregates with FILTER in place of PIVOT.")
 
 
-def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
-    """Return a schema as Arrow has it, whose TIMESTAMPs are in a time zone.
+def arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
+    """Return a schema as Arrow has it, whose TIMESTAMPs are in a time zone; None where Spark knows none.
 
     Raises:
         PySparkException: Arrow has no such type.
@@ -42,12 +42,12 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
     return in_time_zone(to_arrow_schema(schema), timezone)  # there they are in UTC
 
 
-def in_time_zone(schema: pa.Schema, timezone: str) -> pa.Schema:
+def in_time_zone(schema: pa.Schema, timezone: str | None) -> pa.Schema:
     """Return the schema with all timestamps that have a time zone in `timezone`, at any depth."""
     return pa.schema([field.with_type(_moved(field.type, timezone)) for field in schema], schema.metadata)
 
 
-def _moved(kind: pa.DataType, timezone: str) -> pa.DataType:
+def _moved(kind: pa.DataType, timezone: str | None) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, timezone)
     if pa.types.is_struct(kind):
