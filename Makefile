@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
-.PHONY: help setup demo test test-quick test-long test-spark check format bench clean
+.PHONY: help setup demo test test-quick test-long test-cluster test-spark check format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make test        all tests            make test-quick  under two minutes"
 	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
+	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
 	@echo "make check       formatter, linter, types"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv, .venvs and generated data"
@@ -54,6 +55,11 @@ test: $(READY)
 test-quick: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@$(PYTEST) -m "not long and not slow"
+
+# A master, two workers and a driver at a time, 5 GB; test-long has it, too.
+test-cluster: $(READY)
+	@$(PY) -m forward_lineage.spark.java
+	@$(PY) -m pytest -n 1 tests/cluster
 
 # Stopped and called again, the first of these goes on where it was.
 test-long: $(READY)

@@ -7,7 +7,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
-- `sql views.sql` or `toml views.toml`, any language with a file of its kind, is written into that file;
+- `sql views.sql`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of its kind, is written
+  into that file;
 - `forward-lineage explore` is left alone until its page answers, then Ctrl-C is pressed;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;
@@ -40,7 +41,7 @@ from tests.forward_lineage.pages.serving import explored
 from tests.markdown_pages import Block
 
 _SHELL = {">", "<", "|", "&&", ";"}
-LANGUAGES = {"python", "sql", "toml", "bash", "json", "text", ""}
+LANGUAGES = {"python", "sql", "toml", "conf", "bash", "json", "text", ""}
 
 
 class Reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
@@ -30,8 +30,15 @@ _RAISED = "USER_RAISED_EXCEPTION"
 # What Spark says where the memory ends and its process does not.
 _FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
 _MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
+# What the system says in a task that writes shuffle files or spills.
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded")
+_ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, or SPARK_LOCAL_DIRS of the workers."
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
+
+# A user of an address, and a password, which may have a slash; of Azure's stores the container stands there.
+_USER = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*)://([^/\s@]*|[^/\s@:]+:(?!\d{1,5}/)[^\s@]*)@")
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 # PySpark writes every analysis error to the console as well, with the JVM's stack trace, before anyone can catch it.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -77,6 +84,17 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
 
 
 @contextmanager
+def put_back() -> Iterator[None]:
+    """Around what makes a session what it was before.
+
+    Where its Java process has ended, nothing has to be put back, and whoever asked it something has said so: that error
+    is not hidden behind another one.
+    """
+    with suppress(Py4JNetworkError, ConnectionError):
+        yield
+
+
+@contextmanager
 def rewritten_errors() -> Iterator[None]:
     """Around a rewritten query, whose original Spark has accepted: if Spark refuses it, that is a bug of ours.
 
@@ -111,7 +129,18 @@ def from_spark(
         instead = f"{last}." if last else instead
     elif instead is None and _FULL.search(text):
         instead = _MORE
+    elif instead is None and _NO_ROOM.search(text):
+        instead = _ROOM
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
+
+
+def without_users(text: str) -> str:
+    """Return text whose addresses name neither users nor passwords."""
+
+    def left(found: re.Match[str]) -> str:
+        return found[0] if found[1] in _CONTAINERS and ":" not in found[2] else f"{found[1]}://"
+
+    return _USER.sub(left, text)
 
 
 def _text(error: Py4JJavaError | PySparkException) -> str:
@@ -135,7 +164,7 @@ def _one_line(text: str) -> str:
     text = _CONDITION.sub("", text)
     text = _SQLSTATE.split(text)[0]  # the place and the plan follow it
     text = _CHATTER.sub("", text)
-    return " ".join(text.split()).rstrip(".")
+    return without_users(" ".join(text.split()).rstrip("."))
 
 
 def _place(error: Exception, text: str, sql: str) -> Position | None:

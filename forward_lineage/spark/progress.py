@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from forward_lineage.spark.errors import put_back
+
 
 @contextmanager
 def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
@@ -59,8 +61,9 @@ def _job_group(context: SparkContext, what: str) -> Iterator[str]:
     try:
         yield group
     finally:
-        for each, value in zip(properties, before, strict=True):
-            context.setLocalProperty(each, value)  # type: ignore[arg-type]
+        with put_back():
+            for each, value in zip(properties, before, strict=True):
+                context.setLocalProperty(each, value)  # type: ignore[arg-type]
 
 
 def _tasks(context: SparkContext, group: str) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from pyspark.errors import PythonException
 
 from udafs.errors import SetupError
 
+# The last line of a Python stack trace; what we say ends with the remedy as its last sentence.
+_SAID_BY_US = re.compile(r"^udafs\.errors\.SetupError: (?P<what>.*)\. (?P<instead>.*\.)\s*\Z", re.MULTILINE)
 _REMEDY = "Set PYSPARK_PYTHON to an interpreter that has forward_lineage installed, before Spark starts."
 
 
@@ -22,7 +25,7 @@ def interpreter_of(context: SparkContext) -> Iterator[None]:
     `local-cluster[…]`) the driver's own interpreter is always right; elsewhere nobody but the user can know.
 
     Raises:
-        SetupError: the workers cannot import this package, or are of another Python version.
+        SetupError: the workers cannot import this package, or are of another Python version; or one raised that itself.
 
     """
     before = context.pythonExec
@@ -31,6 +34,8 @@ def interpreter_of(context: SparkContext) -> Iterator[None]:
     try:
         yield
     except PythonException as error:
+        if (ours := _SAID_BY_US.search(str(error))) is not None:
+            raise SetupError(ours["what"], instead=ours["instead"]) from None
         if (reason := _cannot_import(error)) is None:
             raise
         raise SetupError(f"Spark's Python workers cannot run forward_lineage: {reason}", instead=_REMEDY) from None

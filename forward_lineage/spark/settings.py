@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.spark.errors import put_back
+
 QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
 
@@ -100,8 +102,9 @@ def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[Non
             spark.conf.set(key, value)
         yield
     finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
+        with put_back():
+            for key, old in before.items():
+                if old is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, old)

@@ -15,6 +15,7 @@ from forward_lineage.storage.own_files import check_no_link, read_file
 from udafs.errors import DamagedError, SetupError
 
 _UNFINISHED = ".partial"
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class LocalFolder:
@@ -141,16 +142,33 @@ def writable(folder: Path) -> Iterator[None]:
     """Say what is to be done when something in a folder cannot be written.
 
     Raises:
-        SetupError: the block raised an OSError.
+        SetupError: the block raised an OSError, of files and not of a connection.
 
     """
     try:
         yield
+    except ConnectionError:
+        raise
     except OSError as error:
-        raise SetupError(
-            f"{folder} cannot be written: {error.strerror}",
-            instead="Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME.",
-        ) from None
+        raise unwritable(folder, error) from None
+
+
+def unwritable(folder: Path, error: OSError, where: str = "") -> SetupError:
+    """Return what is to be said when something in a folder cannot be written.
+
+    Args:
+        folder: the folder.
+        error: what the system said.
+        where: on which machine, with a space in front, if it is not this one.
+
+    """
+    full = error.errno in _NO_ROOM
+    return SetupError(
+        f"{folder} cannot be written{where}: {os.strerror(error.errno) if error.errno else error}",
+        instead="Make room there, or pass home= a folder that has some."
+        if full
+        else "Pass home= a folder that you may write, or set FORWARD_LINEAGE_HOME.",
+    )
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class Answering:
             return "settings of the session differ from those under which it was made"
         try:
             if manifest.provider.by_position and manifest.identity is None:
-                check_files(manifest, current_files(manifest))
+                check_files(manifest, current_files(self._spark, manifest))
             else:
                 check_unchanged(self._spark, manifest)
         except LineageError as error:

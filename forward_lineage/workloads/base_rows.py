@@ -133,7 +133,7 @@ class _Files:
     @classmethod
     def of(cls, manifest: Manifest, wanted: Wanted, types: Mapping[str, pa.DataType]) -> _Files | None:
         """What is to be read; None where files do not say it all."""
-        if not manifest.provider.by_position or not manifest.files:
+        if not manifest.provider.by_position or not manifest.files or not manifest.near:
             return None
         names = {name.lower(): name for name, _ in manifest.columns}
         if len(names) < len(manifest.columns):  # `a` and `A`: Spark's settings say which is meant

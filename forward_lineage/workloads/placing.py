@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.errors import put_back, spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.workloads.shape import PLACE
 from rewrites.tables import BaseTable
@@ -23,4 +23,5 @@ def placed_table(tables: RegisteredTables, manifest: Manifest) -> Iterator[BaseT
     try:
         yield base
     finally:
-        tables.spark.catalog.dropTempView(PLACE)
+        with put_back():
+            tables.spark.catalog.dropTempView(PLACE)

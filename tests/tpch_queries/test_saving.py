@@ -76,7 +76,7 @@ def test_what_is_saved_is_what_the_query_carries(traced: ForwardLineage, name: s
     traced.drop(name)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # every day a cluster does the same, in tests/cluster/test_tpch.py
 @pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_saved_by_executors_of_their_own(tpch: Path, tmp_path: Path) -> None:
     done = subprocess.run(

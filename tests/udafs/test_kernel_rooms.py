@@ -27,6 +27,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "joins": ("functions",),  # which side of a join is broadcast
     "granules": ("errors", "functions"),  # values that are their own ids, and back
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
+    "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read
     "scan": (
         "encodings",
         "errors",
@@ -37,6 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "aggregation",
         "encodings",
         "errors",
+        "files",
         "functions",
         "granules",
         "joins",
@@ -54,6 +56,7 @@ PUBLIC = {
     "session/PlanText.scala": {"PlanText"},
     "session/SketchUse.scala": {"SketchUse"},
     "session/StoredView.scala": {"StoredView"},
+    "session/TableFiles.scala": {"TableFiles"},
     "session/ViewMeaning.scala": {"ViewMeaning"},
 }
 MOST_LINES = 350

@@ -190,7 +190,8 @@ class Library:
                 folder.mkdir(parents=True)
                 busy = BusyMark(folder)
         try:
-            yield folder
+            with writable(folder):
+                yield folder
         finally:
             with self._locked():
                 busy.remove()

@@ -23,7 +23,7 @@ from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
-from forward_lineage.spark.errors import rewritten_errors
+from forward_lineage.spark.errors import put_back, rewritten_errors
 from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.row_files import ROW_NUMBER
@@ -120,8 +120,9 @@ class Staging:
             target = Target(self._folder, self._name, schema, self._form, first_row)
             written = write_result(flat, LINEAGE_COLUMN, parts[-1].keys, target, frames)
         finally:
-            for view in views:
-                self._spark.catalog.dropTempView(view)
+            with put_back():
+                for view in views:
+                    self._spark.catalog.dropTempView(view)
             for place in self._folder.glob("stages/*/rows"):
                 shutil.rmtree(place)
         tables, refers = self._behind(parts[-1].keys, written, "", first_row)

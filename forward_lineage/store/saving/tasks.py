@@ -8,7 +8,9 @@ lineage always come from one and the same execution.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,11 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
+from forward_lineage.storage.local_folder import unwritable
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import FrameWriter
+from udafs.errors import SetupError
 
 REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON
 
@@ -116,22 +120,48 @@ class SaveTask:
 
 def _write(task: Task, batches: Iterator[pa.RecordBatch], name: str) -> TaskFiles:
     folder = Path(task.folder)
+    _check_shared(folder)
     rows = RowWriter(folder, f"rows/.{name}", task.arrow_schema())
     lineage = [SegmentWriter(folder, f"lineage/{table}/.{name}", task.form) for table in range(task.tables)]
     paths = [f"frames/{number}/.{name}" for number in range(task.frames)]
     frames = [FrameWriter(folder / path) for path in paths]
-    try:
-        for batch in batches:
-            users = batch.num_columns - task.tables - task.frames
+    for batch in batches:
+        users = batch.num_columns - task.tables - task.frames
+        with _written_here(folder):
             rows.add(batch.columns[:users])
             writers: list[SegmentWriter | FrameWriter] = [*lineage, *frames]
             for writer, values in zip(writers, batch.columns[users:], strict=True):
                 writer.add(values)
-    finally:
+    with _written_here(folder):
         written = rows.close()
-    for each in frames:
-        each.close()
-    return TaskFiles([written] if written else [], [writer.close() for writer in lineage], paths)
+        for each in frames:
+            each.close()
+        return TaskFiles([written] if written else [], [writer.close() for writer in lineage], paths)
+
+
+def _check_shared(folder: Path) -> None:
+    """Check that the driver's folder is here, too, and make none in its place.
+
+    It is not where home is no folder that all machines share, nor when the driver has died and another session has
+    cleared away what it left.
+
+    Raises:
+        SetupError: it is not.
+
+    """
+    if not (folder / "rows").is_dir():
+        raise SetupError(
+            f"{folder}, which the driver has made, is not on {socket.gethostname()}, where an executor runs",
+            instead="Pass home= a folder that driver and executors share under one path.",
+        )
+
+
+@contextmanager
+def _written_here(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(folder, error, f" on {socket.gethostname()}") from None
 
 
 class RowWriter:
@@ -253,7 +283,10 @@ def write_segment(
     place = folder / path
     place.parent.mkdir(parents=True, exist_ok=True)
     data, written = segments.write_encoded(place, Segment(0, rows, relation), form, to_disk=to_disk)
-    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), segments.checksum(data))
+    between = relation.id_range if written == "runs" and isinstance(relation, RunsRelation) else None
+    first_id, last_id = between or (None, None)
+    checksum = segments.checksum(data)
+    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), checksum, first_id, last_id)
 
 
 def report(entry: Any) -> tuple[int, TaskFiles]:

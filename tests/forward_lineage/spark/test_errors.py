@@ -10,7 +10,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
-from forward_lineage.spark.errors import rewritten_errors, spark_errors
+from forward_lineage.spark.errors import put_back, rewritten_errors, spark_errors
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 
@@ -91,7 +91,26 @@ def test_where_the_memory_ends() -> None:
         raise SparkRuntimeException(said_by_spark)
 
 
+def test_where_the_room_for_shuffles_ends() -> None:
+    said_by_spark = "Lost task 0.3 in stage 1.0: java.io.IOException: No space left on device\n\tat x.Y.z(Y.java:1)"
+    with (
+        pytest.raises(FailedQueryError, match=r"No space left on device\. Make room .* SPARK_LOCAL_DIRS"),
+        spark_errors(),
+    ):
+        raise SparkRuntimeException(said_by_spark)
+
+
 @pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
 def test_the_process_of_spark_has_ended(error: Exception) -> None:
     with pytest.raises(FailedQueryError, match=r"process has ended.*Start a new session"), spark_errors():
         raise error
+
+
+@pytest.mark.parametrize("error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111)])
+def test_nothing_is_put_back_where_spark_has_ended(error: Exception) -> None:
+    with pytest.raises(FailedQueryError, match="process has ended"), spark_errors():
+        try:
+            raise error
+        finally:
+            with put_back():
+                raise ConnectionRefusedError(111)

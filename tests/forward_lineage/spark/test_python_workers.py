@@ -9,7 +9,7 @@ from pyspark.errors import PythonException
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.python_workers import interpreter_of
-from udafs.errors import LineageError
+from udafs.errors import LineageError, SetupError
 
 
 def test_workers_are_of_the_drivers_interpreter(store: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +35,10 @@ def test_other_failures_stay_what_they_are(store: ForwardLineage) -> None:
     with pytest.raises(PythonException, match="ValueError"), interpreter_of(context):
         assert context.pythonExec == sys.executable
         raise PythonException("ValueError: no")
+
+
+def test_what_a_task_of_ours_refuses_is_ours(store: ForwardLineage) -> None:
+    said = "Traceback …\n  File x, line 1\nudafs.errors.SetupError: /a.b is not on c. Pass home= another.\n"
+    with pytest.raises(SetupError) as refused, interpreter_of(store.spark.sparkContext):
+        raise PythonException(said)
+    assert (refused.value.what, refused.value.instead) == ("/a.b is not on c", "Pass home= another.")

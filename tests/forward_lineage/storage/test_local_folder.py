@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from forward_lineage.storage.interface import MissingError, TakenError
-from forward_lineage.storage.local_folder import LocalFolder, sync_folder, sync_folders
+from forward_lineage.storage.local_folder import LocalFolder, sync_folder, sync_folders, writable
 from udafs.errors import LineageError, SetupError
 
 OLD, NEW = b"old", b"new " * 1000
@@ -100,7 +100,9 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "fsync", full)
     (tmp_path / "a").mkdir()
-    with pytest.raises(SetupError, match=r"/a cannot be written: No space left on device\. Pass home= a folder"):
+    with pytest.raises(
+        SetupError, match=r"/a cannot be written: No space left on device\. Make room there, or pass home="
+    ):
         LocalFolder(tmp_path).put_new("a/1", NEW)
     assert not list((tmp_path / "a").iterdir())
 
@@ -235,3 +237,13 @@ def test_what_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "scandir", denied)
     with pytest.raises(LineageError, match=r"/a cannot be read: Permission denied\."):
         place.objects("a")
+
+
+def test_a_connection_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionRefusedError), writable(tmp_path):
+        raise ConnectionRefusedError(111)
+
+
+def test_an_error_without_a_number_is_said_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"cannot be written: what a library says\. Pass home="), writable(tmp_path):
+        raise OSError("what a library says")
