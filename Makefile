@@ -10,6 +10,8 @@ SF     ?= 0.1
 JOBS   ?= 3
 # Files go to the processes in the order that tests/conftest.py gives them, the longest first.
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# Versions for test-spark; the newest patch of each is installed.
+SPARK     ?= 4.0 4.1 4.2 4.3
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 
@@ -19,17 +21,18 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
-.PHONY: help setup demo test test-quick test-long test-cluster check format bench clean
+.PHONY: help setup demo test test-quick test-long test-cluster test-spark check format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo        the paper's store example and a TPC-H query, with their lineage (SF=$(SF))"
 	@echo "make test        all tests            make test-quick  under two minutes"
 	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
-	@echo "make test-cluster a standalone cluster on this machine, what dies on it, half an hour"
+	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
+	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
 	@echo "make check       formatter, linter, types"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
-	@echo "make clean       remove .venv and generated data"
+	@echo "make clean       remove .venv, .venvs and generated data"
 
 setup: $(READY)
 
@@ -64,6 +67,11 @@ test-long: $(READY)
 	@$(PY) -m tests.oracle --queries 5000 --laws 200
 	@$(PYTEST) -m long
 
+# What it starts has other interpreters, and other environments are its own.
+test-spark: $(READY)
+	@$(PY) -m forward_lineage.spark.java
+	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK)
+
 check: $(READY)
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
@@ -78,4 +86,4 @@ bench: $(READY)
 	@$(PY) -m forward_lineage bench --scale $(BENCH_SF) --output $(BENCH_OUT)
 
 clean:
-	rm -rf $(VENV) .data bench_report .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .venvs .data bench_report .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

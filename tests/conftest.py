@@ -16,6 +16,8 @@ from forward_lineage import LineageError
 from forward_lineage.spark.local import local_session
 from tests import class_archive
 from tpch_queries.data import generate
+from udafs.build import spark_version
+from udafs.versions import check_version
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -33,6 +35,8 @@ CAN_BE_NAMED = " " not in str(ARCHIVES)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes of the suite start; they and all programs that they start inherit the options."""
+    if check_version(spark_version()) < (4, 2):  # there `collect` leaves its socket to the garbage collector
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
     if hasattr(config, "workerinput") or not CAN_BE_NAMED:
         return
     try:
@@ -73,9 +77,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         with_spark = "spark" in getattr(item, "fixturenames", ()) and item.path.stem not in QUICK_WITH_SPARK
         if with_spark or item.path.stem in SLOW_WITHOUT_SPARK:
             item.add_marker(pytest.mark.slow)
+        leave_out_what_is_newer(item, spark_version())
     tests_of = Counter(item.path for item in items)
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), -tests_of[item.path], str(item.path)))
+
+
+def leave_out_what_is_newer(item: pytest.Item, spark: str) -> None:
+    """Skip a test that is marked `since` a later version than Spark's; the reason is what `make test-spark` tells."""
+    for mark in item.iter_markers("since"):
+        version, why = mark.args
+        if check_version(spark) < check_version(version):
+            item.add_marker(pytest.mark.skip(reason=f"since Spark {version}: {why}"))
 
 
 @pytest.fixture(scope="session")

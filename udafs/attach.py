@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from udafs.build import build_kernel
 from udafs.errors import SetupError
+from udafs.versions import check_version
 
 _ENTRY = "forwardlineage.Kernel"
 _OBJECTS: WeakKeyDictionary[SparkSession, dict[str, Any]] = WeakKeyDictionary()  # to make one takes eight calls
@@ -22,7 +23,8 @@ def attach(spark: SparkSession) -> None:
     all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
     Raises:
-        SetupError: the session is a Spark Connect client, which has no JVM here, or the kernel does not build.
+        SetupError: the session is a Spark Connect client, which has no JVM here; its Spark is a version that the kernel
+            is not made for (`udafs.versions`); or the kernel does not build.
 
     """
     session = getattr(spark, "_jsparkSession", None)
@@ -31,6 +33,7 @@ def attach(spark: SparkSession) -> None:
             "this is a Spark Connect session, and the kernel needs the driver's JVM",
             instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
         )
+    check_version(spark.version)
     try:
         session.sharedState().jarClassLoader().loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet

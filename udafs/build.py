@@ -18,6 +18,7 @@ from pathlib import Path
 import pyspark
 
 from udafs.errors import SetupError
+from udafs.versions import check_version, sources_for
 
 SOURCES = Path(__file__).with_name("scala")
 CACHE_VARIABLE = "FORWARD_LINEAGE_CACHE"
@@ -39,13 +40,15 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
         ``forward_lineage`` in the user's cache folder).
 
     Raises:
-        SetupError: no Java, no Spark, or a source that does not compile (with what the compiler said).
+        SetupError: no Java, no Spark, one that the kernel is not made for, or a source that does not compile (with what
+            the compiler said).
 
     """
-    jars = spark_jars()
-    cached = _cache_folder() / f"kernel-{_spark_version(jars)}-{_hash(sources)}.jar"
+    spark = spark_version()
+    files = scala_files(sources, check_version(spark))
+    cached = _cache_folder() / f"kernel-{spark}-{_hash(sources, files)}.jar"
     if not cached.exists():
-        _build(_scala_files(sources), cached)
+        _build(files, cached)
     if output is None:
         return cached
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -81,23 +84,36 @@ def spark_jars() -> Path:
     return (Path(home) if home else Path(pyspark.__file__).parent) / "jars"
 
 
-def _spark_version(jars: Path) -> str:
+def spark_version() -> str:
+    """Return the version of the Spark in `spark_jars`, as in ``"4.3.0"``.
+
+    Raises:
+        SetupError: there is none.
+
+    """
+    jars = spark_jars()
     for jar in sorted(jars.glob("spark-catalyst_*.jar")):
         if match := _CATALYST.fullmatch(jar.name):
             return match["spark"]
     raise SetupError(f"no Spark in {jars}", instead="Install pyspark, or point SPARK_HOME at a Spark distribution.")
 
 
-def _hash(sources: Path) -> str:
+def _hash(sources: Path, files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
-    for source in _scala_files(sources):
+    for source in files:
         place = source.relative_to(sources).as_posix()
         digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def _scala_files(sources: Path) -> list[Path]:
-    files = sorted(sources.rglob("*.scala"))
+def scala_files(sources: Path, version: tuple[int, int]) -> list[Path]:
+    """Return the files of a folder that are compiled for a version of Spark, (major, minor), in order.
+
+    Raises:
+        SetupError: there are none.
+
+    """
+    files = sources_for(version, sorted(sources.rglob("*.scala")))
     if not files:
         raise SetupError(f"no Scala sources in {sources}", instead="Install forward_lineage again.")
     return files

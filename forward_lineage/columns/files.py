@@ -70,7 +70,7 @@ def as_they_stand(manifest: Manifest, wanted: Mapping[str, Asked]) -> Columns | 
         wanted: columns of it.
 
     """
-    if not manifest.provider.by_position or not manifest.files:
+    if not manifest.provider.by_position or not manifest.files or not manifest.near:
         return None
     names = {name.lower(): name for name, _ in manifest.columns}
     if len(names) < len(manifest.columns):  # `a` and `A`: Spark's settings say which is meant

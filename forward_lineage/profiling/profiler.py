@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from forward_lineage.frontend.constraints import (
     Constraint,
@@ -30,6 +29,7 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.versions import arrow_schema
 from forward_lineage.store.library.library import check_name
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.computed import Computed
@@ -118,7 +118,7 @@ class Profiler:
     def _schema(self, sql: str) -> pa.Schema:
         with spark_errors():
             schema = self._spark.sql(sql).schema
-        return to_arrow_schema(schema, timezone="UTC")  # as DataFrame.toArrow has it
+        return arrow_schema(schema, "UTC")  # as DataFrame.toArrow has it
 
     def _save(self, manifest: Manifest, verdict: Verdict, name: str) -> SavedResult:
         computed = Computed(verdict.sql, manifest, verdict.violations, verdict.relation())

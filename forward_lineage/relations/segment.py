@@ -68,6 +68,11 @@ class Segment:
     rows: int
     relation: LineageRelation
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the relation takes in memory; 0 when that is not known."""
+        return self.relation.nbytes if isinstance(self.relation, BddRelation | RunsRelation) else 0
+
     def backward(self, rows: LineageSet) -> LineageSet:
         """The base ids of any of the result's rows, as far as they are in this segment."""
         return self.relation.backward(self._inside(rows))

@@ -16,7 +16,8 @@ from forward_lineage.relations.algebra import empty
 from forward_lineage.relations.relation import LineageRelation, Numbers, united
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim, CorruptSegmentError, Segment
-from udafs.lineage_set import LineageSet
+from udafs.delta import MAX_ID, Ids
+from udafs.lineage_set import LISTABLE, LineageSet
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class SegmentFile:
         checksum: the CRC-32 that the file must have, when the manifest says.
         pairs: how many (row, id) pairs it must have, when the manifest says.
         size: how many bytes the file must have, when the manifest says.
+        first_id: the first id that it has, when the manifest says.
+        last_id: the last one; a question for ids that lie elsewhere does not read the file.
 
     """
 
@@ -42,6 +45,8 @@ class SegmentFile:
     checksum: int | None = None
     pairs: int | None = None
     size: int | None = None
+    first_id: int | None = None
+    last_id: int | None = None
 
     def among(self, rows: LineageSet) -> LineageSet:
         """Those of some rows that the segment answers for."""
@@ -49,19 +54,19 @@ class SegmentFile:
 
 
 class SegmentCache:
-    """Segments that were read lately, up to a number of bytes of their files; safe to share between threads.
+    """Segments that were read lately, up to a number of bytes in memory; safe to share between threads.
 
-    A segment in memory takes up to ten times its file; one with a loaded BDD manager takes more. What falls out of the
-    cache gives its manager back.
+    A segment in memory takes up to sixty times its file. One with a loaded BDD manager takes more than is counted here;
+    what falls out of the cache gives its manager back.
     """
 
     def __init__(
-        self, most_bytes: int = 256 << 20, read: Callable[[Path, int | None], bytes] = segments.bytes_of
+        self, most_bytes: int = 1 << 30, read: Callable[[Path, int | None], bytes] = segments.bytes_of
     ) -> None:
         """A cache of some bytes.
 
         Args:
-            most_bytes: of the files altogether; a single larger segment is kept until the next one is read.
+            most_bytes: of the segments altogether; a single larger one is kept until the next one is read.
             read: gives the bytes of a file, which has so many if that is known; raises an OSError or a DamagedError.
 
         """
@@ -87,11 +92,11 @@ class SegmentCache:
         claim = Claim(file.first_row - file.moved, file.rows, file.pairs)
         found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
         found = replace(found, first_row=file.first_row)
+        _check_ids(found, file)
         with self._lock:
             if file.path not in self._kept:
-                size = file.size if file.size is not None else file.path.stat().st_size
-                self._kept[file.path] = found, size
-                self._bytes += size
+                self._kept[file.path] = found, found.nbytes
+                self._bytes += found.nbytes
                 self._shrink()
         return found
 
@@ -124,6 +129,10 @@ class StoredRelation(LineageRelation):
         for before, after in pairwise(self.files):
             if before.first_row + before.rows > after.first_row:
                 raise CorruptSegmentError(f"{before.path.name} and {after.path.name} answer for the same rows")
+        self._first_rows = np.array([file.first_row for file in self.files], np.int64)
+        self._first_ids = np.array([0 if file.first_id is None else file.first_id for file in self.files], np.int64)
+        self._last_ids = np.array([MAX_ID if file.last_id is None else file.last_id for file in self.files], np.int64)
+        self._last_rows = np.array([file.first_row + file.rows - 1 for file in self.files], np.int64)
         self.cache = cache
 
     def _segments(self) -> Iterator[Segment]:
@@ -168,27 +177,37 @@ class StoredRelation(LineageRelation):
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> RunsRelation:
         """See `LineageRelation`; only segments that have such rows are read."""
-        parts = []
-        for file in self.files:
-            mine = None if rows is None else file.among(rows)
-            if mine is None or mine:
-                parts.append(self.cache.get(file).restrict(rows=mine, ids=ids).pairs())
+        asked = ((file, None) for file in self._with(ids)) if rows is None else self._having(rows)
+        parts = [self.cache.get(file).restrict(rows=mine, ids=ids).pairs() for file, mine in asked]
         return RunsRelation.from_pairs(*_joined(parts))
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `LineageRelation`; only segments that have such rows are read."""
         found = LineageSet()
-        for file in self.files:
-            mine = file.among(rows)
-            if mine:
-                found = found | self.cache.get(file).backward(mine)
+        for file, mine in self._having(rows):
+            found = found | self.cache.get(file).backward(mine)
         return found
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
-        found = [segment.forward(ids).ids() for segment in self._segments()] if ids else []
+        """See `LineageRelation`; segments whose ids all lie elsewhere are not read."""
+        found = [self.cache.get(file).forward(ids).ids() for file in self._with(ids)]
         # Segments follow each other, and so do their answers.
         return LineageSet(np.concatenate(found) if found else ())
+
+    def _having(self, rows: LineageSet) -> Iterator[tuple[SegmentFile, LineageSet]]:
+        """The segments that answer for some of the rows, and for which; of thousands, without a look at each."""
+        if rows.cardinality > LISTABLE:
+            yield from ((file, mine) for file in self.files if (mine := file.among(rows)))
+            return
+        asked = rows.ids()
+        for place, begin, end in _between(asked, self._first_rows, self._last_rows):
+            yield self.files[place], LineageSet(asked[begin:end])
+
+    def _with(self, ids: LineageSet | None) -> list[SegmentFile]:
+        """The segments that may have some of the ids; None: all."""
+        if ids is None or ids.cardinality > LISTABLE:
+            return self.files
+        return [self.files[place] for place, _, _ in _between(ids.ids(), self._first_ids, self._last_ids)]
 
     # ------------------------------------------------------------ the structure
 
@@ -203,6 +222,22 @@ class StoredRelation(LineageRelation):
             segment.relation.assert_consistent()
             rows = segment.relation.rows()
             assert rows == rows.below(segment.rows), "no rows but the segment's"
+
+
+def _check_ids(segment: Segment, file: SegmentFile) -> None:
+    if file.first_id is not None and isinstance(segment.relation, RunsRelation):
+        found = segment.relation.id_range
+        if found != (file.first_id, file.last_id):
+            raise CorruptSegmentError(
+                f"{file.path.name} is damaged: its ids are {found}, the manifest says {file.first_id} to {file.last_id}"
+            )
+
+
+def _between(asked: Ids, first: Numbers, last: Numbers) -> Iterator[tuple[int, int, int]]:
+    """Of intervals of numbers those that have some that are asked for, and from where to where these stand."""
+    begins, ends = np.searchsorted(asked, first), np.searchsorted(asked, last, side="right")
+    for place in np.flatnonzero(begins < ends):
+        yield int(place), int(begins[place]), int(ends[place])
 
 
 def _joined(parts: Iterable[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, list_files, read_footers, stat_files
+from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.places import described, files_of
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
 from forward_lineage.spark.errors import NOT_FOUND
+from forward_lineage.spark.far_files import files_there
 from forward_lineage.spark.names import quoted_name
+from forward_lineage.spark.paths import is_far
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -22,6 +26,8 @@ from forward_lineage.spark.tables import (
     view_text,
 )
 from udafs.errors import ChangedError, WrongSqlError
+
+_AUTHORITY = 2  # slashes before it
 
 
 def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
@@ -33,30 +39,30 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
     """
     if manifest.provider.by_position:
-        check_files(manifest, current_files(manifest))
+        check_files(manifest, current_files(spark, manifest))
         _check_name(spark, manifest)
-        _check_copied_files(manifest)
+        _check_copied_files(spark, manifest)
         return
-    _check_name(spark, manifest)
-    if manifest.view is not None and "path" in manifest.source and _left_alone(manifest):
+    opened = _check_name(spark, manifest)
+    if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
-    frame = _opened(spark, manifest) if manifest.view is None else open_relation(spark, manifest.relation)
+    frame = opened if opened is not None else open_relation(spark, manifest.relation)
     _check_definition(manifest, frame)
     if not manifest.trusted:
         check_repeatable(frame, manifest.name)
         check_watched(frame, manifest.name)
     if manifest.provider is Provider.DICTIONARY:
-        _check_dictionary(manifest, frame)
+        _check_dictionary(spark, manifest, frame)
     elif manifest.files or not manifest.trusted:
         check_files(manifest, input_files(frame))
     if have_changed(frame, manifest.source):
         raise other_table(manifest, "rows that are in no file have changed")
 
 
-def _check_copied_files(manifest: Manifest) -> None:
+def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:
     copied = manifest.source_files()
-    if copied and (change := _first_change(copied, _source_now(manifest, copied))):
+    if copied and (change := _first_change(copied, _source_now(spark, manifest, copied))):
         raise ChangedError(
             f"table {manifest.name} is a copy of files that have changed: {change}",
             instead=f'Register "{manifest.name}" again; its rows then get new ids.',
@@ -73,8 +79,8 @@ def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
         raise other_table(manifest, "it is defined in another way now")
 
 
-def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
-    check_files(manifest, current_files(manifest))
+def _check_dictionary(spark: SparkSession, manifest: Manifest, frame: DataFrame) -> None:
+    check_files(manifest, current_files(spark, manifest))
     looked_up = manifest.source_files()
     if (looked_up or not manifest.trusted) and (change := _first_change(looked_up, input_files(frame))):
         raise ChangedError(
@@ -83,33 +89,45 @@ def _check_dictionary(manifest: Manifest, frame: DataFrame) -> None:
         )
 
 
-def _left_alone(manifest: Manifest) -> bool:
+def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
     """Tell by a listing that registered files are what they were; opening them again costs Spark a job."""
-    return _first_change(manifest.files, current_files(manifest)) is None
+    return _first_change(manifest.files, current_files(spark, manifest)) is None
 
 
-def _source_now(manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
+def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
     """List what a copy was made from: a folder shows new files too."""
-    folder = Path(manifest.source.get("path", ""))
-    if manifest.source.get("path") and folder.is_dir():
-        return list_files(folder)
-    return stat_files(file.path for file in copied)
+    if "paths" in manifest.source:
+        return files_of(spark, {"paths": manifest.source["paths"]}) or []
+    place = manifest.source.get("path", "")
+    if place and (is_far(place) or Path(place).is_dir()) and (found := files_of(spark, {"path": place})) is not None:
+        return found
+    near = stat_files(file.path for file in copied if not file.far)
+    far = [file.path for file in copied if file.far]
+    return near + [of_far(file) for file in files_there(spark, _folders(far), far)] if far else near
 
 
-def current_files(manifest: Manifest) -> list[DataFile]:
+def _folders(files: Sequence[str]) -> list[str]:
+    """Return a folder that holds all of the files, if there is one."""
+    common = os.path.commonprefix(list(files)).rpartition("/")[0]  # noqa: RUF071 - of addresses, to the last slash
+    return [common] if len(files) > 1 and common.count("/") > _AUTHORITY else []
+
+
+def current_files(spark: SparkSession, manifest: Manifest) -> list[DataFile]:
     """List the files, or those of the copy or dictionary, that a table was registered from.
 
     Raises:
         ChangedError: they are gone.
+        SetupError: their file system cannot be listed.
 
     """
-    path = Path(manifest.source["data"] if "data" in manifest.source else manifest.source["path"])
-    if not path.exists():
+    found = files_of(spark, manifest.source)
+    if found is None:
+        where = described(manifest.source)
         raise ChangedError(
-            f"{path}, which table {manifest.name} was registered from, is missing",
+            f"{where}, which table {manifest.name} was registered from, is missing",
             instead=f'Put it back, or register "{manifest.name}" again.',
         )
-    return list_files(path)
+    return found
 
 
 def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
@@ -156,7 +174,7 @@ def still_the_same(then: DataFile, now: DataFile, twins: Container[Looks]) -> bo
         return True
     if (then.size, then.modified) != (now.size, now.modified):
         return False
-    if then.looks in twins:
+    if then.far or then.looks in twins:  # far away the tag differs: it was written again
         return False
     if not then.footer:  # of other formats the footer is not known; sizes and times must do
         return True
@@ -206,16 +224,17 @@ def _is_there(spark: SparkSession, name: str) -> bool:
     return bool(spark.catalog.tableExists(quoted_name(name)))
 
 
-def _check_name(spark: SparkSession, manifest: Manifest) -> None:
-    """The name that queries use must lead to the rows that the ids were given to."""
+def _check_name(spark: SparkSession, manifest: Manifest) -> DataFrame | None:
+    """Names that queries use must lead to the rows that got ids; returns the table, if it is one of Spark's."""
     if manifest.view is not None:
         if view_text(spark, manifest.name) != manifest.view:
             raise other_table(manifest, "the temporary view that registration made was dropped or replaced")
-        return
-    _opened(spark, manifest)
+        return None
+    opened = _opened(spark, manifest)
     means = full_name(spark, _known_as(manifest))
     if means != manifest.identity:
         raise other_table(manifest, f"the name means {means or 'a temporary view'} now")
+    return opened
 
 
 def _known_as(manifest: Manifest) -> str:

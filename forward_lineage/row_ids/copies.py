@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.places import Paths, source_of
 from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.row_ids.written_sql import ROW_ID
@@ -63,7 +64,7 @@ def open_source(
     name: str,
     *,
     source: DataFrame | str | None,
-    path: str | Path | None,
+    path: Paths | None,
     file_format: str,
     options: dict[str, Any],
 ) -> Source:
@@ -80,14 +81,17 @@ def open_source(
         check_rows(source, "the DataFrame")
         return Source(source, {"dataframe": True}, input_files(source))
     if path is not None:
-        return _open_files(spark, str(path), file_format, options)
+        return _open_files(spark, path, file_format, options)
     table = source or name
     frame = open_table(spark, table)
     check_rows(frame, table)
     return Source(frame, {"table": table}, input_files(frame))
 
 
-def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[str, Any]) -> Source:
+def _open_files(spark: SparkSession, paths: Paths, file_format: str, options: dict[str, Any]) -> Source:
+    if not isinstance(paths, str | Path):
+        return _open_several(spark, paths, file_format, options)
+    path = str(paths)
     check_path(path)
     kept = check_options(options)
     place = path if "://" in path else str(local_path(path).resolve())
@@ -97,6 +101,15 @@ def _open_files(spark: SparkSession, path: str, file_format: str, options: dict[
     with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
         frame = spark.read.format(file_format).options(**given).load(named)
     return Source(frame, {"path": place, "format": file_format, "options": kept}, input_files(frame))
+
+
+def _open_several(spark: SparkSession, paths: Paths, file_format: str, options: dict[str, Any]) -> Source:
+    kept, given = check_options(options), resolved_options(options)
+    where = source_of(spark, paths)
+    named = where["paths"] if "paths" in where else [glob_literal(where["path"])]
+    with spark_errors(instead="Correct path=, format= or options=: Spark reads files with what they say."):
+        frame = spark.read.format(file_format).options(**given).load(named)
+    return Source(frame, {**where, "format": file_format, "options": kept}, input_files(frame))
 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids.secrets import check_addresses
+from forward_lineage.spark import far_files
+from forward_lineage.spark.far_files import FarFile
 from forward_lineage.spark.names import is_text
-from forward_lineage.spark.paths import is_local, local_path
+from forward_lineage.spark.paths import address_of, is_address, is_far, is_local, local_path
 from forward_lineage.spark.plan_facts import files_read
 from udafs.delta import MAX_ID
 from udafs.errors import BadArgumentError, DamagedError
@@ -28,13 +31,14 @@ class DataFile:
     """One Parquet file as it was registered.
 
     Attributes:
-        path: absolute path.
+        path: absolute path; of a file that is not local its address, nothing encoded.
         size: bytes.
         modified: nanoseconds since 1970.
-        inode: number of the file on its file system; tells two swapped files from each other.
+        inode: number of the file on the local file system, else 0; tells two swapped files from each other.
         rows: number of rows.
         footer: SHA-256 of the Parquet footer, hexadecimal.
         offset: the id of its first row.
+        tag: what an object store says of its contents (an ETag), if its listings do.
 
     """
 
@@ -45,9 +49,17 @@ class DataFile:
     rows: int = 0
     footer: str = ""
     offset: int = 0
+    tag: str = ""
+
+    @property
+    def far(self) -> bool:
+        """Whether it is not on the local file system."""
+        return is_far(self.path)
 
     def same_place_and_time(self, other: DataFile) -> bool:
         """Tell whether neither was written to nor replaced since."""
+        if self.tag != other.tag and self.tag and other.tag:
+            return False
         return (self.path, self.size, self.modified, self.inode) == (
             other.path,
             other.size,
@@ -62,7 +74,7 @@ class DataFile:
             ValueError: no file can be so.
 
         """
-        if not self.path.startswith("/") or min(self.size, self.inode, self.rows, self.offset) < 0:
+        if (self.far and not is_address(self.path)) or min(self.size, self.inode, self.rows, self.offset) < 0:
             raise ValueError("a file that cannot be")
         if max(self.offset + self.rows, self.size, self.modified) > MAX_ID:
             raise ValueError("numbers beyond 63 bits")
@@ -73,8 +85,11 @@ class DataFile:
         return self.size, self.modified, self.footer
 
     def to_json(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able data."""
-        return dict(vars(self))
+        """Return the attributes as JSON-able data; no tag where there is none, as earlier releases wrote it."""
+        said = dict(vars(self))
+        if not self.tag:
+            del said["tag"]
+        return said
 
 
 def list_files(path: Path) -> list[DataFile]:
@@ -97,20 +112,42 @@ def stat_files(paths: Iterable[str]) -> list[DataFile]:
 
 
 def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
-    """Return the local files that a table or view reads, in order; empty when it reads none or they lie elsewhere."""
+    """Look at the files that a table or view reads, wherever they lie; in order.
+
+    Raises:
+        BadArgumentError: the address of one holds a user or a password.
+        SetupError: their file system cannot be listed.
+
+    """
     uris = files_read(frame)
-    if not all(map(is_local, uris)):
-        return ()
-    return tuple(sorted(stat_files(str(local_path(uri)) for uri in uris), key=lambda file: file.path))
+    found = stat_files(str(local_path(uri)) for uri in uris if is_local(uri))
+    if far := [address_of(uri) for uri in uris if not is_local(uri)]:
+        check_addresses(far)
+        roots = [root for root in far_files.roots_read(frame) if not is_local(root)]
+        found += map(of_far, far_files.files_there(frame.sparkSession, roots, far))
+    return tuple(sorted(found, key=lambda file: file.path))
 
 
-def read_footers(files: Sequence[DataFile]) -> list[DataFile]:
+def of_far(file: FarFile) -> DataFile:
+    """Return what a listing of another file system says of a file."""
+    return DataFile(file.path, file.size, file.modified, 0, tag=file.tag)
+
+
+def read_footers(files: Sequence[DataFile], spark: SparkSession | None = None) -> list[DataFile]:
     """Fill in the row counts and footer checksums. Only footers are read, several at a time.
+
+    Args:
+        files: all local, or none.
+        spark: a session that reaches them, where they are not.
 
     Raises:
         DamagedError: a file is not Parquet, or its footer is damaged.
+        SetupError: it cannot be read.
 
     """
+    if spark is not None and files and files[0].far:
+        tails = far_files.read_tails(spark, [(file.path, file.size) for file in files])
+        return [replace(file, rows=rows, footer=footer) for file, (rows, footer) in zip(files, tails, strict=True)]
     with ThreadPoolExecutor(max_workers=min(32, 4 * (os.cpu_count() or 1))) as pool:
         return list(pool.map(_read_footer, files))
 
@@ -129,13 +166,18 @@ def with_offsets(files: Sequence[DataFile], first: int = 0) -> tuple[list[DataFi
     return placed, first
 
 
+def is_data(name: str) -> bool:
+    """Tell whether Spark reads a file of this name."""
+    return not name.startswith(_HIDDEN) and not name.endswith("._COPYING_")
+
+
 def _walk(folder: Path) -> Iterable[DataFile]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 if "=" in entry.name and not entry.name.startswith("."):  # a partition; Spark passes others over
                     yield from _walk(Path(entry.path))
-            elif not entry.name.startswith(_HIDDEN) and not entry.name.endswith("._COPYING_"):
+            elif is_data(entry.name):
                 yield _stat(Path(entry.path))
 
 

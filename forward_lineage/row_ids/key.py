@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -14,6 +13,7 @@ from pyspark.sql.types import IntegralType
 from forward_lineage.catalog import key_table
 from forward_lineage.row_ids.data_files import input_files
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.places import relation_of
 from forward_lineage.row_ids.sources import (
     check_rows,
     check_source,
@@ -23,7 +23,7 @@ from forward_lineage.row_ids.sources import (
     row_hash,
 )
 from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import data_source, quoted, quoted_name
+from forward_lineage.spark.names import quoted, quoted_name
 from forward_lineage.spark.tables import (
     check_expression,
     columns_of,
@@ -37,14 +37,16 @@ from forward_lineage.spark.tables import (
 from udafs.errors import BadArgumentError
 
 
-def from_key(spark: SparkSession, name: str, key: str, *, path: Path | None = None, trusted: bool = False) -> Manifest:
+def from_key(
+    spark: SparkSession, name: str, key: str, *, path: Mapping[str, Any] | None = None, trusted: bool = False
+) -> Manifest:
     """Register a table or view by a unique, non-negative integer column.
 
     Args:
         spark: the session that knows the table.
         name: the table's name.
         key: the column.
-        path: Parquet files that the name is to mean; None: Spark knows the name.
+        path: where Parquet files are that the name is to mean, see `source_of`; None: Spark knows the name.
         trusted: take uniqueness on trust; no row is read.
 
     Raises:
@@ -137,11 +139,11 @@ class _Opened:
         )
 
 
-def _open(spark: SparkSession, name: str, path: Path | None) -> _Opened:
+def _open(spark: SparkSession, name: str, path: Mapping[str, Any] | None) -> _Opened:
     if path is not None:
-        relation = data_source("parquet", path)
+        relation = relation_of(path)
         frame = open_relation(spark, relation)
-        return _Opened(name, frame, relation, None, f"SELECT * FROM {relation}", {"path": str(path)})
+        return _Opened(name, frame, relation, None, f"SELECT * FROM {relation}", dict(path))
     frame = open_table(spark, name)
     identity = full_name(spark, name)
     return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})

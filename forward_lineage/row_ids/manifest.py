@@ -12,11 +12,14 @@ from typing import Any
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.spark.names import split_name, string_literal
+from forward_lineage.spark.paths import is_address, is_far
 from forward_lineage.storage.fields import made, text
 from forward_lineage.storage.sealed import FORMAT
 from rewrites.tables import BaseTable
 from udafs.delta import MAX_ID
 
+#: Of a registration whose files are not all local, or that names several paths: format 2, but for that.
+ANYWHERE = 3
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -114,6 +117,11 @@ class Manifest:
         more = (self.retired, self.source.get("fingerprint"), len(self.files), ends)
         return hashlib.sha256(repr((*said, *more)).encode()).hexdigest()[:16]
 
+    @property
+    def near(self) -> bool:
+        """Whether all its files are local, so that they can be read without Spark."""
+        return not any(file.far for file in self.files)
+
     def says_the_same(self, other: Manifest) -> bool:
         """Tell whether the two differ in nothing but the version."""
         return vars(self) | {"version": 0} == vars(other) | {"version": 0}
@@ -121,7 +129,15 @@ class Manifest:
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data, in lists rather than tuples, as it is read back; files come last."""
         head = {key: _in_lists(value) for key, value in vars(self).items() if key != "files"}
-        return {"format": FORMAT, **head, "files": [file.to_json() for file in self.files]}
+        return {"format": self._format, **head, "files": [file.to_json() for file in self.files]}
+
+    @property
+    def _format(self) -> int:
+        made_from = (file["path"] for file in self.source.get("files", ()))
+        of_anything = self.provider is Provider.COPY  # as it always was
+        place = "/" if of_anything else self.source.get("path", "/")
+        far = "paths" in self.source or is_far(place) or not self.near or any(map(is_far, made_from))
+        return ANYWHERE if far else FORMAT
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Manifest:
@@ -138,6 +154,8 @@ class Manifest:
             raise ValueError("a file without ids")  # the kernel believes in no default
         found = made(cls, {key: value for key, value in data.items() if key != "format"})
         found.check()
+        if found._format > data.get("format", FORMAT):
+            raise ValueError("files elsewhere, of which earlier formats know nothing")
         return replace(found, source=redacted(found.source))
 
     def check(self) -> None:
@@ -173,7 +191,15 @@ class Manifest:
         for file in self.source_files():
             file.check()
         needed = _PLACE.get(self.provider)
-        if needed is not None and not self.source.get(needed, "").startswith("/"):
+        for pattern in _texts(self.source.get("paths", [])):
+            if not (pattern.startswith("/") or is_address(pattern)):
+                raise ValueError("paths")
+        if needed == "path" and "paths" in self.source and self.provider is Provider.POSITION:
+            return
+        place = self.source.get(needed or "", "")
+        if needed is not None and not (
+            place.startswith("/") or (self.provider is Provider.POSITION and is_address(place))
+        ):
             raise ValueError(f"no {needed}")
         inside = self.source["data"] + "/" if needed == "data" else ""
         if not all(file.path.startswith(inside) for file in self.files):
@@ -181,7 +207,8 @@ class Manifest:
 
     def _check_ids(self) -> None:
         """Ids of files, and of rows that are gone, are all different and below the next one."""
-        if len({os.path.normpath(file.path) for file in self.files}) < len(self.files):  # a home may be called ../home
+        names = {file.path if file.far else os.path.normpath(file.path) for file in self.files}
+        if len(names) < len(self.files):  # a home may be called ../home
             raise ValueError("a file twice")
         given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
         ends = 0
@@ -196,6 +223,12 @@ class Manifest:
 @dataclass(frozen=True)
 class _Files:
     files: tuple[DataFile, ...]
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError("paths")
+    return [text(each) for each in value]
 
 
 def _in_lists(value: Any) -> Any:

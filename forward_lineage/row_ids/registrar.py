@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,12 +16,13 @@ from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.places import source_of
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
-from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.paths import is_far
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -54,7 +56,7 @@ class Registrar:
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
             return self._copy(request)
-        place = None if path is None else local_path(str(path)).resolve()
+        place = None if path is None else source_of(self.spark, path)
         if request.row_id is not None:
             return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
         if isinstance(key, str):
@@ -67,7 +69,8 @@ class Registrar:
         """See `ForwardLineage.refresh`."""
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
-        place = Path(manifest.source["path"]) if "path" in manifest.source and manifest.identity is None else None
+        named: dict[str, Any] = {part: manifest.source[part] for part in ("path", "paths") if part in manifest.source}
+        place = named if named and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:
                 return self._by_position(name, place, refreshing=True)
@@ -117,7 +120,8 @@ class Registrar:
         """
 
         def draft(last: Manifest | None) -> Manifest:
-            manifest = replace(position.from_files(self.spark, name, folder), provider=Provider.RESULT)
+            rows = position.from_source(self.spark, name, {"path": str(folder.resolve())})
+            manifest = replace(rows, provider=Provider.RESULT)
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
 
         written = self.registrations.write(draft, name)
@@ -163,12 +167,12 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _by_position(self, name: str, place: Path | None, *, refreshing: bool = False) -> Manifest:
+    def _by_position(self, name: str, place: Mapping[str, Any] | None, *, refreshing: bool = False) -> Manifest:
         def draft(last: Manifest | None) -> Manifest:
             if place is None:
                 manifest = position.from_catalog_table(self.spark, name, last)
             else:
-                manifest = position.from_files(self.spark, name, place, last)
+                manifest = position.from_source(self.spark, name, place, last)
             if refreshing and last is not None:
                 _refuse_nothing_kept(last, manifest)
             return manifest
@@ -251,8 +255,10 @@ def _refuse_nothing_kept(last: Manifest, fresh: Manifest) -> None:
 
 
 def _readable(manifest: Manifest) -> bool:
+    if "paths" in manifest.source:
+        return True
     place = manifest.source.get("data") or manifest.source.get("path")
-    return place is not None and Path(place).exists()
+    return place is not None and (is_far(place) or Path(place).exists())
 
 
 def _aliases(manifest: Manifest) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.row_ids.places import Paths, as_list
+from forward_lineage.row_ids.secrets import check_path
 from forward_lineage.spark.names import data_source, split_name
 from forward_lineage.spark.paths import checked_path
 from udafs.errors import BadArgumentError
@@ -20,7 +22,7 @@ class Request:
 
     name: str
     key: str | Sequence[str] | None = None
-    path: str | Path | None = None
+    path: Paths | None = None
     order_by: str | Sequence[str] | None = None
     row_id: str | None = None
     source: DataFrame | str | None = None
@@ -54,7 +56,9 @@ class Request:
         """
         self._check_name()
         if self.path is not None:
-            checked_path(Path(self.path), "path=")
+            for path in as_list(self.path):
+                checked_path(Path(path), "path=")
+                check_path(str(path))
         if self.path is not None and self.source is not None:
             raise BadArgumentError("path= and source= both say where the rows come from", instead="Give one of them.")
         identifying = self._identifying()
@@ -68,7 +72,7 @@ class Request:
                 instead="Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
             )
         if self.path is not None and (self.row_id is not None or not isinstance(self.key, str | None)):
-            files = data_source("parquet", self.path)
+            files = data_source("parquet", as_list(self.path)[0])
             raise BadArgumentError(
                 f"{identifying[0]} needs a table or view that Spark knows",
                 instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM {files}.",

@@ -15,9 +15,10 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import check_files
-from forward_lineage.row_ids.data_files import input_files
+from forward_lineage.row_ids.data_files import input_files, of_far
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.far_files import files_known
 from forward_lineage.spark.names import quoted, quoted_name
 from forward_lineage.spark.tables import STORED_VIEW, last_part, open_relation, view_text
 from rewrites.tables import BaseTable
@@ -102,7 +103,11 @@ def _reads_registered_files(spark: SparkSession, manifest: Manifest, view: str) 
     if not manifest.files:  # taken on trust
         return True
     try:
-        check_files(manifest, input_files(open_relation(spark, view)))
+        frame = open_relation(spark, view)
+        if manifest.near:
+            check_files(manifest, input_files(frame))
+        else:  # it was listed this very moment
+            check_files(manifest, [of_far(file) for file in files_known(frame)])
     except (ChangedError, DamagedError):
         return False
     return True

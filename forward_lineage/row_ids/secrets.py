@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from udafs.errors import BadArgumentError
@@ -26,6 +26,10 @@ _RUN_TOGETHER = re.compile(
     r"password|passwd|passphrase|secret|token|credential|apikey|accesskey|privatekey", re.IGNORECASE
 )
 _USER_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@]*[^/?#\s@:][^/?#\s@]*@")
+# The container of Azure's stores stands where others have a user.
+_CONTAINER = re.compile(r"^(?:abfss?|wasbs?)://[A-Za-z0-9$-]+@")
+# What stands behind a colon and is no port may be a password, with a slash in it perhaps.
+_NO_PORT = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s\[]*:(?!\d{1,5}(?:[/?#]|$))")
 _IN_URL = re.compile(r"[?&;,\s]([A-Za-z0-9_.-]+)=([^&;,\s]+)")
 
 
@@ -53,11 +57,32 @@ def check_path(path: str) -> None:
         BadArgumentError: it does.
 
     """
-    if "://" in path and gives_away("", path):
+    if _has_user(path):
         raise BadArgumentError(
             "path= holds a user or a password, which a manifest would keep",
             instead="Leave it out, and let Spark's configuration say it (spark.hadoop.…).",
         )
+
+
+def check_addresses(addresses: Iterable[str]) -> None:
+    """Check that the files of a table have no user and no password in their addresses.
+
+    Raises:
+        BadArgumentError: one has; the message does not say which.
+
+    """
+    if any(map(_has_user, {"/".join(address.split("/", 3)[:3]) for address in addresses})):
+        raise BadArgumentError(
+            "the address of a file holds a user or a password, which a manifest would keep",
+            instead="Make the table anew under an address without it, and let Spark's configuration say it "
+            "(spark.hadoop.…).",
+        )
+
+
+def _has_user(path: str) -> bool:
+    if "://" not in path:
+        return False
+    return gives_away("", _CONTAINER.sub("abfs://", path)) or _NO_PORT.match(path) is not None
 
 
 def resolved_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
+from forward_lineage.row_ids.places import relation_of
 from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
 
 ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
@@ -71,6 +72,8 @@ def _relation(manifest: Manifest) -> str:
     place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")
     if manifest.identity is None and manifest.provider is not Provider.DICTIONARY and place is not None:
         return data_source("parquet", place)
+    if manifest.identity is None and "paths" in manifest.source and manifest.provider is not Provider.COPY:
+        return relation_of(manifest.source)
     return manifest.identity or quoted_name(manifest.name)
 
 

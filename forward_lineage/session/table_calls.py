@@ -35,7 +35,7 @@ class TableCalls:
         name: str,
         *,
         key: str | Sequence[str] | None = None,
-        path: str | Path | None = None,
+        path: str | Path | Sequence[str | Path] | None = None,
         order_by: str | Sequence[str] | None = None,
         row_id: str | None = None,
         source: DataFrame | str | None = None,
@@ -49,7 +49,9 @@ class TableCalls:
             name: what queries call the table.
             key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
                 which a materialised dictionary then gives ids.
-            path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files.
+            path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files. A file or
+                folder, local or on any file system that the session's Hadoop knows (``s3a://bucket/events``); a
+                pattern, if nothing has just that name; or a list of these.
             order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
                 files is copied, sorted or not.
             row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
@@ -58,7 +60,7 @@ class TableCalls:
             options: of the reader. Secrets only by reference, as ``${env:NAME}``, which is what the manifest keeps.
             trusted: take it on trust that the key is unique, and that changes do no harm: nothing is checked, and every
                 answer that relies on the table says so (`results.trusted_tables`). Needed for what we cannot watch:
-                Hive tables, JDBC, custom sources, files elsewhere.
+                Hive tables, JDBC, custom sources.
 
         Returns:
             the manifest: columns, files, provider, version.

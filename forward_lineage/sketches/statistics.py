@@ -93,13 +93,13 @@ def statistics_of(manifest: Manifest) -> Mapping[str, ColumnStatistics]:
         manifest: its registration.
 
     Returns:
-        nothing where its rows are not those of Parquet files that it lists.
+        nothing where its rows are not those of local Parquet files that it lists.
 
     Raises:
         DamagedError: a file cannot be read.
 
     """
-    if not manifest.provider.by_position:
+    if not manifest.provider.by_position or not manifest.near:
         return {}
     names = tuple(name for name, _ in manifest.columns if not is_of_folders(manifest, name))
     return _statistics(tuple((file.path, file.footer) for file in manifest.files), names)

@@ -36,6 +36,10 @@ _ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, 
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
+# A user of an address, and a password, which may have a slash; of Azure's stores the container stands there.
+_USER = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*)://([^/\s@]*|[^/\s@:]+:(?!\d{1,5}/)[^\s@]*)@")
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
+
 # PySpark writes every analysis error to the console as well, with the JVM's stack trace, before anyone can catch it.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -130,6 +134,15 @@ def from_spark(
     return kind(what, at=None if sql is None else _place(error, text, sql), instead=instead, condition=name)
 
 
+def without_users(text: str) -> str:
+    """Return text whose addresses name neither users nor passwords."""
+
+    def left(found: re.Match[str]) -> str:
+        return found[0] if found[1] in _CONTAINERS and ":" not in found[2] else f"{found[1]}://"
+
+    return _USER.sub(left, text)
+
+
 def _text(error: Py4JJavaError | PySparkException) -> str:
     if isinstance(error, PythonException):  # Python's own stack trace, the error itself in its last line
         return f"Spark's Python worker failed: {str(error).rstrip().splitlines()[-1]}"
@@ -151,7 +164,7 @@ def _one_line(text: str) -> str:
     text = _CONDITION.sub("", text)
     text = _SQLSTATE.split(text)[0]  # the place and the plan follow it
     text = _CHATTER.sub("", text)
-    return " ".join(text.split()).rstrip(".")
+    return without_users(" ".join(text.split()).rstrip("."))
 
 
 def _place(error: Exception, text: str, sql: str) -> Position | None:

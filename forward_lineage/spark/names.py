@@ -6,7 +6,7 @@ Every name or text that goes into SQL goes through here: it may hold backticks, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rewrites.terms import LINEAGE_COLUMN
@@ -17,6 +17,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: What Spark puts the value of a variable for wherever it reads SQL, in names and strings, too; nothing escapes it.
 _VARIABLE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
 _GLOB = re.compile(r"([*?\[\]{}\\])")
+
+_ROOT = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://[^/]*)?)?/")  # of a file system
 
 _WORD = re.compile(r"\w+")
 
@@ -103,6 +105,37 @@ def field_of_dl(table: str) -> str:
 def data_source(file_format: str, path: str | Path) -> str:
     """Write the files under a path as a relation, e.g. ``parquet.`/data/x```; no glob is read into the path."""
     return f"{file_format}.{in_backticks(glob_literal(path))}"
+
+
+def data_sources(file_format: str, patterns: Sequence[str]) -> str:
+    """Write what several patterns in Hadoop's syntax name as one relation, e.g. ``parquet.`/{data/x,more/*}```.
+
+    Raises:
+        BadArgumentError: there is none, or they lie on several file systems.
+
+    """
+    if len(patterns) == 1:
+        return f"{file_format}.{in_backticks(patterns[0])}"
+    roots = {_ROOT.match(pattern)[0] for pattern in patterns}  # type: ignore[index]
+    if len(roots) != 1:
+        raise BadArgumentError(
+            f"{', '.join(sorted(roots)) or 'path='} cannot be one table",
+            instead="Name at least one, and all on one file system; of others make a view, and register that by key=.",
+        )
+    (root,) = roots
+    within = ",".join(_commas_escaped(pattern.removeprefix(root)) for pattern in patterns)
+    return f"{file_format}.{in_backticks(f'{root}{{{within}}}')}"
+
+
+def _commas_escaped(pattern: str) -> str:
+    """Outside of braces a comma is one; in the braces around all patterns it would end one."""
+    written, depth, at = "", 0, 0
+    while at < len(pattern):
+        sign = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        depth += (sign == "{") - (sign == "}")
+        written += "\\," if sign == "," and depth == 0 else sign
+        at += len(sign)
+    return written
 
 
 def string_literal(text: str) -> str:

@@ -10,6 +10,7 @@ from forward_lineage.spark.names import is_text
 from udafs.errors import BadArgumentError, NotTracedError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def checked_path(path: Path, what: str) -> Path:
@@ -31,6 +32,25 @@ def checked_path(path: Path, what: str) -> Path:
 def is_local(uri: str) -> bool:
     """Tell whether a path or a URI as Spark writes them lies on the local file system."""
     return uri.startswith("file:") or not _SCHEME.match(uri)
+
+
+def is_address(path: str) -> bool:
+    """Tell whether a path names its file system, as ``s3a://bucket/x`` does; `file:` counts, too."""
+    return _ADDRESS.match(path) is not None
+
+
+def is_far(place: str) -> bool:
+    """Tell whether a place, as manifests have it, lies on another file system than the local one."""
+    return not place.startswith("/")
+
+
+def address_of(uri: str) -> str:
+    """Return a URI as Hadoop's `Path` writes it, with nothing encoded."""
+    scheme, _, rest = uri.partition(":")
+    if not rest.startswith("//"):
+        return f"{scheme}:{unquote(rest)}"
+    authority, slash, path = rest[2:].partition("/")
+    return f"{scheme}://{authority}{slash}{unquote(path)}"
 
 
 def local_path(uri: str) -> Path:

@@ -13,7 +13,7 @@ _CLASS = "org.apache.spark.sql.forwardlineage.PlanFacts"  # see udafs/scala/sess
 
 
 def unwatched_sources(frame: DataFrame) -> list[str]:
-    """Return, in words, what may change unnoticed: sources other than local files and rows, functions by their name."""
+    """Return, in words, what may change unnoticed: sources other than files and rows, functions by their name."""
     return list(_facts(frame).unwatched(frame._jdf))
 
 

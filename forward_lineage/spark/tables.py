@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -12,7 +11,7 @@ from pyspark.sql.types import DataType
 from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
 from forward_lineage.spark.names import in_backticks, quoted_name, split_name
-from forward_lineage.spark.paths import local_path
+from forward_lineage.spark.paths import is_local, local_path
 from udafs.attach import kernel_object
 from udafs.errors import WrongSqlError
 
@@ -110,12 +109,13 @@ def fingerprint(frame: DataFrame) -> str:
     return hashlib.sha256(canonical(analyzed.treeString()).encode()).hexdigest()[:16]
 
 
-def parquet_location(spark: SparkSession, identity: str) -> Path | None:
-    """Return the folder of a catalog table that is stored as local Parquet files, else None."""
+def parquet_location(spark: SparkSession, identity: str) -> str | None:
+    """Return the folder of a catalog table that is stored as Parquet files, or its address; else None."""
     described = {row[0]: row[1] for row in spark.sql(f"DESCRIBE TABLE EXTENDED {identity}").collect()}
     if (described.get("Provider") or "").lower() != "parquet" or not described.get("Location"):
         return None
-    return local_path(described["Location"])
+    location = described["Location"]
+    return str(local_path(location)) if is_local(location) else str(location)
 
 
 def last_part(name: str) -> str:

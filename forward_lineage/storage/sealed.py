@@ -15,8 +15,8 @@ The checksum is the CRC-32, in decimal, of the bytes of the file before ``,\n "c
 missing byte goes unnoticed. What is in the object is the business of those who write it.
 
 Formats are append-only. Format 1 has no seal of its own (registrations had no checksum, saved results one of their own
-making) and is still read. Formats 3 and 4 are format 2 with fields that earlier readers must not pass over; their
-writers say so. A later format either keeps this seal or ends in another way.
+making) and is still read. Formats 3 and 4 are format 2 with fields that earlier readers must not pass over, such as
+files of a table that are not local; their writers say so. A later format either keeps this seal or ends in another way.
 """
 
 from __future__ import annotations

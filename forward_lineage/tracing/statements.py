@@ -30,6 +30,7 @@ from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.settings import setting_of
 from forward_lineage.spark.tables import check_expression
+from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
@@ -278,6 +279,7 @@ class Statements:
     ) -> Remembered:
         names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.narrowed, consuming))
         try:
+            refuse_what_is_newer(statement.tree)
             rewritten = rewrite_statement(
                 statement,
                 names,

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql, refuse_other_readings
@@ -26,6 +25,7 @@ from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.settings import Settings, setting_of
+from forward_lineage.spark.versions import arrow_schema
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
@@ -147,7 +147,7 @@ class Answering:
             return "settings of the session differ from those under which it was made"
         try:
             if manifest.provider.by_position and manifest.identity is None:
-                check_files(manifest, current_files(manifest))
+                check_files(manifest, current_files(self._spark, manifest))
             else:
                 check_unchanged(self._spark, manifest)
         except LineageError as error:
@@ -187,7 +187,7 @@ class Answering:
         if planner.users_function:
             return f"it calls {planner.users_function}, a function of the session's"
         check_repeatable(frame, "the question")
-        schema = to_arrow_schema(frame.schema, timezone=self._spark.conf.get("spark.sql.session.timeZone"))
+        schema = arrow_schema(frame.schema, self._spark.conf.get("spark.sql.session.timeZone"))
         for each in mine:
             found = match(each, shape, schema.remove_metadata())
             if isinstance(found, Match):

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from forward_lineage.columns.files import has_columns, ids_by_position, ids_in, is_of_folders, written
@@ -25,6 +24,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.versions import arrow_schema
 from forward_lineage.workloads.columns import Coded, Places, Valued, batches_of, combined, valued
 from forward_lineage.workloads.shape import PLACE, column_text, texts_of
 from rewrites.tables import BaseTable
@@ -88,7 +88,7 @@ def types_of(spark: SparkSession, texts: Sequence[str]) -> dict[str, pa.DataType
         if kind.startswith("string ") or _PADDED in column.metadata:  # equal is not what has the same characters
             raise NotTracedError(f"{text} is of type {column.metadata.get(_PADDED, kind)}")
     zone = spark.conf.get("spark.sql.session.timeZone")
-    return dict(zip(listed, to_arrow_schema(frame.schema, timezone=zone).types, strict=True))
+    return dict(zip(listed, arrow_schema(frame.schema, zone).types, strict=True))
 
 
 def base_rows(spark: SparkSession, manifest: Manifest, base: BaseTable, wanted: Wanted) -> BaseRows:
@@ -133,7 +133,7 @@ class _Files:
     @classmethod
     def of(cls, manifest: Manifest, wanted: Wanted, types: Mapping[str, pa.DataType]) -> _Files | None:
         """What is to be read; None where files do not say it all."""
-        if not manifest.provider.by_position or not manifest.files:
+        if not manifest.provider.by_position or not manifest.files or not manifest.near:
             return None
         names = {name.lower(): name for name, _ in manifest.columns}
         if len(names) < len(manifest.columns):  # `a` and `A`: Spark's settings say which is meant

@@ -12,7 +12,7 @@ from typing import Any
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SEMANTICS = ("data", "control")
-_HEADING = re.compile(r"^--- (args|rewritten|rows|refused|bug)(?: (data|control))?( in order)?$")
+_HEADING = re.compile(r"^--- (args|since|rewritten|rows|refused|bug)(?: (data|control))?( in order)?$")
 
 
 @dataclass
@@ -29,6 +29,7 @@ class Case:
         refused: semantics → the whole message.
         in_order: whether the order of the rows counts.
         bug: why the case fails today; None: it must pass.
+        since: the first version of Spark that it runs in, and what older ones lack; None: all versions.
 
     """
 
@@ -41,6 +42,7 @@ class Case:
     refused: dict[str, str] = field(default_factory=dict)
     in_order: bool = False
     bug: str | None = None
+    since: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -90,6 +92,9 @@ def _take(case: Case, section: str, semantics: tuple[str, ...], text: str) -> No
         case.args = json.loads(text)
     elif section == "bug":
         case.bug = one_line(text)
+    elif section == "since":
+        version, _, why = one_line(text).partition(": ")
+        case.since = version, why
     elif section == "rewritten":
         case.rewritten.update(dict.fromkeys(semantics, one_line(text)))
     elif section == "refused":
@@ -118,6 +123,8 @@ def _body(case: Case) -> str:
     sections = [f"{case.sql}\n"]
     if case.args is not None:
         sections.append(f"--- args\n{json.dumps(case.args, ensure_ascii=False)}\n")
+    if case.since is not None:
+        sections.append("--- since\n" + _wrapped(": ".join(case.since)))
     if case.bug is not None:
         sections.append("--- bug\n" + _wrapped(case.bug))
     order = " in order" if case.in_order else ""

@@ -44,4 +44,15 @@ def test_sections(tmp_path: Path) -> None:
     (case,) = read(file)
     assert (case.title, case.sql, case.args) == ("a title", "SELECT ?", [1])
     assert case.rewritten == {"data": "SELECT ?", "control": "SELECT ?"}
+    assert case.since is None
     assert (case.rows, case.refused, case.in_order) == ({"data": ["2", "1"]}, {"control": "no"}, True)
+
+
+def test_the_first_version_that_a_case_runs_in(tmp_path: Path) -> None:
+    file = tmp_path / "new.golden"
+    text = "=== a title\nSELECT 1\n--- since\n4.2: what is new: this\n--- rows\n1\n"
+    file.write_text(text, encoding="utf-8")
+    cases = read(file)
+    assert [case.since for case in cases] == [("4.2", "what is new: this")]
+    write(file, "", cases)
+    assert file.read_text(encoding="utf-8") == text

@@ -14,11 +14,14 @@ from udafs.errors import LineageError
 CASES = list(read_all())
 CATALOG = catalog()
 TEXTS = [pytest.param(case, id=case.name) for case in CASES if case.bug is None]
-RUNS = [
-    pytest.param(case, id=case.name, marks=[pytest.mark.xfail(reason=case.bug)] if case.bug else [])
-    for case in CASES
-    if case.rows or case.bug
-]
+
+
+def _marks(case: Case) -> list[pytest.MarkDecorator]:
+    bug = [pytest.mark.xfail(reason=case.bug)] if case.bug else []
+    return [*bug, pytest.mark.since(*case.since)] if case.since else bug
+
+
+RUNS = [pytest.param(case, id=case.name, marks=_marks(case)) for case in CASES if case.rows or case.bug]
 
 
 @pytest.mark.parametrize("case", TEXTS)

@@ -104,7 +104,7 @@ def judged_all(kind: str, options: argparse.Namespace) -> Findings:
 
 
 def judged_part(kind: str, options: argparse.Namespace, part: int) -> Findings:
-    """Judge one case in so many, from `options.after` and the numbered one on; chance of its own for each, so that parts do not matter."""
+    """Judge one case in so many, from the numbered one on; chance of its own for each, so that parts do not matter."""
     findings = Findings()
     count = options.cases if kind == "safety" else options.cases // 4
     for number, case in islice(enumerate(KINDS[kind](options.seed)), options.after + part, count, options.processes):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from udafs.build import SOURCES
+from udafs.build import SOURCES, scala_files
+from udafs.versions import NEWEST
 
 # What is not code. A comment or a string may contain the beginning of the other, so whatever begins first counts.
 _TOKEN = re.compile(
@@ -102,10 +102,12 @@ class ScalaFile:
         return cls(place, frozenset(_DEFINITION.findall(plain)), words)
 
 
-def kernel_files(sources: Path = SOURCES) -> list[ScalaFile]:
-    """All files of the kernel."""
-    found = sorted(sources.rglob("*.scala"))
-    return [ScalaFile.of(file.relative_to(sources).as_posix(), file.read_text(encoding="utf-8")) for file in found]
+def kernel_files(version: tuple[int, int] = NEWEST) -> list[ScalaFile]:
+    """All files of the kernel for a version of Spark."""
+    return [
+        ScalaFile.of(file.relative_to(SOURCES).as_posix(), file.read_text(encoding="utf-8"))
+        for file in scala_files(SOURCES, version)
+    ]
 
 
 def references(files: list[ScalaFile]) -> dict[str, dict[str, set[str]]]:

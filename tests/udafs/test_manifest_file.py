@@ -180,9 +180,20 @@ def test_a_checksum_in_format_1(table: Table) -> None:
 
 
 def test_a_later_format(table: Table) -> None:
-    assert table.refusal(format_1({**table.data(), "format": 3})) == (
-        "has format 3 and this release reads up to 2, so use the release that wrote it or register the table again."
+    assert table.refusal(format_1({**table.data(), "format": 4})) == (
+        "has format 4 and this release reads up to 3, so use the release that wrote it or register the table again."
     )
+
+
+def test_files_elsewhere(table: Table) -> None:
+    """Formats before the third had local files only; files that are read are found beside those that lie elsewhere."""
+    data = table.data()
+    data["files"].append({"path": "x://y/z é %.parquet", "size": 1, "modified": 1, "offset": 7})
+    assert table.refusal(format_2(data)) == f"is damaged (the path of file 2 is x://y/z é %.parquet), {DAMAGED}"
+    table.manifest.write_bytes(format_2({**data, "format": 3}))
+    assert table.ids() == {7: 100, 8: 101, 9: 5}
+    data["files"][2]["path"] = "y/z.parquet"
+    assert "the path of file 2 is y/z.parquet" in table.refusal(format_2({**data, "format": 3}))
 
 
 def test_missing(table: Table) -> None:

@@ -23,6 +23,7 @@ from forward_lineage.storage.local_folder import LocalFolder, sync_folder, sync_
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import check_no_link, read_file
 from forward_lineage.storage.sealed import seal, unseal
+from forward_lineage.store.library import bounds
 from forward_lineage.store.library.busy import BUSY
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.saved_result import SavedResult, Stage, StageLineage, TableLineage, TracedTable
@@ -121,7 +122,7 @@ class Later:
         target = self._place.path(_key(saved, whole))
         with writable(folder):
             with (folder / _MANIFEST).open("xb") as file:
-                file.write(seal(asdict(lineage)))
+                file.write(seal(bounds.left_out(asdict(lineage))))
                 file.flush()
                 os.fsync(file.fileno())
             sync_folders(folder)

@@ -19,11 +19,12 @@ from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.storage.fields import made
+from forward_lineage.store.library import bounds
 from forward_lineage.store.library.captured import Captured, Recipe
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
-LATEST = IN_PART
+LATEST = bounds.BOUNDED
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
@@ -59,6 +60,8 @@ class SegmentEntry:
         form: ``runs`` or ``bdd``.
         size: bytes.
         checksum: the CRC-32 that the file itself begins with.
+        first_id: the first id that it has, where it is `runs` of a release that notes it.
+        last_id: the last one.
 
     """
 
@@ -69,18 +72,13 @@ class SegmentEntry:
     form: str
     size: int
     checksum: int
+    first_id: int | None = field(default=None, compare=False)
+    last_id: int | None = field(default=None, compare=False)
 
     def file_in(self, folder: Path) -> SegmentFile:
         """Return the segment as the store reads it, from the data folder of its result."""
-        return SegmentFile(
-            folder / self.path,
-            self.first_row,
-            self.rows,
-            moved=self.first_row,
-            checksum=self.checksum,
-            pairs=self.pairs,
-            size=self.size,
-        )
+        known = {name: getattr(self, name) for name in ("checksum", "pairs", "size", "first_id", "last_id")}
+        return SegmentFile(folder / self.path, self.first_row, self.rows, moved=self.first_row, **known)
 
 
 @dataclass(frozen=True)
@@ -298,6 +296,9 @@ class SavedResult:
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         fields = {key: value for key, value in asdict(self).items() if key != "home"}
+        if bounds.are_told(fields):
+            return {"format": bounds.BOUNDED, **fields}
+        bounds.left_out(fields)
         if self.recipe is not None:
             return {"format": IN_PART, **fields}
         del fields["recipe"]

@@ -97,6 +97,10 @@ def _check_segments(segments: Iterable[SegmentEntry], rows: int, folder: str, fi
     segments = tuple(segments)
     _check_rows(segments, rows, folder, first_row)
     _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in segments), "a segment")
+    for each in segments:
+        if (each.first_id, each.last_id) != (None, None):
+            _demand(None not in (each.first_id, each.last_id), "half an interval of ids")
+            _demand(0 <= (each.first_id or 0) <= (each.last_id or 0) <= MAX_ID, "no such ids")
 
 
 def _check_origin(table: TracedTable) -> None:

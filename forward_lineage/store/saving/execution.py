@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 from pyspark.sql.udf import _create_udf
 from pyspark.util import PythonEvalType
@@ -26,6 +25,7 @@ from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.python_workers import interpreter_of
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
+from forward_lineage.spark.versions import arrow_schema
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import Frames, read_frames
@@ -149,7 +149,7 @@ def parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sch
     zone = spark.conf.get("spark.sql.session.timeZone")
     for field in schema.fields:
         _check_kept(field, name, zone)
-    return to_arrow_schema(schema, timezone=zone).with_metadata(
+    return arrow_schema(schema, zone).with_metadata(
         {"org.apache.spark.version": spark.version, "org.apache.spark.sql.parquet.row.metadata": schema.json()}
     )
 
@@ -176,7 +176,7 @@ def _check_kept(field: StructField, name: str, zone: str | None) -> None:
     if kind == "void":
         raise NotTracedError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
     try:
-        pq.ParquetWriter(io.BytesIO(), to_arrow_schema(StructType([field]), timezone=zone)).close()
+        pq.ParquetWriter(io.BytesIO(), arrow_schema(StructType([field]), zone)).close()
     except (PySparkException, pa.ArrowException):
         raise NotTracedError(
             f"column {field.name} of {name} has type {kind}, which cannot be saved",

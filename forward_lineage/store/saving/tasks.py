@@ -283,7 +283,10 @@ def write_segment(
     place = folder / path
     place.parent.mkdir(parents=True, exist_ok=True)
     data, written = segments.write_encoded(place, Segment(0, rows, relation), form, to_disk=to_disk)
-    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), segments.checksum(data))
+    between = relation.id_range if written == "runs" and isinstance(relation, RunsRelation) else None
+    first_id, last_id = between or (None, None)
+    checksum = segments.checksum(data)
+    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), checksum, first_id, last_id)
 
 
 def report(entry: Any) -> tuple[int, TaskFiles]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forward_lineage.relations import segment as segments
+from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import CorruptSegmentError, Segment
 from forward_lineage.relations.stored import SegmentCache, SegmentFile, StoredRelation
 from tests.forward_lineage.relations.forms import EVERYWHERE, Pairs, as_set
@@ -60,9 +61,35 @@ def test_backward_reads_only_the_segments_it_needs(tmp_path: Path) -> None:
         relation.forward(LineageSet([3]))
 
 
+def test_forward_reads_only_the_segments_that_may_have_an_id(tmp_path: Path) -> None:
+    files = []
+    for start in range(0, ROWS, 10):
+        relation = RunsRelation.from_pairs(range(10), [2 * (start + row) for row in range(10)])
+        between = relation.id_range
+        assert between == (2 * start, 2 * start + 18)
+        path = tmp_path / f"{start}.lineage"
+        segments.write_encoded(path, Segment(start, 10, relation), "runs")
+        files.append(SegmentFile(path, start, 10, first_id=between[0], last_id=between[1]))
+    files[2].path.unlink()
+    relation = StoredRelation(files, SegmentCache())
+    assert set(relation.forward(LineageSet([2, 20, 39]))) == {1, 10}
+    assert as_set(relation.restrict(ids=LineageSet([2, 20, 2**62]))) == {(1, 2), (10, 20)}
+    with pytest.raises(CorruptSegmentError, match=r"20\.lineage cannot be read"):
+        relation.forward(LineageSet([2, 40]))
+
+
+def test_a_file_of_other_ids(tmp_path: Path) -> None:
+    path = tmp_path / "0.lineage"
+    segments.write_encoded(path, Segment(0, 2, RunsRelation.from_pairs([0, 1], [5, 9])), "runs")
+    relation = StoredRelation([SegmentFile(path, 0, 2, first_id=5, last_id=8)], SegmentCache())
+    with pytest.raises(CorruptSegmentError, match=r"its ids are \(5, 9\), the manifest says 5 to 8"):
+        relation.backward(LineageSet([0]))
+
+
 def test_the_cache_is_bounded_and_serves_what_it_has(tmp_path: Path) -> None:
     pairs = {(row, row * row) for row in range(ROWS)}
-    size = max(file.path.stat().st_size for file in stored(tmp_path, pairs, [10, 20]).files)
+    size = max(segments.read(file.path).nbytes for file in stored(tmp_path, pairs, [10, 20]).files)
+    assert size > 0
     cache = SegmentCache(most_bytes=2 * size + 2)
     relation = stored(tmp_path, pairs, [10, 20], cache)
     assert set(relation.forward(LineageSet([25, 625]))) == {5, 25}

@@ -14,7 +14,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.row_ids.checks import check_files, current_files
 from forward_lineage.row_ids.registrar import Registrar
 from tests.forward_lineage.row_ids.conftest import ids, write
-from udafs.errors import BadArgumentError, DamagedError, NotTracedError
+from udafs.errors import BadArgumentError, DamagedError, SetupError
 
 
 def test_one_file(lineage: ForwardLineage, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_files_that_are_no_parquet(lineage: ForwardLineage, folder: Path) -> Non
     (folder / "empty").mkdir()
     with pytest.raises(BadArgumentError, match=r"^no Parquet file in .*/empty\. Name "):
         lineage.register("t", path=folder / "empty")
-    with pytest.raises(NotTracedError, match=r"^s3a://bucket/x is not on a local file system"):
+    with pytest.raises(SetupError, match=r"^s3a://bucket/x cannot be listed or read: .*S3A"):
         lineage.register("t", path="s3a://bucket/x")
 
 
@@ -291,7 +291,7 @@ def test_the_check_is_a_listing(lineage: ForwardLineage, tmp_path: Path) -> None
     manifest = lineage.register("t", path=tmp_path / "t")
     assert manifest.next_id == 1000
     start = time.perf_counter()
-    check_files(manifest, current_files(manifest))
+    check_files(manifest, current_files(lineage.spark, manifest))
     assert time.perf_counter() - start < 1.0
 
 

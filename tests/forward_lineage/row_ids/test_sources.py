@@ -36,7 +36,7 @@ def test_tables_of_a_hive_metastore(tmp_path: Path) -> None:
     refused = "NotTracedError: changes of text cannot be noticed: it reads the Hive table spark_catalog.default.text. "
     assert found["key"].startswith(refused)
     assert found["dictionary"].startswith(refused)
-    assert found["position"].startswith("NotTracedError: text is not stored as local Parquet files")
+    assert found["position"].startswith("NotTracedError: text is not stored as Parquet files")
     assert found["copy"] == [0, 1, 2]
     assert found["on trust"] == ["text"]
     assert found["noticed"].startswith("ChangedError: the ids of table columns no longer hold: ")

@@ -18,12 +18,15 @@ import org.apache.spark.paths.SparkPath
  *     {"format": 2, "name": …, "files": [{"path": …, "size": …, "modified": …, "offset": …}, …], "checksum": …}
  *
  * `modified` is in nanoseconds; other fields are Python's own. Format 1 has no checksum. That of format 2 is the CRC-32 of all
- * bytes before the comma in front of it, and ends the file, on a line of its own.
+ * bytes before the comma in front of it, and ends the file, on a line of its own. Format 3 is format 2 whose files may lie on
+ * any file system: a path is local, or has a scheme.
  *
  * An id from a wrong offset would be another row's. So a manifest is whole and of a format known here, or it is refused.
  */
 object ManifestFile {
-  private val Newest = 2
+  private val Sealed = 2
+  private val Newest = 3 // with files that are not local
+  private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
   private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
   private val LongestChecksum = 40 // bytes
   private val Largest = 1L << 30 // bytes; three million files
@@ -67,9 +70,11 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
     PlacedFiles(name, placed)
   }
 
-  private def checkFormat(): Unit = number(json, "format", "it", least = 1) match {
+  private lazy val format = number(json, "format", "it", least = 1)
+
+  private def checkFormat(): Unit = format match {
     case 1 => if (json.has("checksum")) damaged("format 1 has no checksum")
-    case Newest => checkBytes()
+    case Sealed | Newest => checkBytes()
     case later =>
       LineageErrors.refuse(
         s"The manifest $manifest has format $later and this release reads up to $Newest, " +
@@ -89,9 +94,14 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
 
   private def placedFile(file: JsonNode, what: String): (String, PlacedFile) = {
     val plain = text(file, "path", what)
-    if (!plain.startsWith("/") || plain.contains('\u0000')) damaged(s"the path of $what is $plain")
+    val named = plain match {
+      case _ if plain.contains('\u0000') => damaged(s"the path of $what is $plain")
+      case _ if plain.startsWith("/") => "file:" + plain
+      case Elsewhere() if format >= Newest => plain
+      case _ => damaged(s"the path of $what is $plain")
+    }
     val path =
-      try SparkPath.fromPathString("file:" + plain).urlEncoded
+      try SparkPath.fromPathString(named).urlEncoded
       catch { case _: IllegalArgumentException => damaged(s"the path of $what is $plain") }
     val size = number(file, "size", what)
     val modified = number(file, "modified", what, least = Long.MinValue) // a file may be older than 1970

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, AttributeSet, CreateNamedStruct, GetStructField, HigherOrderFunction, NamedExpression}
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project, WithCTE}
 import org.apache.spark.sql.catalyst.rules.Rule
 
@@ -28,7 +27,9 @@ object AskedValues extends Rule[LogicalPlan] {
       Project(project.projectList.map(inlined(_, structs)), Project(left ++ read.toSeq, child))
     }
     case grouping: Aggregate =>
-      asked(project, grouping.aggregateExpressions).flatMap(apart(grouping, _)).flatMap(made => late(project.copy(child = made)))
+      asked(project, grouping.aggregateExpressions)
+        .flatMap(structs => UnionsApart(grouping, made => structs.contains(made.toAttribute)))
+        .flatMap(made => late(project.copy(child = made)))
     case _ => None
   }
 
@@ -54,19 +55,4 @@ object AskedValues extends Rule[LogicalPlan] {
   private def inlined(expression: NamedExpression, asked: AttributeMap[CreateNamedStruct]): NamedExpression =
     expression.transformDown { case GetStructField(a: Attribute, field, _) if asked.contains(a) => asked(a).valExprs(field) }
       .asInstanceOf[NamedExpression]
-
-  /** The same rows, the structs made above the grouping, of columns that have what it unites. */
-  private def apart(grouping: Aggregate, asked: AttributeMap[CreateNamedStruct]): Option[Project] = {
-    val unions = asked.values.flatMap(_.collect { case e: AggregateExpression => e }).toSeq
-    val columns = unions.distinctBy(_.canonicalized).map(e => e.canonicalized -> Alias(e, "dl")()).toMap
-    val above = grouping.aggregateExpressions.map { made =>
-      if (asked.contains(made.toAttribute))
-        made.transformDown { case e: AggregateExpression => columns(e.canonicalized).toAttribute }.asInstanceOf[NamedExpression]
-      else made.toAttribute
-    }
-    val kept = grouping.aggregateExpressions.filterNot(made => asked.contains(made.toAttribute))
-    val below = grouping.copy(aggregateExpressions = kept ++ columns.values)
-    val project = Project(above, below)
-    Option.when(columns.nonEmpty && project.references.subsetOf(below.outputSet))(project)
-  }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, FileTable}
 
 /**
@@ -80,19 +80,18 @@ final class PlanFacts {
   private def plan(frame: Dataset[_]): LogicalPlan = InlineCTE(alwaysInline = true)(frame.queryExecution.analyzed)
 
   private def source(leaf: LogicalPlan): Option[String] = leaf match {
-    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => elsewhere(files.location)
+    case LogicalRelation(_: HadoopFsRelation, _, _, _, _) => None // files, wherever they are: they can be listed
     case LogicalRelation(other, _, _, _, _) => Some(s"a data source (${other.getClass.getSimpleName})")
     case table: HiveTableRelation => Some(s"the Hive table ${table.tableMeta.identifier.unquotedString}")
-    case DataSourceV2Relation(files: FileTable, _, _, _, _, _) => elsewhere(files.fileIndex)
-    case DataSourceV2Relation(table, _, _, _, _, _) => Some(s"a data source (${table.name})")
+    case relation: DataSourceV2Relation => relation.table match {
+      case _: FileTable => None
+      case table => Some(s"a data source (${table.name})")
+    }
     case given: LogicalRDD if isFixed(given.rdd) => None
     case _: LogicalRDD => Some("an RDD that reads something itself")
     case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation => None
     case other => Some(other.nodeName)
   }
-
-  private def elsewhere(files: FileIndex): Option[String] =
-    files.rootPaths.find(path => !Set(null, "file")(path.toUri.getScheme)).map(path => s"files elsewhere ($path)")
 
   /** Whether all rows were handed over by the program, or kept once. */
   private def isFixed(rdd: RDD[_]): Boolean = rdd match {

@@ -82,7 +82,7 @@ final private class Readings {
     case LogicalRelation(_, _, Some(table), _, _) => Some(table.identifier.table)
     case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Some(files.location.rootPaths.mkString(", "))
     case table: HiveTableRelation => Some(table.tableMeta.identifier.table)
-    case DataSourceV2Relation(table, _, _, name, _, _) => Some(name.fold(table.name)(_.name))
+    case relation: DataSourceV2Relation => Some(relation.identifier.fold(relation.table.name)(_.name))
     case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation => None
     case other => Some(other.nodeName)
   }

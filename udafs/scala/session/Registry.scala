@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionIn
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.execution.SparkStrategy
 import org.apache.spark.sql.types._
 
@@ -20,10 +19,6 @@ private final case class SqlFunction(
     group: String,
     usage: String,
     examples: String) {
-
-  /** Where Spark keeps temporary functions: system.session. */
-  def identifier: FunctionIdentifier =
-    FunctionIdentifier(name, Some(CatalogManager.SESSION_NAMESPACE), Some(CatalogManager.SYSTEM_CATALOG_NAME))
 
   def builder: FunctionBuilder = { arguments =>
     if (!arity.fold(arguments.nonEmpty)(_ == arguments.size)) {
@@ -319,12 +314,13 @@ object Registry {
   }
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
-  private val rules: Seq[Rule[LogicalPlan]] = Seq(RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, CheapFirst, OnceRead)
+  private val rules: Seq[Rule[LogicalPlan]] = Seq(
+    RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, LateLineage, CheapFirst, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
     for (function <- functions)
-      session.sessionState.functionRegistry.registerFunction(function.identifier, function.info, function.builder)
+      session.sessionState.functionRegistry.registerFunction(SessionFunctions.identifier(function.name), function.info, function.builder)
     val before = session.experimental.extraStrategies
     session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
     val others = session.experimental.extraOptimizations

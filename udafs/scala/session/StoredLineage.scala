@@ -90,7 +90,7 @@ private object StoredLineage {
   /** Spark's analyser, to which tables that keep lineage have their users' columns alone, as traced queries see them. */
   def analyzer(session: SparkSession): Analyzer = {
     val own = session.sessionState.analyzer
-    new Analyzer(own.catalogManager, own.sharedRelationCache, Some(session.sessionState.conf)) {
+    new SessionAnalyzer(session) {
       override val hintResolutionRules: Seq[Rule[LogicalPlan]] = own.hintResolutionRules
       override val extendedResolutionRules: Seq[Rule[LogicalPlan]] = UsersColumns +: own.extendedResolutionRules
       override val postHocResolutionRules: Seq[Rule[LogicalPlan]] = own.postHocResolutionRules

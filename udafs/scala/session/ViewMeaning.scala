@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.analysis.{UnresolvedFunction, UnresolvedRel
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedWith, View}
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.command.ViewHelper
 
 /**
  * What the text of a view means to Spark and would not mean where the view's name stands: it is read under the settings,
@@ -20,7 +19,7 @@ final class ViewMeaning {
   /** Settings that may change what SQL means and are others here than for the view: name, value there, value here. */
   def otherSettings(session: SparkSession, view: CatalogTable, isTemporary: Boolean): Array[Array[String]] = {
     val (there, here) = (View.effectiveSQLConf(view.viewSQLConfigs, isTemporary), session.sessionState.conf)
-    val captured = ViewHelper.sqlConfigsToProps(here, "").keySet
+    val captured = ViewSettings.captured(here)
     (view.viewSQLConfigs.keySet ++ captured).filterNot(name => ViewMeaning.OfExecution.exists(name.startsWith)).toArray.sorted
       .map(name => Array(name) ++ Seq(there, here).map(conf => Try(conf.getConfString(name)).getOrElse("not set")))
       .filter(each => each(1) != each(2))

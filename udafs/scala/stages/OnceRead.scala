@@ -1,7 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.optimizer.InlineCTE
-import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, CTERelationRef, LogicalPlan, WithCTE}
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
 
@@ -14,15 +13,11 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
  * chance any more; it is shared all the same.
  */
 object OnceRead extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = if (plan.containsPattern(CTE)) InlineCTE()(lineageKept(plan)) else plan
+  override def apply(plan: LogicalPlan): LogicalPlan = if (plan.containsPattern(CTE)) inlined(plan) else plan
 
-  private def lineageKept(plan: LogicalPlan): LogicalPlan = {
+  private def inlined(plan: LogicalPlan): LogicalPlan = {
     val read = plan.collectWithSubqueries { case reading: CTERelationRef => reading.cteId }
     val several = read.diff(read.distinct).toSet
-    def isShared(stage: CTERelationDef): Boolean = several(stage.id) && stage.child.output.exists(HiddenColumns.is)
-    plan.transformDownWithSubqueries {
-      case WithCTE(child, stages) if stages.exists(stage => isShared(stage) && !stage.forceSkipInline) =>
-        WithCTE(child, stages.map(stage => if (isShared(stage)) stage.copy(forceSkipInline = true) else stage))
-    }
+    StagesApart.inlined(plan, stage => several(stage.id) && stage.child.output.exists(HiddenColumns.is))
   }
 }

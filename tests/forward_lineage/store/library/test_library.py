@@ -31,6 +31,25 @@ def test_a_manifest_reads_back_as_it_was(tmp_path: Path) -> None:
     assert [(each.first_row, each.rows, each.pairs) for each in saved.tables[0].segments] == [(0, 2, 1), (2, 10, 1)]
 
 
+def test_where_the_ids_of_several_segments_lie_is_noted(tmp_path: Path) -> None:
+    saved = put(Library(tmp_path), "revenue", {"sales": {(0, 1), (3, 4), (4, 9)}}, cuts=(0, 2))
+    assert json.loads(saved.manifest_path.read_text())["format"] == 5
+    again = Library(tmp_path)
+    found = again.get("revenue")
+    assert [(each.first_id, each.last_id) for each in found.tables[0].segments] == [(1, 1), (4, 9)]
+    (found.folder / found.tables[0].segments[1].path).unlink()
+    assert set(again.relation(found, found.tables[0]).forward(LineageSet([1, 10]))) == {0}
+    with pytest.raises(CorruptSegmentError):
+        again.relation(found, found.tables[0]).forward(LineageSet([5]))
+
+
+def test_of_one_segment_it_is_not_and_earlier_releases_read_it(tmp_path: Path) -> None:
+    saved = put(Library(tmp_path), "revenue", {"sales": {(0, 1), (3, 4)}})
+    text = saved.manifest_path.read_text()
+    assert json.loads(text)["format"] == 2
+    assert "first_id" not in text
+
+
 def test_overwriting_clears_the_version_before(tmp_path: Path) -> None:
     library = Library(tmp_path)
     put(library, "revenue", {"sales": {(0, 1)}})

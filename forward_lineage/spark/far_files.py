@@ -1,0 +1,181 @@
+"""Files on any file system that Hadoop knows: listed, and their footers read, by the JVM, in one call for all of them.
+
+The session's settings say how a file system is reached (`spark.hadoop.fs.…`), as for Spark's own readers. See
+`udafs/scala/files` for how many requests it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.spark.errors import spark_errors, without_users
+from udafs.attach import kernel_object
+from udafs.errors import ChangedError, DamagedError, SetupError
+
+_CLASS = "org.apache.spark.sql.forwardlineage.TableFiles"  # see udafs/scala/session/TableFiles.scala
+_NUL = "\0"  # between what is given and what is answered; no path has one
+_NANOSECONDS = 1_000_000  # in a millisecond
+
+
+class FarFile(NamedTuple):
+    """A file as a listing shows it.
+
+    Attributes:
+        path: its address, nothing encoded.
+        size: bytes.
+        modified: nanoseconds since 1970; file systems say milliseconds, some seconds.
+        tag: what tells its contents from others, if listings of its store have that; else empty.
+
+    """
+
+    path: str
+    size: int
+    modified: int
+    tag: str
+
+
+class Tail(NamedTuple):
+    """What is at the end of a Parquet file: its number of rows, and the SHA-256 of the footer, hexadecimal."""
+
+    rows: int
+    footer: str
+
+
+def default_is_local(spark: SparkSession) -> bool:
+    """Tell whether a path without a scheme is local to this session (`fs.defaultFS`)."""
+    return bool(_files(spark).isLocal(spark._jsparkSession))
+
+
+def qualified(spark: SparkSession, path: str) -> str:
+    """Return a path with scheme and authority, as its file system writes it.
+
+    Raises:
+        SetupError: the session knows no such file system, or cannot reach it.
+
+    """
+    return _one(_files(spark).qualified(spark._jsparkSession, path))
+
+
+def is_there(spark: SparkSession, address: str) -> bool:
+    """Tell whether there is a file or folder of just this name; one request.
+
+    Raises:
+        SetupError: it cannot be told.
+
+    """
+    return _one(_files(spark).isThere(spark._jsparkSession, address)) == "true"
+
+
+def matching(spark: SparkSession, pattern: str) -> list[str]:
+    """Return the addresses that a pattern in Hadoop's syntax names.
+
+    Raises:
+        SetupError: folders cannot be listed.
+
+    """
+    return list(_answer(_files(spark).matching(spark._jsparkSession, pattern)) or ())
+
+
+def files_under(spark: SparkSession, address: str, *, pattern: bool = False) -> list[FarFile] | None:
+    """List the files that Spark would read under an address; None if there is nothing.
+
+    Args:
+        spark: the session.
+        address: of a file or folder.
+        pattern: whether it is a pattern in Hadoop's syntax, that names some of them.
+
+    Raises:
+        ChangedError: a folder went meanwhile.
+        SetupError: they cannot be listed.
+
+    """
+    ask = _files(spark).matched if pattern else _files(spark).under
+    found = _answer(ask(spark._jsparkSession, address))
+    return None if found is None else list(_far_files(found))
+
+
+def files_there(spark: SparkSession, roots: Iterable[str], addresses: Sequence[str]) -> list[FarFile]:
+    """Look at some files, by listing folders; those that are not there are left out.
+
+    Args:
+        spark: the session.
+        roots: folders that most of them are in.
+        addresses: the files.
+
+    Raises:
+        SetupError: folders cannot be listed.
+
+    """
+    asked = _files(spark).some(spark._jsparkSession, _NUL.join(roots), _NUL.join(addresses))
+    return list(_far_files(_answer(asked) or ()))
+
+
+def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Tail]:
+    """Read the ends of Parquet files, given with their sizes, up to 32 at a time.
+
+    Raises:
+        DamagedError: one is no Parquet.
+        ChangedError: one is gone, or shorter.
+        SetupError: one cannot be read.
+
+    """
+    asked = _NUL.join(f"{path}{_NUL}{size}" for path, size in files)
+    found = _answer(_files(spark).footers(spark._jsparkSession, asked)) or ()
+    return [Tail(int(rows), footer) for rows, footer in zip(found[::2], found[1::2], strict=True)]
+
+
+def roots_read(frame: DataFrame) -> list[str]:
+    """Return the addresses of the files and folders that a plan reads from."""
+    found = str(_files(frame.sparkSession).roots(frame._jdf))
+    return found.split(_NUL) if found else []
+
+
+def files_known(frame: DataFrame) -> list[FarFile]:
+    """Return the files that a plan reads as Spark listed them when it resolved it, without tags; no request is made.
+
+    Raises:
+        SetupError: Spark has to list them anew, and cannot.
+
+    """
+    return list(_far_files(_answer(_files(frame.sparkSession).known(frame._jdf)) or ()))
+
+
+def _far_files(fields: Sequence[str]) -> Iterator[FarFile]:
+    for path, size, modified, tag in zip(*(fields[at::4] for at in range(4)), strict=True):
+        yield FarFile(path, int(size), int(modified) * _NANOSECONDS, tag)
+
+
+def _one(answer: str) -> str:
+    found = _answer(answer)
+    return found[0] if found else ""
+
+
+def _answer(answer: str) -> Sequence[str] | None:
+    """Return the fields of an answer; None where something is missing."""
+    said, *fields = answer.split(_NUL)
+    if said == "ok":
+        return fields
+    if said == "missing":
+        return None
+    place, why = map(without_users, fields)
+    if said == "changed":
+        raise ChangedError(
+            f"{place} changed while it was listed or read", instead="Do it again, when nobody writes there."
+        )
+    if said == "damaged":
+        raise DamagedError(
+            f"{place} cannot be read as Parquet: {why}",
+            instead="Write that file again, or take it out of the folder; other formats are named by format=.",
+        )
+    raise SetupError(
+        f"{place} cannot be listed or read: {why}",
+        instead="Do it again. If it fails again, spark.read.parquet(…) does, too: see to spark.hadoop.fs.… settings.",
+    )
+
+
+def _files(spark: SparkSession) -> Any:
+    with spark_errors():
+        return kernel_object(spark, _CLASS)

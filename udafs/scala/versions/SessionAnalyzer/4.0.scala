@@ -1,0 +1,8 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.analysis.Analyzer
+import org.apache.spark.sql.classic.SparkSession
+
+/** An analyser over the catalogs of the session's own one: in 4.0 it takes nothing else. */
+private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
+    extends Analyzer(session.sessionState.analyzer.catalogManager)

@@ -1,0 +1,11 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.analysis.Analyzer
+import org.apache.spark.sql.classic.SparkSession
+
+/** An analyser over what the session's own one has: from 4.2 on it is told the session's settings, too. */
+private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
+    extends Analyzer(
+      session.sessionState.analyzer.catalogManager,
+      session.sessionState.analyzer.sharedRelationCache,
+      Some(session.sessionState.conf))

@@ -1,0 +1,60 @@
+"""Which versions of Spark the kernel is made for, and which of its sources go into which.
+
+What differs between versions stands in ``scala/versions/<what>/<since>.scala``, for example
+``versions/SessionFunctions/4.0.scala`` and ``versions/SessionFunctions/4.2.scala``: of each folder the newest file that
+is not newer than Spark is compiled. All other sources are the same for all versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from udafs.errors import SetupError
+
+OLDEST = (4, 0)
+NEWEST = (4, 3)
+ROOM = "versions"
+_FIRST_TWO = re.compile(r"(\d+)\.(\d+)(?:\D|$)")
+
+
+def check_version(spark: str) -> tuple[int, int]:
+    """Return (major, minor) of a version of Spark, as in ``"4.1.4"``, when the kernel is made for it.
+
+    Raises:
+        SetupError: it is older than `OLDEST`, newer than `NEWEST`, or no version at all.
+
+    """
+    found = _FIRST_TWO.match(spark)
+    version = (int(found[1]), int(found[2])) if found else None
+    if version is None or not OLDEST <= version <= NEWEST:
+        after = (NEWEST[0], NEWEST[1] + 1)
+        raise SetupError(
+            f"this is Spark {spark}, and forward_lineage works with Spark {_name(OLDEST)} to {_name(NEWEST)}",
+            instead=f'Install one of these: pip install "pyspark>={_name(OLDEST)},<{_name(after)}".',
+        )
+    return version
+
+
+def _name(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def sources_for(version: tuple[int, int], files: Iterable[Path]) -> list[Path]:
+    """Return the Scala files that are compiled for a version of Spark, in the order in which they are given."""
+    given = list(files)
+    since: dict[Path, tuple[int, int]] = {}
+    for file in given:
+        if _differs(file) and version >= _since(file) >= since.get(file.parent, (0, 0)):
+            since[file.parent] = _since(file)
+    return [file for file in given if not _differs(file) or since.get(file.parent) == _since(file)]
+
+
+def _differs(file: Path) -> bool:
+    return file.parent.parent.name == ROOM
+
+
+def _since(file: Path) -> tuple[int, int]:
+    major, minor = file.stem.split(".")
+    return int(major), int(minor)
