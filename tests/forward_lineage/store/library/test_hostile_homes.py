@@ -16,7 +16,7 @@ from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import RowFile
+from forward_lineage.store.library.saved_result import LATEST, RowFile
 from forward_lineage.store.saving.appending import appended
 from tests.forward_lineage.store.shelf import put
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotSavedError
@@ -50,7 +50,7 @@ def contents(folder: Path) -> dict[str, str]:
 def rewritten(library: Library, change: Callable[[dict[str, Any]], object]) -> Library:
     """The home with the manifest of `revenue` changed under a right checksum, opened again."""
     path = library.folder / "revenue" / "1.json"
-    fields = unseal(path.read_bytes(), "")
+    fields = unseal(path.read_bytes(), "", latest=LATEST)
     change(fields)
     path.write_bytes(seal({key: value for key, value in fields.items() if key != "format"}))
     return Library(library.folder.parent)
