@@ -31,7 +31,7 @@ def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) ->
 
 
 def arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
-    """Return a schema as Arrow has it, whose TIMESTAMPs are in a time zone; None where Spark knows none.
+    """Return a schema as Arrow has it, whose TIMESTAMPs are in a time zone.
 
     Raises:
         PySparkException: Arrow has no such type.
@@ -39,15 +39,15 @@ def arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
     """
     if _VERSION >= (4, 2):
         return to_arrow_schema(schema, timezone=timezone)
-    return in_time_zone(to_arrow_schema(schema), timezone)  # there they are in UTC
+    return in_time_zone(to_arrow_schema(schema), timezone or "UTC")  # there they are in UTC
 
 
-def in_time_zone(schema: pa.Schema, timezone: str | None) -> pa.Schema:
+def in_time_zone(schema: pa.Schema, timezone: str) -> pa.Schema:
     """Return the schema with all timestamps that have a time zone in `timezone`, at any depth."""
     return pa.schema([field.with_type(_moved(field.type, timezone)) for field in schema], schema.metadata)
 
 
-def _moved(kind: pa.DataType, timezone: str | None) -> pa.DataType:
+def _moved(kind: pa.DataType, timezone: str) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, timezone)
     if pa.types.is_struct(kind):
