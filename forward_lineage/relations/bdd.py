@@ -87,11 +87,6 @@ class BddRelation(LineageRelation):
             whole |= manager.load(part.table, used) & manager.cube(dict.fromkeys(idle, False))
         return first._like(manager.extract(whole, id_variables + row_variables), row_bits, id_bits)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the node table takes; what a manager holds is bounded apart."""
-        return self.table.starts.nbytes + self.table.lo.nbytes + self.table.hi.nbytes
-
     def _like(self, table: NodeTable, row_bits: int, id_bits: int) -> BddRelation:
         """Another relation with the same backend and memory."""
         return BddRelation(table, row_bits, id_bits, backend=self.backend, memory=self.memory)

@@ -173,11 +173,6 @@ class RunsRelation(LineageRelation):
         return (int(self.first.min()), int(self.last.max())) if len(self.first) else None
 
     @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return 8 * (2 * self.row.size + self.set_starts.size + 2 * self.first.size)
-
-    @property
     def members(self) -> int:
         """How many ids the different sets have together: the pairs, but for rows that share a set."""
         return int(self._set_sizes.sum())
@@ -339,7 +334,8 @@ class RunsRelation(LineageRelation):
     def assert_consistent(self) -> None:
         """See `LineageRelation`."""
         starts, count = self.set_starts[:-1], np.diff(self.set_starts)
-        assert np.all(self.row >= 0) and np.all(np.diff(self.row) > 0) and self.set_of_row.size == self.row.size, "rows"
+        assert np.all(self.row >= 0) and np.all(np.diff(self.row) > 0), "rows ascend from 0"
+        assert self.set_of_row.size == self.row.size, "a set for each row"
         known = np.maximum.accumulate(np.append(-1, self.set_of_row))
         assert np.all(self.set_of_row >= 0) and np.all(self.set_of_row <= known[:-1] + 1), "sets in order of first row"
         assert known[-1] == self.sets - 1, "every set is used"

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from forward_lineage.relations import bdd_bytes, runs_bytes
 from forward_lineage.relations.bdd import BddRelation
 from forward_lineage.relations.columns import Reader, Writer
@@ -70,8 +72,9 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the relation takes in memory; 0 when that is not known."""
-        return self.relation.nbytes if isinstance(self.relation, BddRelation | RunsRelation) else 0
+        """Bytes that the arrays of the relation take in memory; what a BDD manager holds is bounded apart."""
+        held = self.relation.table if isinstance(self.relation, BddRelation) else self.relation
+        return sum(each.nbytes for each in vars(held).values() if isinstance(each, np.ndarray))
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """The base ids of any of the result's rows, as far as they are in this segment."""

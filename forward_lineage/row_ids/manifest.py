@@ -154,7 +154,7 @@ class Manifest:
             raise ValueError("a file without ids")  # the kernel believes in no default
         found = made(cls, {key: value for key, value in data.items() if key != "format"})
         found.check()
-        if found._format > data.get("format", FORMAT):
+        if found._format == ANYWHERE > data.get("format", FORMAT):
             raise ValueError("files elsewhere, of which earlier formats know nothing")
         return replace(found, source=redacted(found.source))
 

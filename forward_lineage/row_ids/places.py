@@ -137,7 +137,7 @@ def files_under(spark: SparkSession, place: str) -> list[DataFile] | None:
         found = far_files.files_under(spark, place)
         return None if found is None else sorted(map(of_far, found), key=lambda file: file.path)
     path = Path(place)
-    return list_files(path) if path.exists() else None
+    return list_files(path) if os.path.exists(path) else None  # noqa: PTH110 - of a name that is too long `Path.exists` raises
 
 
 def described(source: Mapping[str, Any]) -> str:
