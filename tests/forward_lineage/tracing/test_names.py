@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql import SparkSession, functions
 
 from forward_lineage import ForwardLineage
 from udafs.errors import ChangedError, NotRegisteredError, NotTracedError, WrongSqlError
@@ -127,6 +126,7 @@ def test_a_view_that_carries_lineage(lineage: ForwardLineage) -> None:
         lineage.sql("SELECT v FROM carries")
 
 
+@pytest.mark.since("4.1", "arrow_udf")
 @pytest.mark.parametrize(
     "sql",
     [
@@ -138,7 +138,7 @@ def test_a_view_that_carries_lineage(lineage: ForwardLineage) -> None:
 def test_python_functions_that_aggregate_groups(lineage: ForwardLineage, sql: str) -> None:
     lineage.spark.sql("CREATE TEMPORARY VIEW t AS SELECT id AS v, id % 2 AS g FROM range(4)")
     lineage.register("t", key="v")
-    lineage.spark.udf.register("mean_of", arrow_udf(mean_of, "double"))
+    lineage.spark.udf.register("mean_of", functions.arrow_udf(mean_of, "double"))
     with pytest.raises(NotTracedError) as refused:
         lineage.sql(sql)
     lineage.spark.sql("DROP TEMPORARY FUNCTION mean_of")  # other tests ask which functions there are
