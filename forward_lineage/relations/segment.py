@@ -134,12 +134,16 @@ class Claim(NamedTuple):
         first_row: as the file says it.
         rows: how many rows it answers for.
         pairs: how many (row, id) pairs it holds; None when that is not known.
+        first_id: the first id, of runs; None when that is not known.
+        last_id: the last one.
 
     """
 
     first_row: int
     rows: int
     pairs: int | None = None
+    first_id: int | None = None
+    last_id: int | None = None
 
 
 def decode(data: bytes, name: str = "a segment", claim: Claim | None = None) -> Segment:
@@ -177,6 +181,10 @@ def _decode_body(reader: Reader, form: _Stored, claim: Claim | None) -> Segment:
     reader.end()
     if claim is not None and claim.pairs not in (None, relation.cardinality):
         raise ValueError(f"it has {relation.cardinality} pairs, the manifest says {claim.pairs}")
+    if claim is not None and claim.first_id is not None and isinstance(relation, RunsRelation):
+        found = relation.id_range
+        if found != (claim.first_id, claim.last_id):
+            raise ValueError(f"its ids are {found}, the manifest says {claim.first_id} to {claim.last_id}")
     last = relation.last_row()
     if last >= rows or first_row + last > MAX_ID:
         raise ValueError(f"row {last} of a segment of {rows} rows from row {first_row}")

@@ -89,10 +89,9 @@ class SegmentCache:
             if file.path in self._kept:
                 self._kept.move_to_end(file.path)
                 return self._kept[file.path][0]
-        claim = Claim(file.first_row - file.moved, file.rows, file.pairs)
+        claim = Claim(file.first_row - file.moved, file.rows, file.pairs, file.first_id, file.last_id)
         found = segments.read(file.path, file.checksum, claim, lambda path: self._read(path, file.size))
         found = replace(found, first_row=file.first_row)
-        _check_ids(found, file)
         with self._lock:
             if file.path not in self._kept:
                 self._kept[file.path] = found, found.nbytes
@@ -222,15 +221,6 @@ class StoredRelation(LineageRelation):
             segment.relation.assert_consistent()
             rows = segment.relation.rows()
             assert rows == rows.below(segment.rows), "no rows but the segment's"
-
-
-def _check_ids(segment: Segment, file: SegmentFile) -> None:
-    if file.first_id is not None and isinstance(segment.relation, RunsRelation):
-        found = segment.relation.id_range
-        if found != (file.first_id, file.last_id):
-            raise CorruptSegmentError(
-                f"{file.path.name} is damaged: its ids are {found}, the manifest says {file.first_id} to {file.last_id}"
-            )
 
 
 def _between(asked: Ids, first: Numbers, last: Numbers) -> Iterator[tuple[int, int, int]]:

@@ -57,10 +57,12 @@ def source_of(spark: SparkSession, path: Paths) -> dict[str, Any]:
         SetupError: see `place_of`.
 
     """
-    given = as_list(path)
-    if len(given) == 1 and not _is_pattern(spark, given[0]):
-        return {"path": place_of(spark, given[0])}
-    patterns = [_pattern(spark, each) for each in given]
+    given = [(each, _is_pattern(spark, each)) for each in as_list(path)]
+    if len(given) == 1 and not given[0][1]:
+        return {"path": place_of(spark, given[0][0])}
+    patterns = [
+        _pattern(spark, str(each)) if is_pattern else glob_literal(place_of(spark, each)) for each, is_pattern in given
+    ]
     data_sources("parquet", patterns)  # refuses what cannot be one relation
     return {"paths": patterns}
 
@@ -75,10 +77,7 @@ def _is_pattern(spark: SparkSession, path: str | Path) -> bool:
     return not far_files.is_there(spark, text)
 
 
-def _pattern(spark: SparkSession, path: str | Path) -> str:
-    if not _is_pattern(spark, path):
-        return glob_literal(place_of(spark, path))
-    text = str(path)
+def _pattern(spark: SparkSession, text: str) -> str:
     if not is_address(text) and far_files.default_is_local(spark):
         return os.path.abspath(text)  # noqa: PTH100 - a pattern leads nowhere yet
     address = far_files.qualified(spark, text)

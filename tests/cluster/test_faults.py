@@ -35,6 +35,12 @@ def is_where_it_should_be(driver: Driver, note: dict[str, int], place: str) -> b
     return (found["read"] > 0, found["shuffled"] > 0) == ((True, False) if place == "map" else (False, True))
 
 
+def first_of_both(told: Told) -> dict[str, int]:
+    """Wait until both executors are in the middle of a task; what the first of them noted."""
+    wait_for("both executors to be in the middle", lambda: len(told.notes("arrived-*")) >= 2)
+    return told.notes("arrived-*")[0]
+
+
 @pytest.mark.parametrize("function", [asking.traced, asking.saved], ids=["asked", "saved"])
 @pytest.mark.parametrize("query", asking.QUERIES)
 @pytest.mark.parametrize("place", PLACES)
@@ -78,8 +84,7 @@ def test_a_worker_is_lost(
 ) -> None:
     told.do(**{place: "wait"})
     answer = driver.submit(asking.saved, *places, query)
-    wait_for("both executors to be in the middle", lambda: len(told.notes("arrived-*")) >= 2)
-    note = told.notes("arrived-*")[0]
+    note = first_of_both(told)
     cluster.lose(cluster.worker_of(note["executor"]))
     told.go_on()
     assert answer.result(PATIENCE) == wanted(asking.saved, query)
@@ -90,8 +95,7 @@ def test_shuffle_files_are_lost(cluster: Cluster, driver: Driver, places: Any, t
     """Two reduce tasks are running; those that come after them miss what the map tasks of one executor wrote."""
     told.do(reduce="wait")
     answer = driver.submit(asking.saved, *places, "grouped")
-    wait_for("both executors to be in the middle", lambda: len(told.notes("arrived-*")) >= 2)
-    scratch = cluster.worker_of(told.notes("arrived-*")[0]["executor"]).scratch
+    scratch = cluster.worker_of(first_of_both(told)["executor"]).scratch
     lost = list(scratch.rglob("shuffle_*.data"))
     assert lost
     for each in lost:
