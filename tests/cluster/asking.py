@@ -117,7 +117,8 @@ def spilled(spark: SparkSession) -> int:
 
 def _stages(spark: SparkSession) -> list[Any]:
     store: Any = spark._jsc.sc().statusStore()
-    stages = store.stageList(None)
+    defaults = [getattr(store, f"stageList$default${at}")() for at in range(2, 6)]  # Python has none of Scala's
+    stages = store.stageList(None, *defaults)
     return [stages.apply(i) for i in range(stages.size())]
 
 
