@@ -17,6 +17,7 @@ import numpy as np
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.columns import Reader, Writer
+from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registrations import REGISTRATION
@@ -109,7 +110,7 @@ class Segments(Kind):
         self._claims = {data: _claim(data) or Claim(0, 3, 5) for data in self.seeds}
 
     def spoilt(self, dice: Random) -> bytes:
-        """The claim stands in front: three varints, as this test writes them."""
+        """The claim stands in front: five varints, as this test writes them, 0 for what is not known, else one more."""
         data = dice.choice(self.seeds)
         claim = self._claims[data]
         match dice.randrange(8):
@@ -122,21 +123,22 @@ class Segments(Kind):
                 data = _sealed(data[6] if dice.randrange(20) else dice.randrange(4), body)
         match dice.randrange(6):
             case 0:  # the manifest may have been spoilt, too
-                claim = Claim(claim.first_row, claim.rows, dice.choice((0, 1, 2, 5, 100, 10_000)))
+                bounds = dice.choice(((None, None), (0, 0), (0, 5), (3, 2), (2, 2**63 - 1)))
+                claim = Claim(claim.first_row, claim.rows, dice.choice((0, 1, 2, 5, 100, 10_000)), *bounds)
             case 1 | 2 | 3:  # or say what the file says
                 claim = _claim(data) or claim
-        return b"".join(map(varint, claim)) + data
+        return b"".join(varint(0 if each is None else each + 1) for each in claim) + data
 
     def judged(self, data: bytes) -> str:
         numbers, at = [], 0
-        for _ in range(3):
+        for _ in Claim._fields:
             number = shift = 0
             while True:
                 number |= (data[at] & 127) << shift
                 at, shift = at + 1, shift + 7
                 if data[at - 1] < 128:
                     break
-            numbers.append(number)
+            numbers.append(number - 1 if number else None)
         claim = Claim(*numbers)
         try:
             found = segments.decode(data[at:], "x", claim)
@@ -148,6 +150,8 @@ class Segments(Kind):
         rows, ids = found.pairs()
         assert rows.size == claim.pairs and found.first_row == claim.first_row and found.rows == claim.rows
         assert rows.size == 0 or (claim.first_row <= rows[0] and rows[-1] < claim.first_row + claim.rows)
+        if claim.first_id is not None and isinstance(found.relation, RunsRelation):
+            assert (ids.min(), ids.max()) == (claim.first_id, claim.last_id)
         assert ((rows[1:] > rows[:-1]) | (rows[1:] == rows[:-1]) & (ids[1:] > ids[:-1])).all() and (ids >= 0).all()
         assert found.backward(LineageSet(rows)) == LineageSet(ids) and found.forward(LineageSet(ids)) == LineageSet(
             rows
@@ -163,7 +167,8 @@ def _claim(data: bytes) -> Claim | None:
         found = segments._decode_body(reader, segments._STORED[segments._NAMES[data[6]]], None)
     except (DamagedError, ValueError, IndexError, OSError, KeyError):
         return None
-    return Claim(found.first_row, found.rows, found.relation.cardinality)
+    known = found.relation.id_range if isinstance(found.relation, RunsRelation) else None
+    return Claim(found.first_row, found.rows, found.relation.cardinality, *(known or (None, None)))
 
 
 def _sealed(form: int, body: bytes) -> bytes:
