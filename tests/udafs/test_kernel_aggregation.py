@@ -221,6 +221,19 @@ def test_long_values_that_rows_share(sql: SparkSession) -> None:
     assert ids_by_group(data) == {g: sorted(sets[g] | own[g]) for g in range(3)}
 
 
+@pytest.mark.parametrize(
+    "ids",
+    ["id", "id * 7919", "id div 3 * 1048583", "xxhash64(id div 2) & 9223372036854775807", "400000 - id"],
+    ids=["dense", "far apart", "repeated", "anywhere", "descending"],
+)
+def test_large_groups_that_come_mixed(session: SparkSession, ids: str) -> None:
+    """Some rows follow others of their group, most do not; and they are handed out to the groups several times."""
+    group = "CASE WHEN id % 5000 < 400 THEN 0 ELSE pmod(hash(id), 30) END"
+    mixed = f"SELECT {group} AS g, {ids} AS i FROM range(0, 400000, 1, 3)"
+    data = session.sql(f"SELECT g, dl_ids(dlunion(i)) = array_sort(collect_set(i)) AS same FROM ({mixed}) GROUP BY g")
+    assert [row.same for row in data.collect()] == 30 * [True]
+
+
 def test_session_windows(sql: SparkSession) -> None:
     data = sql.sql("""
         SELECT min(id) AS first, dl_ids(dlunion(id)) AS ids

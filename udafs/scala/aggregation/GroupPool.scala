@@ -29,11 +29,9 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   import GroupPool._
 
   private[forwardlineage] val grouped = new GroupedIds(memory, newFile)
-  private val large = ArrayBuffer.empty[LargeGroup]
+  private val large = new LargeGroups
   private val merged = ArrayBuffer.empty[Union]
   private val scratch = new ScratchIds
-  private var lastLarge = Empty
-  private var lastIds: IdBuffer = _
   private var latest: Array[Byte] = _
   private var latestNumber = 0
 
@@ -53,7 +51,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
       }
     else if (handle > Large) addToRun(handle, id)
     else {
-      if (handle > Merged) idsOf(handle).add(id) else unionOf(handle).right = applyAsLong(unionOf(handle).right, id)
+      if (handle > Merged) large.add(largeOf(handle), id) else unionOf(handle).right = applyAsLong(unionOf(handle).right, id)
       handle
     }
   }
@@ -82,7 +80,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
       latest = value
       latestNumber += 1
     }
-    val group = largeOf(handle)
+    val group = large(largeOf(handle))
     if (group.latest == latestNumber) handle
     else {
       group.latest = latestNumber
@@ -106,8 +104,10 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   }
 
   private final class HandleSink(var handle: Long) extends IdSink {
-    private def buffer: IdBuffer = idsOf(handle)
+    private def buffer: IdBuffer = large(largeOf(handle)).ids
     override def add(id: Long): Unit = handle = applyAsLong(handle, id)
+    override def addSlice(ids: Array[Long], from: Int, until: Int): Unit =
+      if (handle <= Large) buffer.addSlice(ids, from, until) else super.addSlice(ids, from, until)
     override def addRun(from: Long, last: Long): Unit =
       if (handle <= Large) buffer.addRun(from, last) else super.addRun(from, last)
     override def addWord(base: Long, word: Long): Unit =
@@ -154,22 +154,10 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
 
   /** A group of any size below as one of the large. */
   private def enlarge(handle: Long): Long = {
-    val group = new LargeGroup(if (isLogged(handle)) groupOf(handle) else -1)
-    if (handle >= 0) group.ids.add(handle)
-    else if (isRun(handle)) group.ids.addRun(startOf(handle), startOf(handle) + lengthOf(handle) - 1)
-    large += group
-    Large - (large.length - 1)
-  }
-
-  private def largeOf(handle: Long): LargeGroup = large((Large - handle).toInt)
-
-  /** What has been added since the group is large; rows of one group often follow each other. */
-  private def idsOf(handle: Long): IdBuffer = {
-    if (handle != lastLarge) {
-      lastIds = largeOf(handle).ids
-      lastLarge = handle
-    }
-    lastIds
+    val group = large.newGroup(before = if (isLogged(handle)) groupOf(handle) else -1)
+    if (handle >= 0) large(group).ids.add(handle)
+    else if (isRun(handle)) large(group).ids.addRun(startOf(handle), startOf(handle) + lengthOf(handle) - 1)
+    Large - group
   }
 
   private def unionOf(handle: Long): Union = merged((Merged - handle).toInt)
@@ -181,7 +169,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     else if (isRun(handle)) scratch.run(startOf(handle), lengthOf(handle))
     else if (handle > Large) logged(groupOf(handle))
     else {
-      val buffer = if (handle > Merged) whole(largeOf(handle)) else united(handle)
+      val buffer = if (handle > Merged) whole(large.whole(largeOf(handle))) else united(handle)
       buffer.settle()
       buffer
     }
@@ -252,11 +240,7 @@ object GroupPool {
   private def lengthOf(handle: Long): Int = (handle - Runs).toInt & Most
   private def isRun(handle: Long): Boolean = handle <= RunsEnd && handle > Large
 
-  /** @param before its number among the `GroupedIds`, which still have its first ids; -1 when they have none */
-  private final class LargeGroup(var before: Int) {
-    val ids = new IdBuffer
-    var latest = 0 // the number of the long value that was added last
-  }
+  private def largeOf(handle: Long): Int = (Large - handle).toInt
 
   private final class Union(val left: Long, var right: Long)
 

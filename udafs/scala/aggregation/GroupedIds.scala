@@ -216,7 +216,7 @@ private object GroupedIds {
   }
 
   /** Counts to where each group starts; returns the sum. */
-  private def toStarts(counts: Array[Int]): Int = {
+  def toStarts(counts: Array[Int]): Int = {
     var sum = 0
     var g = 0
     while (g < counts.length) {

@@ -43,6 +43,39 @@ final class IdBuffer extends IdSink with IdSource {
     }
   }
 
+  override def addSlice(from: Array[Long], start: Int, until: Int): Unit = {
+    var i = start
+    while (i < until && blocks == null) { // until it is full, and blocks become bitmaps
+      if (n == ids.length) makeRoom()
+      else {
+        val end = math.min(until, i + ids.length - n)
+        appendAll(from, i, end)
+        i = end
+      }
+    }
+    if (i < until) super.addSlice(from, i, until)
+  }
+
+  /** Appends ids for which there is room, and which have no bitmap. */
+  private def appendAll(from: Array[Long], start: Int, until: Int): Unit = {
+    var latest = if (n > 0) ids(n - 1) else -1L
+    var strictly = ascending
+    var at = n
+    var i = start
+    while (i < until) {
+      val id = from(i)
+      if (id != latest) {
+        strictly &= id > latest
+        ids(at) = id
+        at += 1
+        latest = id
+      }
+      i += 1
+    }
+    n = at
+    ascending = strictly
+  }
+
   override def addRun(from: Long, last: Long): Unit = {
     val words = if (last - from >= DenseCount) blockFor(from >>> 16) else if (blocks == null) null else blocks.find(from >>> 16)
     if (words == null) super.addRun(from, last)

@@ -25,6 +25,15 @@ abstract class IdSink {
   /** `id` is known not to be negative. */
   def add(id: Long): Unit
 
+  /** Adds ids(from until until), none of them negative. */
+  def addSlice(ids: Array[Long], from: Int, until: Int): Unit = {
+    var i = from
+    while (i < until) {
+      add(ids(i))
+      i += 1
+    }
+  }
+
   /** Adds from .. last, both inclusive, within one 2^16 block. */
   def addRun(from: Long, last: Long): Unit = {
     var id = from
@@ -55,14 +64,15 @@ abstract class IdSink {
 
 object SortedIds {
 
+  private val MostRuns = 64
+  private val LeastIds = 512 // of fewer, sorting is done before runs are found
+
   /** Sorts ids(from until until) and drops duplicates; returns how many are left. */
   def settle(ids: Array[Long], from: Int, until: Int): Int = {
-    var i = from + 1
-    while (i < until && ids(i - 1) < ids(i)) i += 1
-    if (i >= until) return until - from
-    Arrays.sort(ids, from, until)
+    if (endOfRun(ids, from, until) >= until) return until - from
+    if (until - from < LeastIds || !putRunsInOrder(ids, from, until)) Arrays.sort(ids, from, until)
     var kept = from + 1
-    i = from + 1
+    var i = from + 1
     while (i < until) {
       if (ids(i) != ids(kept - 1)) {
         ids(kept) = ids(i)
@@ -71,6 +81,39 @@ object SortedIds {
       i += 1
     }
     kept - from
+  }
+
+  private def endOfRun(ids: Array[Long], from: Int, until: Int): Int = {
+    var i = from + 1
+    while (i < until && ids(i - 1) < ids(i)) i += 1
+    i
+  }
+
+  /**
+   * Sorts what is a few ascending runs, none of which reaches into another, as partial sets of one table's splits are when they come in any order;
+   * returns false, and has changed nothing, where that is not so.
+   */
+  private def putRunsInOrder(ids: Array[Long], from: Int, until: Int): Boolean = {
+    val starts = new Array[Int](MostRuns + 1)
+    var runs = 0
+    var at = from
+    while (at < until) {
+      if (runs == MostRuns) return false
+      starts(runs) = at
+      runs += 1
+      at = endOfRun(ids, at, until)
+    }
+    starts(runs) = until
+    val order = Array.range(0, runs).sortBy(run => ids(starts(run)))
+    for (i <- 1 until runs) if (ids(starts(order(i - 1) + 1) - 1) > ids(starts(order(i)))) return false
+    val before = Arrays.copyOfRange(ids, from, until)
+    at = from
+    for (run <- order) {
+      val size = starts(run + 1) - starts(run)
+      System.arraycopy(before, starts(run) - from, ids, at, size)
+      at += size
+    }
+    true
   }
 }
 
@@ -90,12 +133,18 @@ final class ArraySink(size: Int) extends IdSink {
     ids(n) = id
     n += 1
   }
+
+  override def addSlice(some: Array[Long], from: Int, until: Int): Unit = {
+    System.arraycopy(some, from, ids, n, until - from)
+    n += until - from
+  }
 }
 
 /** Only counts. */
 final class CountIds extends IdSink {
   var count = 0L
   override def add(id: Long): Unit = count += 1
+  override def addSlice(ids: Array[Long], from: Int, until: Int): Unit = count += until - from
   override def addWord(base: Long, word: Long): Unit = count += java.lang.Long.bitCount(word)
   override def addRun(from: Long, last: Long): Unit = count += last - from + 1
 }

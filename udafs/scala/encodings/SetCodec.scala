@@ -3,6 +3,7 @@ package org.apache.spark.sql.forwardlineage
 /** Tag 00: sorted ids as delta varints (FORMAT.md). */
 object SetCodec {
   val Tag = 0
+  private val Slice = 1 << 10 // ids that are handed on at a time
 
   /** Bytes of the whole value, tag included. */
   def sizeOf(ids: IdSource): Long = measure(ids).size
@@ -61,12 +62,20 @@ object SetCodec {
   }
 
   def decode(reader: ByteReader, sink: IdSink): Unit = {
-    var left = readCount(reader)
+    val count = readCount(reader)
+    val slice = new Array[Long](math.min(count, Slice))
+    var left = count
     var previous = -1L
     while (left > 0) {
-      previous = nextId(reader, previous)
-      sink.add(previous)
-      left -= 1
+      val n = math.min(left, Slice)
+      var i = 0
+      while (i < n) {
+        previous = nextId(reader, previous)
+        slice(i) = previous
+        i += 1
+      }
+      sink.addSlice(slice, 0, n)
+      left -= n
     }
     reader.expectEnd()
   }
