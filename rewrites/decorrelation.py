@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewrites import stages
 from rewrites.block import Block
 from rewrites.conditions import conjuncts
 from rewrites.lineage_functions import dl_union, is_dlunion
@@ -102,12 +103,11 @@ def join(one_row: exp.Select, conditions: Conditions, block: Block, value: exp.E
     if conditions.other:
         return _filtered(one_row, conditions, dict(zip(tables, unions, strict=True)), block)
     alias = block.env.names.fresh("s")
-    if value is not None:
-        unions.append(named(value, hidden_column(_VALUE)))
-    carried = [*tables, *([] if value is None else [_VALUE])]
-    _join(_by_key(one_row, conditions, unions), alias, conditions, carried, block)
-    # Where equalities are all there is, the union is the same for all outer rows of a key.
-    of_key = {table: [Term(column(alias, hidden_column(table)), Kind.SET, nullable=True)] for table in tables}
+    values = [] if value is None else [named(value, hidden_column(_VALUE))]
+    # Where equalities are all there is, the union is the same for all outer rows of a key: they may refer to it.
+    query, hidden = stages.referred(_by_key(one_row, conditions, [*unions, *values]), tables, block.env)
+    _join(query, alias, conditions, [*hidden, *([] if value is None else [_VALUE])], block)
+    of_key = {key: [Term(column(alias, hidden_column(key)), kind, nullable=True)] for key, kind in hidden.items()}
     return Joined(of_key, _is_not_null(column(alias, hidden_column(_key(0)))), column(alias, hidden_column(_VALUE)))
 
 

@@ -221,6 +221,16 @@ def test_long_values_that_rows_share(sql: SparkSession) -> None:
     assert ids_by_group(data) == {g: sorted(sets[g] | own[g]) for g in range(3)}
 
 
+def test_more_long_values_than_are_remembered(session: SparkSession) -> None:
+    """5,000 long sets, each four times, not one after the other; of 4,096 is known that a group has them."""
+    data = session.sql("""
+        SELECT id % 3 AS g, dlunion(dl_union(id % 5000, base)) AS d FROM range(0, 20000, 1, 2)
+        CROSS JOIN (SELECT dlunion(10000 + id * 7919 % 1048573) AS base FROM range(1100)) GROUP BY 1""")
+    base = {10_000 + i * 7919 % 1_048_573 for i in range(1100)}
+    own = {g: {i % 5000 for i in range(g, 20_000, 3)} for g in range(3)}
+    assert ids_by_group(data) == {g: sorted(base | own[g]) for g in range(3)}
+
+
 @pytest.mark.parametrize(
     "ids",
     ["id", "id * 7919", "id div 3 * 1048583", "xxhash64(id div 2) & 9223372036854775807", "400000 - id"],

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
 import java.nio.file.Path
-import java.util.Arrays
 import java.util.concurrent.ConcurrentHashMap
 import java.util.function.{LongBinaryOperator, ToLongBiFunction}
 
@@ -32,8 +31,7 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
   private val large = new LargeGroups
   private val merged = ArrayBuffer.empty[Union]
   private val scratch = new ScratchIds
-  private var latest: Array[Byte] = _
-  private var latestNumber = 0
+  private lazy val repeated = new RepeatedValues
 
   /** Adds an id. */
   override def applyAsLong(handle: Long, id: Long): Long = {
@@ -74,19 +72,9 @@ final class GroupPool(memory: TaskMemoryManager, newFile: () => Path)
     sink.handle
   }
 
-  /** A value that all rows share, of a scalar subquery or of a relation's one row, is decoded once for each group. */
-  private def addLong(handle: Long, value: Array[Byte]): Long = {
-    if (!Arrays.equals(value, latest)) {
-      latest = value
-      latestNumber += 1
-    }
-    val group = large(largeOf(handle))
-    if (group.latest == latestNumber) handle
-    else {
-      group.latest = latestNumber
-      decode(value, handle)
-    }
-  }
+  /** A value that many rows share is decoded once for each group. */
+  private def addLong(handle: Long, value: Array[Byte]): Long =
+    if (repeated.isNewTo(large(largeOf(handle)).seen, value)) decode(value, handle) else handle
 
   /** The first value of a group, and a short one: final aggregations see little else. */
   private def firstOf(value: Array[Byte]): Long = {

@@ -111,5 +111,5 @@ private object LargeGroups {
 /** @param before its number among the `GroupedIds`, which still have its first ids; -1 when they have none */
 private final class LargeGroup(var before: Int) {
   val ids = new IdBuffer
-  var latest = 0 // the number of the long value that was added last
+  lazy val seen = new RepeatedValues.Seen
 }

@@ -1,12 +1,12 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, AttributeSet, NamedExpression, ScalarSubquery}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, AttributeSet, Expression, NamedExpression, ScalarSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Sort}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
 
 /**
- * Rows get the lineage of a subquery, and what is looked up in one, after they are sorted.
+ * Rows get the lineage of a subquery, what is looked up in one, and the union of a set with a few ids after they are sorted.
  *
  *   Sort(o, Project(…, f(x, (subquery)) AS DL))  →  Project(…, f(x, (subquery)) AS DL)(Sort(o, Project(…, x)))
  *
@@ -44,9 +44,14 @@ object LateLineage extends Rule[LogicalPlan] {
   }
 
   private def isLate(column: NamedExpression): Boolean = column match {
-    case Alias(made, _) => made.deterministic && isLineage(made.dataType) && made.exists(_.isInstanceOf[ScalarSubquery])
+    case Alias(made, _) =>
+      made.deterministic && isLineage(made.dataType) && (made.exists(_.isInstanceOf[ScalarSubquery]) || addsIds(made))
     case _ => false
   }
+
+  /** Whether it unites a set with ids at most, which take no more bytes apart. */
+  private def addsIds(made: Expression): Boolean =
+    made.exists(_.isInstanceOf[DlUnionAll]) && made.references.count(_.dataType == BinaryType) <= 1
 
   private def isLineage(kind: DataType): Boolean = kind match {
     case BinaryType => true

@@ -74,6 +74,24 @@ def test_answers_are_those_by_value(session: ForwardLineage, query: str) -> None
     assert again.lineage_size == sum(path.stat().st_size for path in saved.folder.rglob("*.lineage"))
 
 
+ANSWERED = {
+    "a value": "SELECT id, v FROM t WHERE v > (SELECT avg(w) FROM u WHERE u.k = t.k)",
+    "a value that may be missing": "SELECT id FROM t WHERE (SELECT max(w) FROM u WHERE u.k = t.v) IS NULL OR v > 5",
+    "rows, below groups": "SELECT v, count(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.v) GROUP BY v",
+    "two, nested": """
+        SELECT uid FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.k = u.k AND t.v > 3)
+        AND w >= (SELECT min(t.v) FROM t JOIN u AS x ON t.id = x.uid WHERE t.k = u.k)""",
+}
+
+
+@pytest.mark.parametrize("sql", ANSWERED.values(), ids=ANSWERED)
+def test_what_a_predicate_looked_at_is_a_stage(session: ForwardLineage, sql: str) -> None:
+    """Under control semantics many rows share what the subquery had of their key: it is kept once."""
+    saved = session.save(sql, "staged", semantics="control")
+    assert saved.stages and saved.rows
+    assert answers(session, saved) == by_value(session, sql, "control")
+
+
 def test_windows_at_the_top_are_saved_once(session: ForwardLineage) -> None:
     """The rows are those of the stage; what is asked of a window that stands in another order is the same."""
     saved = session.save(f"{RUNNING} ORDER BY v DESC, id", "running")
