@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
+from forward_lineage.row_ids.formats.versions import check_version
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.places import described, files_of
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
@@ -42,6 +43,10 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         check_files(manifest, current_files(spark, manifest))
         _check_name(spark, manifest)
         _check_copied_files(spark, manifest)
+        return
+    if manifest.provider.by_format:
+        check_version(manifest)
+        _check_name(spark, manifest)
         return
     opened = _check_name(spark, manifest)
     if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
