@@ -58,7 +58,10 @@ _ALWAYS_WRITTEN = {"name", "provider", "columns", "relation", "row_id", "version
 #: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
 _TEXTS = {"path", "table", "data", "relation", "format", "fingerprint", "rows", "digest"}
 _PLACE = {Provider.POSITION: "path", Provider.RESULT: "path", Provider.COPY: "data", Provider.DICTIONARY: "data"}
-_OF_A_LOG = {"path", "version", "log", "log_digest", "parts"}
+_OF_A_LOG = {
+    **dict.fromkeys(("path", "version", "log", "log_digest"), str),
+    **{"next_id": int, "parts": list, "changed": list},
+}
 _NAMES_OF_A_LOG = 3  # see `Manifest.key`
 
 
@@ -222,11 +225,13 @@ class Manifest:
             raise ValueError("a file of another place")
 
     def _check_log(self) -> None:
-        if not self.source.keys() >= {*_OF_A_LOG, "next_id"} or len(self.key) != _NAMES_OF_A_LOG:
+        if not self.source.keys() >= _OF_A_LOG.keys() or len(self.key) != _NAMES_OF_A_LOG:
             raise ValueError("no log")
-        if not all(isinstance(self.source[key], list if key == "parts" else str) for key in _OF_A_LOG):
+        if not all(type(self.source[key]) is kind for key, kind in _OF_A_LOG.items()):
             raise ValueError("a log of another type")
-        if not 0 <= number(self.source["next_id"]) <= self.next_id or not self.source["path"].startswith("/"):
+        if len([number(each) for each in self.source["changed"]]) != len(self.files):
+            raise ValueError("files of which it is not known when they came")
+        if not 0 <= self.source["next_id"] <= self.next_id or not self.source["path"].startswith("/"):
             raise ValueError("no such id, or no such place")
         if self.provider is Provider.DELTA and not self.source["version"].isdecimal():
             raise ValueError("no such version")

@@ -60,17 +60,19 @@ class Part:
     Attributes:
         put_in: columns that they have not, each with its value, as text; None is NULL.
         row_id: their column in which some rows have an id of their own; None: none has.
+        row_changed: their column that says when rows were changed, of those that were moved; None: no such.
         files: their places in the manifest's list.
 
     """
 
     put_in: tuple[tuple[str, str | None], ...] = ()
     row_id: str | None = None
+    row_changed: str | None = None
     files: tuple[int, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """Return it as a manifest's source has it."""
-        return {"put_in": dict(self.put_in), "row_id": self.row_id, "files": list(self.files)}
+        return {**vars(self), "put_in": dict(self.put_in), "files": list(self.files)}
 
     @classmethod
     def of_data(cls, data: Any) -> Part:
@@ -80,13 +82,21 @@ class Part:
             ValueError: it cannot be.
 
         """
-        if not isinstance(data, dict) or data.keys() != {"put_in", "row_id", "files"}:
+        if not isinstance(data, dict) or data.keys() != {"put_in", "row_id", "row_changed", "files"}:
             raise ValueError("parts")
         put_in = {text(column): value if value is None else text(value) for column, value in data["put_in"].items()}
         if not all(type(at) is int and at >= 0 for at in data["files"]):
             raise ValueError("parts")
-        row_id = data["row_id"] if data["row_id"] is None else text(data["row_id"])
-        return cls(tuple(put_in.items()), row_id, tuple(data["files"]))
+        row_id, row_changed = (data[key] if data[key] is None else text(data[key]) for key in ("row_id", "row_changed"))
+        return cls(tuple(put_in.items()), row_id, row_changed, tuple(data["files"]))
+
+    def id_of_row(self) -> str:
+        """Write the id of a row as an expression over the files."""
+        return f"coalesce({quoted(self.row_id)}, {ROW_ID})" if self.row_id is not None else ROW_ID
+
+    def relation(self, files: Sequence[str]) -> str:
+        """Write its files, or some of them, as what stands after FROM."""
+        return data_sources("parquet", [glob_literal(path) for path in files])
 
 
 def rows_of_parts(
@@ -106,10 +116,8 @@ def rows_of_parts(
         put_in = dict(part.put_in)
         listed = [_value(put_in[name], kind, name) if name in put_in else quoted(name) for name, kind in columns]
         if row_id is not None:
-            first = f"coalesce({quoted(part.row_id)}, {ROW_ID})" if part.row_id is not None else ROW_ID
-            listed.append(f"{first} AS {row_id}")
-        source = data_sources("parquet", [glob_literal(files[at]) for at in part.files])
-        queries.append(f"SELECT {', '.join(listed)} FROM {source}")
+            listed.append(f"{part.id_of_row()} AS {row_id}")
+        queries.append(f"SELECT {', '.join(listed)} FROM {part.relation([files[at] for at in part.files])}")
     return " UNION ALL ".join(queries)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -97,7 +98,7 @@ class State:
 
 def is_table(folder: Path) -> bool:
     """Tell whether a folder holds a Delta table."""
-    return (folder / LOG).is_dir()
+    return os.path.isdir(folder / LOG)  # noqa: PTH112 - of a name that is too long `Path.is_dir` raises
 
 
 def current_version(folder: Path) -> int:

@@ -10,8 +10,10 @@ version 2, without `first_row_id`. fastavro reads the Avro in it.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,9 +51,9 @@ _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 def is_table(folder: Path) -> bool:
     """Tell whether a folder holds an Iceberg table, or a path is a metadata file of one."""
     if folder.name.endswith(_SUFFIX):
-        return folder.is_file()
+        return os.path.isfile(folder)  # noqa: PTH113 - of a name that is too long `Path.is_file` raises
     metadata = folder / "metadata"
-    return metadata.is_dir() and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())
+    return os.path.isdir(metadata) and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())  # noqa: PTH112
 
 
 def current_metadata(place: Path) -> Path:
@@ -130,8 +132,8 @@ def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
 
 def _json(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(data)
-    except ValueError:
+        found = json.loads(gzip.decompress(data) if path.name.endswith(".gz" + _SUFFIX) else data)
+    except (ValueError, OSError):
         raise damaged(KIND, str(path), "is no JSON") from None
     if not isinstance(found, dict):
         raise damaged(KIND, str(path), "is no JSON object")

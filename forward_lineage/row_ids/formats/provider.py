@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.formats import delta, iceberg
-from forward_lineage.row_ids.formats.reading import files_and_parts
+from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
 from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_reader
 from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken
 from forward_lineage.row_ids.key import check_unique_ids
@@ -81,7 +81,7 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
         LineageError: see `delta.read`, `iceberg.read` and `reading.files_and_parts`.
 
     """
-    snapshot = LOGS[table.provider].read(table.place)
+    snapshot = with_rows(LOGS[table.provider].read(table.place))
     files, parts = files_and_parts(snapshot)
     refuse_lineage(snapshot.columns, name)
     paths = [file.path for file in files]
@@ -102,6 +102,7 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
             "log": snapshot.log,
             "log_digest": snapshot.digest,
             "next_id": snapshot.next_id,
+            "changed": [file.changed for file in snapshot.files],
             "parts": [part.to_data() for part in parts],
         },
         files=files,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forward_lineage.row_ids.data_files import DataFile, read_footers, stat_files
@@ -37,13 +37,18 @@ class _Footer:
     Attributes:
         names: as they are written, by name in lower case.
         types: by name in lower case.
-        ids: of fields, by path, where the file says them.
+        ids: of fields, by path: the column that it is in, and its number, if the file says one.
 
     """
 
     names: Mapping[str, str]
     types: Mapping[str, str]
-    ids: Mapping[str, int] = field(default_factory=dict)
+    ids: Mapping[str, tuple[str, int | None]]
+
+
+def with_rows(snapshot: Snapshot) -> Snapshot:
+    """Return a version without the files of which the log says that they have no rows."""
+    return replace(snapshot, files=tuple(file for file in snapshot.files if file.rows != 0))
 
 
 def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Part, ...]]:
@@ -54,7 +59,7 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
         NotTracedError: rows are not just what stands in the files; files elsewhere; too many that are not alike.
 
     """
-    live = [file for file in snapshot.files if file.rows != 0]
+    live = snapshot.files
     if not live:
         raise BadArgumentError(f"{snapshot.what} has no rows", instead="Write some, and register it then.")
     if far := next((file.path for file in live if is_far(file.path)), None):
@@ -62,6 +67,8 @@ def files_and_parts(snapshot: Snapshot) -> tuple[tuple[DataFile, ...], tuple[Par
             f"{snapshot.what} has files on another file system ({far.partition(':')[0]}:), where footers are not read",
             instead="Give key=, with the name that Spark knows the table by.",
         )
+    if {column.lower() for column, _ in snapshot.columns} & {snapshot.row_id.lower(), snapshot.row_changed.lower()}:
+        raise other_reader(snapshot.what, f"has a column called {snapshot.row_id} or {snapshot.row_changed}")
     files = _placed(snapshot, live)
     with ThreadPoolExecutor(_READERS) as pool:
         footers = list(pool.map(_footer, (file.path for file in files)))
@@ -101,9 +108,10 @@ def _footer(path: str) -> _Footer:
     fields = {each.name.lower(): each for each in schema}
     if len(fields) < len(schema):
         raise NotTracedError(f"{path} has two columns of one name", instead="Give one of them another name.")
-    ids = dict(pair for each in schema for pair in _ids(each, each.name))
+    names = {low: each.name for low, each in fields.items()}
+    types = {low: _kind(each.type) for low, each in fields.items()}
     return _Footer(
-        {low: each.name for low, each in fields.items()}, {low: _kind(e.type) for low, e in fields.items()}, ids
+        names, types, {path: (each.name, number) for each in schema for path, number in _ids(each, each.name)}
     )
 
 
@@ -120,11 +128,11 @@ def _kind(kind: pa.DataType) -> str:
     return str(kind).removeprefix("large_")
 
 
-def _ids(each: pa.Field, path: str) -> Iterator[tuple[str, int]]:
+def _ids(each: pa.Field, path: str) -> Iterator[tuple[str, int | None]]:
     import pyarrow as pa  # noqa: PLC0415
 
-    if each.metadata and _FIELD_ID in each.metadata:
-        yield path, int(each.metadata[_FIELD_ID])
+    said = (each.metadata or {}).get(_FIELD_ID)
+    yield path, None if said is None else int(said)
     if pa.types.is_struct(each.type):
         for inner in each.type:
             yield from _ids(inner, f"{path}.{inner.name}")
@@ -141,25 +149,19 @@ def _check_types(snapshot: Snapshot, footers: Sequence[_Footer]) -> None:
         low = column.lower()
         if len({footer.types[low] for footer in footers if low in footer.types}) > 1:
             raise other_reader(snapshot.what, f"has files in which {column} has another type")
-    if not snapshot.field_ids:
-        return
-    known = {column.lower() for column, _ in snapshot.columns} | {snapshot.row_id, snapshot.row_changed}
     for footer in footers:
-        said = {
-            path: number for path, number in footer.ids.items() if path.split(".")[0].rstrip("[]{}").lower() in known
-        }
-        wrong = next((path for path, number in said.items() if snapshot.field_ids.get(path) != number), None)
-        numbered = set(said.values()) & set(snapshot.field_ids.values())
-        there = {
-            snapshot.field_ids[name]
-            for low, name in footer.names.items()
-            if low in known and name in snapshot.field_ids
-        }
-        others = set(footer.ids.values()) & set(snapshot.field_ids.values()) - numbered
-        if wrong is not None or others or not there <= numbered:
-            raise other_reader(
-                snapshot.what, f"has files in which {wrong or 'a column'} is another column, or has another name"
-            )
+        if (odd := _other_column(snapshot, footer)) is not None:
+            raise other_reader(snapshot.what, f"has files in which {odd} is another column, or has another name")
+
+
+def _other_column(snapshot: Snapshot, footer: _Footer) -> str | None:
+    """Where a format knows columns by number: name one that has another number, or a number under another name."""
+    names = {column.lower() for column, _ in snapshot.columns} | {snapshot.row_id, snapshot.row_changed}
+    numbers = set(snapshot.field_ids.values())
+    for path, (column, number) in footer.ids.items() if numbers else ():
+        if (column.lower() in names or number in numbers) and snapshot.field_ids.get(path) != number:
+            return path
+    return None
 
 
 def _part(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> Part:
@@ -167,14 +169,17 @@ def _part(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> Part:
     for column, kind in snapshot.columns:
         if column in file.partition:
             value = file.partition[column]
-            if value is not None and not kind.startswith(_PLAIN):
+            if value is not None and kind.partition("(")[0] not in _PLAIN:
                 raise other_reader(snapshot.what, f"is partitioned by {column}, whose values are of type {kind}")
             put_in[column] = value
         elif column.lower() not in footer.names:
             put_in[column] = None
         if column in put_in and not can_be_cast(kind):
             raise other_reader(snapshot.what, f"has files without {column}, of type {kind}")
-    has_id = snapshot.row_id.lower() in footer.names if snapshot.row_id else False
-    if has_id and footer.types[snapshot.row_id.lower()] != "int64":
-        raise damaged(snapshot.kind, file.path, f"has a column {snapshot.row_id} that is no BIGINT")
-    return Part(put_in=tuple(put_in.items()), row_id=snapshot.row_id if has_id else None)
+    row_id, row_changed = (
+        name if name.lower() in footer.names else None for name in (snapshot.row_id, snapshot.row_changed)
+    )
+    for name in (row_id, row_changed):
+        if name is not None and footer.types[name.lower()] != "int64":
+            raise damaged(snapshot.kind, file.path, f"has a column {name} that is no BIGINT")
+    return Part(tuple(put_in.items()), row_id, row_changed)

@@ -13,7 +13,7 @@ import pytest
 from forward_lineage import ForwardLineage
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.written_sql import check_sql
-from tests.forward_lineage.row_ids.conftest import ids
+from tests.forward_lineage.row_ids.conftest import ids, write
 from tests.forward_lineage.row_ids.formats.delta_tables import ROW_CHANGED, ROW_ID, DeltaTable
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, NotTracedError
 
@@ -217,6 +217,61 @@ class TestChanges:
             t.spark.sql("DROP TABLE stored_delta")
 
 
+class TestWhichRows:
+    def test_an_update(self, t: ForwardLineage, table: DeltaTable) -> None:
+        """Its row has its id, and was written; those that were copied beside it were not."""
+        t.save("SELECT item, sum(v) AS total FROM t GROUP BY item", "totals")
+        update(table)
+        table.write(table.file([{"v": 30, "item": "new"}]))
+        with pytest.raises(ChangedError, match="version 4 of it is there"):
+            t.changed("t", since=1)
+        t.refresh("t")
+        assert changed(t) == {(1, "written"), (8, "written")}
+        found = t.impact("t", ids=[row_id for row_id, _ in changed(t)]).collect()
+        assert [(row.result, row.rows_touched) for row in found] == [("totals", 1)]
+        assert changed(t, since=2) == set()
+
+    def test_rows_that_go(self, t: ForwardLineage, table: DeltaTable) -> None:
+        (first, second) = table.live.values()
+        table.write(table.file([{"v": 10}, {"v": 12}], moved={0: (0, 1), 1: (2, 1)}), removed=[first])
+        table.write(removed=[second])
+        t.refresh("t")
+        assert changed(t) == {(1, "gone"), (3, "gone"), (4, "gone")}
+
+    def test_a_table_that_is_restored(self, t: ForwardLineage, table: DeltaTable) -> None:
+        """The row has the earlier number again, and is not what it was a version before."""
+        first = next(iter(table.live.values()))
+        update(table)
+        t.refresh("t")
+        table.write(first, removed=[list(table.live.values())[-1]])
+        t.refresh("t")
+        assert ids(t, "t")[11] == 1
+        assert changed(t, since=2) == {(1, "written")}
+        assert changed(t, since=1) == set()
+
+    def test_what_is_not_known(self, t: ForwardLineage, table: DeltaTable, tmp_path: Path) -> None:
+        first = next(iter(table.live.values()))
+        update(table)
+        t.refresh("t")
+        (table.folder / first["path"]).unlink()
+        with pytest.raises(ChangedError, match=r"went since version 1 cannot be told: .* is gone"):
+            t.changed("t", since=1)
+        shutil.copytree(table.folder, tmp_path / "clone")
+        t.register("t", path=tmp_path / "clone")
+        with pytest.raises(ChangedError, match="ids of t in version 2 do not mean the same rows now"):
+            t.changed("t", since=2)
+        write(tmp_path / "x.parquet", [1])
+        t.register("x", path=tmp_path / "x.parquet")
+        with pytest.raises(NotTracedError, match="ids by position do not say it"):
+            t.changed("x", since=1)
+
+
+def changed(lineage: ForwardLineage, since: int = 1) -> set[tuple[int, str]]:
+    found = lineage.changed("t", since).collect()
+    assert len(set(found)) == len(found)
+    return {(row.row_id, row.change) for row in found}
+
+
 class TestRefusals:
     def test_ids_twice(self, t: ForwardLineage, table: DeltaTable) -> None:
         table.write(table.file([{"v": 30}], moved={0: (3, 1)}))
@@ -279,7 +334,7 @@ class TestRefusals:
         for key, value in (("view", data["view"] + " LIMIT 1"), ("identified", "(SELECT 1)"), ("row_id", "v")):
             with pytest.raises(ValueError, match=r"^(view|row id)$"):
                 check_sql(Manifest.from_data({**data, key: value}))
-        for key in ("log", "log_digest", "parts", "version", "next_id"):
+        for key in ("log", "log_digest", "parts", "version", "next_id", "changed"):
             source = {name: said for name, said in data["source"].items() if name != key}
             with pytest.raises(ValueError, match="no log"):
                 Manifest.from_data({**data, "source": source})

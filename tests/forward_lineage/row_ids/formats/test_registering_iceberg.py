@@ -55,6 +55,7 @@ def test_an_update_keeps_the_id_and_is_a_change(t: ForwardLineage, table: Iceber
     t.refresh("t")
     assert ids(t, "t") == {10: 0, 111: 1, 12: 2, 20: 3, 21: 4}
     assert [(row.saved_with, row.now) for row in t.stale().collect()] == [(1, 2)]
+    assert [tuple(row) for row in t.changed("t", since=1).collect()] == [(1, "written")]
     assert [row.v for row in t.backward("totals", where="item = 'pen'").orderBy("v").collect()] == [10, 12, 111]
     assert t.spark.table("t").columns == ["v", "item"]
     read = StaticTable.from_metadata(str(table.metadata)).scan().to_arrow()
