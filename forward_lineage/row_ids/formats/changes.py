@@ -39,7 +39,16 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
         ChangedError: ids of the two versions do not mean the same rows, or files of the earlier one are gone.
 
     """
-    (before, _), (after, _) = then, now
+    old, new = ({file.path for file in each.files} for each, _ in (then, now))
+    _check_comparable(then[0], now[0], old - new)
+    came, went = _rows(now, new - old), _rows(then, old - new)
+    written = f"SELECT {_ID}, '{WRITTEN}' AS change FROM ({came}) AS a LEFT ANTI JOIN ({went}) AS b USING ({_ID}, n)"
+    gone = f"SELECT {_ID}, '{GONE}' AS change FROM ({went}) AS b LEFT ANTI JOIN ({came}) AS a USING ({_ID})"
+    with spark_errors():
+        return spark.sql(f"{written} UNION ALL {gone}")
+
+
+def _check_comparable(before: Manifest, after: Manifest, gone: Iterable[str]) -> None:
     if not (before.provider.by_format and after.provider.by_format):
         raise NotTracedError(
             f"when rows of {after.name} were changed is not known: ids by {after.provider} do not say it",
@@ -50,17 +59,11 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
             f"ids of {after.name} in version {before.version} do not mean the same rows now",
             instead="Name a later version.",
         )
-    old, new = ({file.path for file in each.files} for each in (before, after))
-    if missing := next((path for path in sorted(old - new) if not Path(path).is_file()), None):
+    if missing := next((path for path in sorted(gone) if not Path(path).is_file()), None):
         raise ChangedError(
             f"which rows of {after.name} went since version {before.version} cannot be told: {missing} is gone",
             instead="Name a later version.",
         )
-    came, went = _rows(now, new - old), _rows(then, old - new)
-    written = f"SELECT {_ID}, '{WRITTEN}' AS change FROM ({came}) AS a LEFT ANTI JOIN ({went}) AS b USING ({_ID}, n)"
-    gone = f"SELECT {_ID}, '{GONE}' AS change FROM ({went}) AS b LEFT ANTI JOIN ({came}) AS a USING ({_ID})"
-    with spark_errors():
-        return spark.sql(f"{written} UNION ALL {gone}")
 
 
 def _rows(version: tuple[Manifest, Path], chosen: Iterable[str]) -> str:

@@ -246,20 +246,22 @@ def _of_lines(data: bytes, name: str) -> list[Action]:
 
 
 def _of_checkpoint(path: Path) -> list[Action]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise damaged(KIND, path.name, "is missing") from None
+    return _of_lines(data, path.name) if path.suffix == ".json" else _of_rows(data, path.name)
+
+
+def _of_rows(data: bytes, name: str) -> list[Action]:
     import pyarrow as arrow  # noqa: PLC0415 - half a second that a table of another kind does not need
     from pyarrow import parquet  # noqa: PLC0415
 
     try:
-        data = path.read_bytes()
-        if path.suffix == ".json":
-            return _of_lines(data, path.name)
         opened = parquet.ParquetFile(io.BytesIO(data))
-        columns = [name for name in _ACTIONS if name in opened.schema_arrow.names]
-        rows = opened.read(columns=columns).to_pylist()
-    except FileNotFoundError:
-        raise damaged(KIND, path.name, "is missing") from None
+        rows = opened.read(columns=[kind for kind in _ACTIONS if kind in opened.schema_arrow.names]).to_pylist()
     except arrow.ArrowException:
-        raise damaged(KIND, path.name, "is no Parquet file") from None
+        raise damaged(KIND, name, "is no Parquet file") from None
     return [{kind: said for kind, said in row.items() if said is not None} for row in rows]
 
 
@@ -300,15 +302,13 @@ def _check_readable(state: State, what: str) -> None:
 
 def _live(add: Action, state: State, folder: Path) -> LiveFile:
     try:
-        stats = json.loads(add.get("stats") or "{}")
         said = dict(add.get("partitionValues") or ())
-        columns = state.metadata.get("partitionColumns") or ()
         return LiveFile(
             path=place_of(add["path"], folder),
             first_id=int(add["baseRowId"]),
             changed=int(add["defaultRowCommitVersion"]),
-            rows=stats.get("numRecords"),
-            partition={column: said[column] or None for column in columns},
+            rows=json.loads(add.get("stats") or "{}").get("numRecords"),
+            partition={column: said[column] or None for column in state.metadata.get("partitionColumns") or ()},
         )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, LineageError):

@@ -21,7 +21,7 @@ from typing import Any
 
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.spark.paths import address_of, is_local
-from udafs.errors import ChangedError, NotTracedError, SetupError
+from udafs.errors import ChangedError, LineageError, NotTracedError, SetupError
 
 KIND = "Iceberg"
 ROW_ID = "_row_id"
@@ -74,14 +74,18 @@ def current_metadata(place: Path) -> Path:
     metadata = place / "metadata"
     names = [entry.name for entry in metadata.iterdir()] if metadata.is_dir() else []
     found = {int(match[1]): name for name in names if (match := _NUMBERED.fullmatch(name))}
-    if not found and any(name.endswith(_SUFFIX) for name in names):
-        raise NotTracedError(
+    if found:
+        return metadata / found[max(found)]
+    raise _no_version(place, any(name.endswith(_SUFFIX) for name in names))
+
+
+def _no_version(place: Path, of_a_catalog: bool) -> LineageError:
+    if of_a_catalog:
+        return NotTracedError(
             f"which version of the {KIND} table in {place} is the current one only its catalog knows",
             instead="Give path= the metadata file that the catalog names (pyiceberg: table.metadata_location).",
         )
-    if not found:
-        raise ChangedError(f"there is no {KIND} table in {place}", instead="Put it back, or register another one.")
-    return metadata / found[max(found)]
+    return ChangedError(f"there is no {KIND} table in {place}", instead="Put it back, or register another one.")
 
 
 def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
@@ -257,7 +261,7 @@ def _near(path: str, what: str) -> Path:
     return Path(_place(path))
 
 
-def _avro(path: Path) -> list[Mapping[str, Any]]:
+def _fastavro() -> Any:
     try:
         import fastavro  # noqa: PLC0415 - an extra
     except ImportError:
@@ -265,9 +269,14 @@ def _avro(path: Path) -> list[Mapping[str, Any]]:
             "reading an Iceberg table's metadata needs fastavro",
             instead="Install it: pip install 'forward_lineage[iceberg]'.",
         ) from None
+    return fastavro
+
+
+def _avro(path: Path) -> list[Mapping[str, Any]]:
+    reader = _fastavro().reader
     try:
         with path.open("rb") as stream:
-            return [row for row in fastavro.reader(stream) if isinstance(row, dict)]
+            return [row for row in reader(stream) if isinstance(row, dict)]
     except FileNotFoundError:
         raise damaged(KIND, str(path), "is missing") from None
     except (ValueError, EOFError, KeyError, IndexError) as error:

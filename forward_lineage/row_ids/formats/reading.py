@@ -86,8 +86,14 @@ def _placed(snapshot: Snapshot, live: Sequence[LiveFile]) -> tuple[DataFile, ...
     if gone := next((file.path for file in live if file.path not in found), None):
         raise damaged(snapshot.kind, gone, "is in the log, and is not there")
     read = read_footers([found[file.path] for file in live])
+    _check_ids(snapshot, read)
+    return tuple(replace(file, offset=said.first_id) for said, file in zip(live, read, strict=True))
+
+
+def _check_ids(snapshot: Snapshot, read: Sequence[DataFile]) -> None:
+    """Each file has the rows that the log says, and ids of its own for them, of those that were given."""
     end = 0
-    for said, file in zip(live, read, strict=True):
+    for said, file in zip(snapshot.files, read, strict=True):
         if said.rows is not None and said.rows != file.rows:
             raise damaged(snapshot.kind, file.path, f"has {file.rows} rows, and {said.rows} by the log")
         if said.first_id < end:
@@ -97,7 +103,6 @@ def _placed(snapshot: Snapshot, live: Sequence[LiveFile]) -> tuple[DataFile, ...
         raise damaged(
             snapshot.kind, snapshot.log, f"says that ids go up to {snapshot.next_id - 1}, and there is {end - 1}"
         )
-    return tuple(replace(file, offset=said.first_id) for said, file in zip(live, read, strict=True))
 
 
 def _footer(path: str) -> _Footer:
