@@ -18,6 +18,7 @@ from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_re
 from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken
 from forward_lineage.row_ids.key import check_unique_ids
 from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.resolved_views import files_by_name
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import DICTIONARY_ID, rows_of_parts
 from forward_lineage.spark import far_files
@@ -116,7 +117,8 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
 
 def _check_rows(spark: SparkSession, manifest: Manifest, snapshot: Snapshot) -> None:
     """What Spark reads is what the log describes; and ids that writers wrote down are each one row's."""
-    found = columns_of(open_relation(spark, f"({manifest.view})"))
+    with files_by_name(spark, manifest):
+        found = columns_of(open_relation(spark, f"({manifest.view})"))
     if odd := next(((a, b) for a, b in zip(found, manifest.columns, strict=True) if a != b), None):
         (_, read), (column, said) = odd
         raise other_reader(snapshot.what, f"has a column {column} of type {said}, as which Spark reads {read}")
@@ -129,7 +131,8 @@ def _check_written_ids(spark: SparkSession, manifest: Manifest, snapshot: Snapsh
     with TemporaryDirectory() as scratch:  # where the kernel looks the files' first ids up; the manifest comes later
         path = Path(scratch) / "1.json"
         path.write_bytes(seal(manifest.to_data()))
-        ids = spark.sql(f"SELECT {DICTIONARY_ID} AS id FROM {manifest.base_table(path).identified}")
+        with files_by_name(spark, manifest):
+            ids = spark.sql(f"SELECT {DICTIONARY_ID} AS id FROM {manifest.base_table(path).identified}")
         try:
             check_unique_ids(ids, "id", f"row id of {manifest.name}")
         except BadArgumentError as error:
