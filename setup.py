@@ -29,7 +29,7 @@ DEV = [
     *PAGES,
     *ICEBERG,
     "deltalake>=1.1,<2",  # writes and reads Delta tables, in tests: another implementation than ours
-    "pyiceberg>=0.10,<0.13",  # the same of Iceberg; a patch series, since tests take its schemas of Avro files
+    "pyiceberg[sql-sqlite]>=0.10,<0.13",  # the same of Iceberg; a patch series: its Avro schemas are used
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches

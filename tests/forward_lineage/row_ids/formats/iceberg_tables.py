@@ -99,7 +99,7 @@ class IcebergTable:
             rows_of.append((self._manifest(entries, snapshot_id, first=None), entries))
         self.manifests = [*kept, *rows_of]
         name = self.folder / "metadata" / f"snap-{snapshot_id}.avro"
-        _write(name, MANIFEST_LIST_FILE_SCHEMAS[3], "manifest_file", [row for row, _ in self.manifests])
+        write_avro(name, MANIFEST_LIST_FILE_SCHEMAS[3], "manifest_file", [row for row, _ in self.manifests])
         self.snapshots.append(
             {
                 "snapshot-id": snapshot_id,
@@ -172,7 +172,7 @@ class IcebergTable:
 
     def _manifest(self, entries: list[dict[str, Any]], snapshot_id: int, *, first: int | None) -> dict[str, Any]:
         path = self.folder / "metadata" / f"{uuid.uuid4()}-m0.avro"
-        _write(path, MANIFEST_ENTRY_SCHEMAS[3], "manifest_entry", entries)
+        write_avro(path, MANIFEST_ENTRY_SCHEMAS[3], "manifest_entry", entries)
         counts = {
             f"{word}_{what}_count": sum(
                 1 if what == "files" else entry["data_file"]["record_count"]
@@ -222,7 +222,8 @@ def _entry(status: int, snapshot_id: int, sequence: int | None, data_file: dict[
     }
 
 
-def _write(path: Path, schema: Any, name: str, rows: list[dict[str, Any]]) -> None:
+def write_avro(path: Path, schema: Any, name: str, rows: list[dict[str, Any]]) -> None:
+    """Write an Avro file of one of pyiceberg's schemas."""
     said = AvroSchemaConversion().iceberg_to_avro(schema, schema_name=name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as stream:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.manifest import MANIFEST_LIST_FILE_SCHEMAS
 from pyiceberg.table import StaticTable
 
 from forward_lineage.row_ids.formats import iceberg
-from tests.forward_lineage.row_ids.formats.iceberg_tables import IcebergTable, described
+from tests.forward_lineage.row_ids.formats.iceberg_tables import IcebergTable, described, write_avro
 from udafs.errors import ChangedError, DamagedError, NotTracedError
 
 
@@ -174,6 +179,52 @@ class TestRefusals:
             iceberg.read(tmp_path)
         with pytest.raises(ChangedError, match=r"there is no .*v1\.metadata\.json"):
             iceberg.read(tmp_path / "v1.metadata.json")
+
+
+def upgraded(table: Any, folder: Path) -> Path:
+    """Write the metadata of a table once more, as of version 3: all its files get ids with this snapshot."""
+    snapshot, given = table.metadata.current_snapshot(), 0
+    with Path(snapshot.manifest_list.removeprefix("file://")).open("rb") as stream:
+        manifests = [dict(row) for row in fastavro.reader(stream) if isinstance(row, dict)]
+    for manifest in manifests:
+        manifest["first_row_id"], given = given, given + manifest["added_rows_count"] + manifest["existing_rows_count"]
+    write_avro(folder / "list.avro", MANIFEST_LIST_FILE_SCHEMAS[3], "manifest_file", manifests)
+    said = json.loads(Path(table.metadata_location.removeprefix("file://")).read_text())
+    said |= {"format-version": 3, "next-row-id": given}
+    for each in said["snapshots"]:
+        if each["snapshot-id"] == snapshot.snapshot_id:
+            each |= {"first-row-id": 0, "added-rows": given, "manifest-list": str(folder / "list.avro")}
+    (folder / "v1.metadata.json").write_text(json.dumps(said))
+    return folder / "v1.metadata.json"
+
+
+def test_a_long_history_of_pyiceberg(tmp_path: Path) -> None:
+    """Manifests that pyiceberg wrote, with all that became of their files; which are live must be the same."""
+    catalog = InMemoryCatalog("c", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("d")
+    data = pa.table({"o": pa.array(range(40), pa.int64()), "day": [f"d{o % 3} =%" for o in range(40)]})
+    table = catalog.create_table("d.t", data.schema)
+    with table.update_spec() as spec:
+        spec.add_identity("day")
+    changes: list[Callable[[], object]] = [
+        lambda: table.append(data.slice(0, 10)),
+        lambda: table.append(data.slice(10, 10)),
+        lambda: table.delete("o = 3"),
+        lambda: table.overwrite(data.slice(20, 4), "o < 6"),
+        lambda: table.delete("day = 'd1 =%'"),
+        lambda: table.append(data.slice(24, 16)),
+        lambda: table.overwrite(data.slice(0, 2)),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        folder = tmp_path / f"upgraded-{number}"
+        folder.mkdir()
+        found = iceberg.read(upgraded(table, folder)).files
+        tasks = list(table.scan().plan_files())
+        assert {f"file://{file.path}" for file in found} == {task.file.file_path for task in tasks}, number
+        assert sum(file.rows or 0 for file in found) == table.scan().to_arrow().num_rows
+        given = [at for file in found for at in range(file.first_id, file.first_id + (file.rows or 0))]
+        assert len(set(given)) == len(given)
 
 
 def test_types(table: IcebergTable) -> None:
