@@ -205,6 +205,9 @@ class Manifest:
             text(self.source[key])
         if not isinstance(self.source.get("options", {}), dict):
             raise ValueError("options")
+        logs = self.source.get("logs", {})
+        if not isinstance(logs, dict) or any(number(version) < 0 for version in logs.values()):
+            raise ValueError("logs")
         for file in self.source_files():
             file.check()
         if self.provider.by_format:
