@@ -169,18 +169,22 @@ def _other_column(snapshot: Snapshot, footer: _Footer) -> str | None:
     return None
 
 
+def _put_in(snapshot: Snapshot, file: LiveFile, column: str, kind: str) -> str | None:
+    """Return the value of a column that a file has not."""
+    value = file.partition.get(column)
+    if value is not None and kind.partition("(")[0] not in _PLAIN:
+        raise other_reader(snapshot.what, f"is partitioned by {column}, whose values are of type {kind}")
+    if not can_be_cast(kind):
+        raise other_reader(snapshot.what, f"has files without {column}, of type {kind}")
+    return value
+
+
 def _part(snapshot: Snapshot, file: LiveFile, footer: _Footer) -> Part:
-    put_in: dict[str, str | None] = {}
-    for column, kind in snapshot.columns:
-        if column in file.partition:
-            value = file.partition[column]
-            if value is not None and kind.partition("(")[0] not in _PLAIN:
-                raise other_reader(snapshot.what, f"is partitioned by {column}, whose values are of type {kind}")
-            put_in[column] = value
-        elif column.lower() not in footer.names:
-            put_in[column] = None
-        if column in put_in and not can_be_cast(kind):
-            raise other_reader(snapshot.what, f"has files without {column}, of type {kind}")
+    put_in = {
+        column: _put_in(snapshot, file, column, kind)
+        for column, kind in snapshot.columns
+        if column in file.partition or column.lower() not in footer.names
+    }
     row_id, row_changed = (
         name if name.lower() in footer.names else None for name in (snapshot.row_id, snapshot.row_changed)
     )

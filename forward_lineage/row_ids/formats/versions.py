@@ -56,13 +56,8 @@ def check_version(manifest: Manifest) -> None:
         ChangedError: there is another version now, or the log was made anew.
 
     """
-    source, place = manifest.source, Path(manifest.source["path"])
-    if manifest.provider is Provider.DELTA:
-        version = str(delta.current_version(place))
-        log = delta.commit_file(place, int(version))
-    else:
-        log = iceberg.current_metadata(place)
-        version = source["version"] if str(log) == source["log"] else log.name
+    source = manifest.source
+    version, log = _current(manifest)
     if version != source["version"]:
         raise ChangedError(
             f"table {manifest.name} has changed: version {version} of it is there, and version {source['version']} was "
@@ -74,6 +69,16 @@ def check_version(manifest: Manifest) -> None:
             f"table {manifest.name} is another one now: {log} is not what was registered",
             instead=f'Register "{manifest.name}" again.',
         )
+
+
+def _current(manifest: Manifest) -> tuple[str, Path]:
+    """Return the table's last version, and where it is written down."""
+    source, place = manifest.source, Path(manifest.source["path"])
+    if manifest.provider is Provider.DELTA:
+        version = delta.current_version(place)
+        return str(version), delta.commit_file(place, version)
+    log = iceberg.current_metadata(place)
+    return (source["version"] if str(log) == source["log"] else log.name), log
 
 
 def broken(last: Manifest, table: Table, now: Snapshot) -> str | None:

@@ -321,6 +321,28 @@ class TestRefusals:
         with pytest.raises(BadArgumentError, match="key= does not go with a table whose format gives its rows ids"):
             lineage.register("t", path=table.folder, format="delta", key="v")
 
+    def test_partitions_whose_values_are_written_in_several_ways(self, lineage: ForwardLineage, tmp_path: Path) -> None:
+        made = DeltaTable(tmp_path / "t", {"v": "long", "at": "timestamp"}, partitioned_by=["at"]).create()
+        made.write(made.file([{"v": 1}], at="2024-01-31 10:00:00"))
+        with pytest.raises(NotTracedError, match="is partitioned by at, whose values are of type timestamp"):
+            lineage.register("t", path=made.folder)
+
+    def test_too_many_partitions(
+        self, lineage: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("forward_lineage.row_ids.formats.reading.MOST_PARTS", 2)
+        made = DeltaTable(tmp_path / "t", {"v": "long", "n": "integer"}, partitioned_by=["n"]).create()
+        made.write(*(made.file([{"v": at}], n=str(at)) for at in range(3)))
+        with pytest.raises(
+            NotTracedError, match="has 3 partitions, and more than 2, which only the format's own reader"
+        ):
+            lineage.register("t", path=made.folder)
+
+    def test_ids_of_another_type(self, t: ForwardLineage, table: DeltaTable) -> None:
+        table.write(table.file([{"v": 30}], more={ROW_ID: pa.array([1.5])}))
+        with pytest.raises(DamagedError, match=f"has a column {ROW_ID} that is no BIGINT"):
+            t.refresh("t")
+
     def test_no_rows(self, lineage: ForwardLineage, tmp_path: Path) -> None:
         made = DeltaTable(tmp_path / "t", {"v": "long"}).create()
         with pytest.raises(BadArgumentError, match="has no rows"):
