@@ -21,11 +21,15 @@ DRAWING = [
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+ICEBERG = ["fastavro>=1.9,<2"]  # the Avro files in which Iceberg says which files a table has
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
     *PAGES,
+    *ICEBERG,
+    "deltalake>=1.1,<2",  # writes and reads Delta tables, in tests: another implementation than ours
+    "pyiceberg[sql-sqlite]>=0.10,<0.13",  # the same of Iceberg; a patch series: its Avro schemas are used
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
@@ -60,6 +64,6 @@ setup(
         "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "iceberg": ICEBERG, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -10,6 +10,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
+from forward_lineage.row_ids.formats.versions import check_version
+from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.places import described, files_of
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
@@ -43,6 +45,10 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_name(spark, manifest)
         _check_copied_files(spark, manifest)
         return
+    if manifest.provider.by_format:
+        check_version(manifest)
+        _check_name(spark, manifest)
+        return
     opened = _check_name(spark, manifest)
     if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
         return
@@ -56,6 +62,8 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         _check_dictionary(spark, manifest, frame)
     elif manifest.files or not manifest.trusted:
         check_files(manifest, input_files(frame))
+    if not manifest.trusted:
+        check_logs(spark, manifest)
     if have_changed(frame, manifest.source):
         raise other_table(manifest, "rows that are in no file have changed")
 

@@ -19,6 +19,7 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructT
 from forward_lineage.catalog import no_such_column
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
+from forward_lineage.row_ids.formats.watching import logs_read
 from forward_lineage.row_ids.key import rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_source, contents
@@ -109,8 +110,10 @@ def _write_new_keys(frame: DataFrame, names: Sequence[str], folder: Path, before
 
 
 def _described(frame: DataFrame, name: str, folder: Path) -> dict[str, Any]:
-    files = [file.to_json() for file in input_files(frame)]
-    return {"table": name, "fingerprint": fingerprint(frame), "data": str(folder), "files": files}
+    files = input_files(frame)
+    logs = logs_read(frame, (file.path for file in files)) if files else {}
+    said = {"table": name, "fingerprint": fingerprint(frame), "data": str(folder)}
+    return {**said, **({"logs": logs} if logs else {}), "files": [file.to_json() for file in files]}
 
 
 def still_holds(spark: SparkSession, manifest: Manifest, key: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from pyspark.sql.types import IntegralType
 
 from forward_lineage.catalog import key_table
 from forward_lineage.row_ids.data_files import input_files
+from forward_lineage.row_ids.formats.watching import logs_read
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.places import relation_of
 from forward_lineage.row_ids.sources import (
@@ -123,6 +124,9 @@ class _Opened:
     def manifest(
         self, provider: Provider, row_id: str, key: tuple[str, ...], trusted: bool, kept: Mapping[str, Any]
     ) -> Manifest:
+        # A name that is ours leads to these files until `refresh`; who trusts a table of Spark's may let it grow.
+        files = () if trusted and self.view is None else input_files(self.frame)
+        logs = logs_read(self.frame, (file.path for file in files)) if files else {}
         return Manifest(
             name=self.name,
             provider=provider,
@@ -131,10 +135,9 @@ class _Opened:
             row_id=row_id,
             view=self.view,
             key=key,
-            source={**self.source, "fingerprint": fingerprint(self.frame), **kept},
+            source={**self.source, "fingerprint": fingerprint(self.frame), **kept, **({"logs": logs} if logs else {})},
             identity=self.identity,
-            # A name that is ours leads to these files until `refresh`; who trusts a table of Spark's may let it grow.
-            files=() if trusted and self.view is None else input_files(self.frame),
+            files=files,
             trusted=trusted,
         )
 

@@ -13,13 +13,15 @@ from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.spark.names import split_name, string_literal
 from forward_lineage.spark.paths import is_address, is_far
-from forward_lineage.storage.fields import made, text
+from forward_lineage.storage.fields import made, number, text
 from forward_lineage.storage.sealed import FORMAT
 from rewrites.tables import BaseTable
 from udafs.delta import MAX_ID
 
 #: Of a registration whose files are not all local, or that names several paths: format 2, but for that.
 ANYWHERE = 3
+#: Of a table whose own log says which rows have which ids: format 3, but for that.
+WITH_A_LOG = 4
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -32,12 +34,19 @@ class Provider(StrEnum):
     COPY = "copy"  # the position in a materialised copy
     DICTIONARY = "dictionary"  # a materialised dictionary of any unique key
     RESULT = "result"  # the number of a row of a saved result
+    DELTA = "delta"  # what row tracking says, of a Delta table
+    ICEBERG = "iceberg"  # what row lineage says, of an Iceberg table
     DROPPED = "dropped"  # nothing: the last version of a table that is not registered any more
 
     @property
     def by_position(self) -> bool:
         """Whether ids are positions in Parquet files that the manifest lists."""
         return self in (Provider.POSITION, Provider.COPY, Provider.RESULT)
+
+    @property
+    def by_format(self) -> bool:
+        """Whether the table's own log says which rows have which ids."""
+        return self in (Provider.DELTA, Provider.ICEBERG)
 
     @property
     def numbered(self) -> bool:
@@ -49,6 +58,11 @@ _ALWAYS_WRITTEN = {"name", "provider", "columns", "relation", "row_id", "version
 #: Of `Manifest.source`: what is text if it is there, and where the files of a provider are.
 _TEXTS = {"path", "table", "data", "relation", "format", "fingerprint", "rows", "digest"}
 _PLACE = {Provider.POSITION: "path", Provider.RESULT: "path", Provider.COPY: "data", Provider.DICTIONARY: "data"}
+_OF_A_LOG = {
+    **dict.fromkeys(("path", "version", "log", "log_digest"), str),
+    **{"next_id": int, "parts": list, "changed": list},
+}
+_NAMES_OF_A_LOG = 3  # see `Manifest.key`
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,8 @@ class Manifest:
         row_id: see `BaseTable`.
         identified: see `BaseTable`.
         view: SQL of the temporary view that gives the name to queries, when registering made one.
-        key: the key columns, or the expression that is the row id.
+        key: the key columns, or the expression that is the row id; of a table with a log its id, its place, and the
+            version since which its ids are known to have been kept.
         order_by: the order of a materialised copy.
         source: where the rows came from: {"path": …}, {"table": …} or {"dataframe": …}, and the format with its
             options, secrets among them by reference (`row_ids/secrets.py`).
@@ -106,7 +121,7 @@ class Manifest:
 
     def _at(self, path: Path, sql: str) -> str:
         """SQL that looks ids up in this manifest; a column may be called like what stands for it."""
-        if not (self.provider.by_position or self.provider is Provider.DICTIONARY):
+        if not (self.provider.by_position or self.provider.by_format or self.provider is Provider.DICTIONARY):
             return sql
         return sql.replace(f"dl_row_id({THIS_MANIFEST}, ", f"dl_row_id({string_literal(str(path))}, ")
 
@@ -133,6 +148,8 @@ class Manifest:
 
     @property
     def _format(self) -> int:
+        if self.provider.by_format:
+            return WITH_A_LOG
         made_from = (file["path"] for file in self.source.get("files", ()))
         of_anything = self.provider is Provider.COPY  # as it always was
         place = "/" if of_anything else self.source.get("path", "/")
@@ -154,8 +171,8 @@ class Manifest:
             raise ValueError("a file without ids")  # the kernel believes in no default
         found = made(cls, {key: value for key, value in data.items() if key != "format"})
         found.check()
-        if found._format == ANYWHERE > data.get("format", FORMAT):
-            raise ValueError("files elsewhere, of which earlier formats know nothing")
+        if found._format > max(FORMAT, data.get("format", FORMAT)):
+            raise ValueError("files elsewhere or a log, of which earlier formats know nothing")
         return replace(found, source=redacted(found.source))
 
     def check(self) -> None:
@@ -173,9 +190,9 @@ class Manifest:
         if self.provider is Provider.DROPPED:
             return
         self._check_source()
-        if self.provider.by_position or self.provider is Provider.DICTIONARY:
+        if self.provider.by_position or self.provider.by_format or self.provider is Provider.DICTIONARY:
             self._check_ids()
-        keyed = self.provider in (Provider.KEY, Provider.COLUMN, Provider.DICTIONARY)
+        keyed = self.provider in (Provider.KEY, Provider.COLUMN, Provider.DICTIONARY) or self.provider.by_format
         if keyed != bool(self.key) and "relation" not in self.source:  # a catalog's table has an expression, and no key
             raise ValueError("a key where there is none, or none")
 
@@ -188,8 +205,13 @@ class Manifest:
             text(self.source[key])
         if not isinstance(self.source.get("options", {}), dict):
             raise ValueError("options")
+        logs = self.source.get("logs", {})
+        if not isinstance(logs, dict) or any(number(version) < 0 for version in logs.values()):
+            raise ValueError("logs")
         for file in self.source_files():
             file.check()
+        if self.provider.by_format:
+            self._check_log()
         needed = _PLACE.get(self.provider)
         for pattern in _texts(self.source.get("paths", [])):
             if not (pattern.startswith("/") or is_address(pattern)):
@@ -205,6 +227,18 @@ class Manifest:
         if not all(file.path.startswith(inside) for file in self.files):
             raise ValueError("a file of another place")
 
+    def _check_log(self) -> None:
+        if not self.source.keys() >= _OF_A_LOG.keys() or len(self.key) != _NAMES_OF_A_LOG:
+            raise ValueError("no log")
+        if not all(type(self.source[key]) is kind for key, kind in _OF_A_LOG.items()):
+            raise ValueError("a log of another type")
+        if len([number(each) for each in self.source["changed"]]) != len(self.files):
+            raise ValueError("files of which it is not known when they came")
+        if not 0 <= self.source["next_id"] <= self.next_id or not self.source["path"].startswith("/"):
+            raise ValueError("no such id, or no such place")
+        if self.provider is Provider.DELTA and not self.source["version"].isdecimal():
+            raise ValueError("no such version")
+
     def _check_ids(self) -> None:
         """Ids of files, and of rows that are gone, are all different and below the next one."""
         names = {file.path if file.far else os.path.normpath(file.path) for file in self.files}
@@ -212,7 +246,8 @@ class Manifest:
             raise ValueError("a file twice")
         given = [(file.offset, file.offset + file.rows) for file in self.files if file.rows]
         ends = 0
-        for first, end in sorted((*given, *self.retired)):
+        retired = () if self.provider.by_format else self.retired  # those are of an earlier registration, of other rows
+        for first, end in sorted((*given, *retired)):
             if not ends <= first < end:
                 raise ValueError("ids that are given twice")
             ends = end

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.formats.changes import changed_rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrar import Registrar
 from forward_lineage.row_ids.registrations import Registrations
@@ -100,6 +101,13 @@ class RegisteredTables:
         for manifest in manifests:
             check_unchanged(self.spark, manifest)
         return manifests
+
+    def changed(self, name: str, since: int) -> DataFrame:
+        """See `ForwardLineage.changed`."""
+        now = self.registered(name)
+        check_unchanged(self.spark, now)
+        then = self.registrations.version(now.name, since)
+        return changed_rows(self.spark, (then, self.registrations.path(then)), (now, self.registrations.path(now)))
 
     # ------------------------------------------------------------ what changes it
 

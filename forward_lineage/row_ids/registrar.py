@@ -15,6 +15,8 @@ from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
+from forward_lineage.row_ids.formats import provider
+from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.places import source_of
 from forward_lineage.row_ids.registrations import Registrations
@@ -33,7 +35,7 @@ from forward_lineage.spark.tables import (
     view_text,
 )
 from rewrites.tables import BaseTable
-from udafs.errors import ChangedError, LineageError, NameTakenError
+from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError
 
 
 class Registrar:
@@ -55,8 +57,11 @@ class Registrar:
         self.registrations.folder(request.name)  # raises what is wrong with the name, before anything is read
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
+            self._refuse_other_versions(request)
             return self._copy(request)
         place = None if path is None else source_of(self.spark, path)
+        if place is not None and (table := self._with_a_log(request, place)) is not None:
+            return self._by_format(name, table, trusted=request.trusted)
         if request.row_id is not None:
             return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
         if isinstance(key, str):
@@ -80,6 +85,9 @@ class Registrar:
                 return self._settle(name, keys.from_expression(self.spark, name, manifest.key[0], trusted=trusted))
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
+            case Provider.DELTA | Provider.ICEBERG:
+                check_kept(manifest, table_of(manifest))
+                return self._by_format(name, table_of(manifest), trusted=trusted)
         check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
         return manifest
 
@@ -176,6 +184,35 @@ class Registrar:
             if refreshing and last is not None:
                 _refuse_nothing_kept(last, manifest)
             return manifest
+
+        written = self.registrations.write(draft, name)
+        self._make_view(written)
+        return written
+
+    def _with_a_log(self, request: Request, place: Mapping[str, Any]) -> Table | None:
+        """Return the table whose format gives its rows ids, if a path is that of one."""
+        if request.names_a_log:
+            return provider.of_format(self.spark, str(place.get("path", request.path)), request.file_format)
+        if request.key is not None:
+            self._refuse_other_versions(request)
+            return None
+        return provider.recognised(self.spark, place["path"]) if "path" in place else None
+
+    def _refuse_other_versions(self, request: Request) -> None:
+        """The folder of a table with a log has files that the current version has not."""
+        if request.path is None or request.file_format.lower() != "parquet":
+            return
+        place = source_of(self.spark, request.path)
+        if "path" in place and (table := provider.recognised(self.spark, place["path"])) is not None:
+            raise BadArgumentError(
+                f"{place['path']} is a table of {table.provider}, and not all files in it are of its current version",
+                instead="Leave key= and order_by= out, since its rows have ids of their own; or name it as Spark knows "
+                "it, without path=.",
+            )
+
+    def _by_format(self, name: str, table: Table, *, trusted: bool) -> Manifest:
+        def draft(last: Manifest | None) -> Manifest:
+            return provider.from_log(self.spark, name, table, last, trusted=trusted)
 
         written = self.registrations.write(draft, name)
         self._make_view(written)

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.row_ids.manifest import ANYWHERE, Manifest, Provider
+from forward_lineage.row_ids.manifest import WITH_A_LOG, Manifest, Provider
 from forward_lineage.row_ids.written_sql import check_sql
 from forward_lineage.spark.names import in_backticks, split_name
 from forward_lineage.spark.paths import checked_path
@@ -169,6 +169,8 @@ class Registrations:
     def ids(self, manifest: Manifest) -> RowIds:
         """Return what gives the rows of a registered table their ids, as it travels with tables made of it."""
         table, numbered = manifest.base_table(self.path(manifest)), manifest.provider.numbered
+        if manifest.provider.by_format:  # its SQL names the files of a version
+            table = replace(table, row_id=" ".join(manifest.key), relation="", identified=None)
         return RowIds(
             name=manifest.name,
             home=str(self.home),
@@ -264,5 +266,5 @@ REGISTRATION = Kind(
     read=read,
     dropped=lambda manifest: manifest.provider is Provider.DROPPED,
     damaged=_damaged,
-    latest=ANYWHERE,
+    latest=WITH_A_LOG,
 )

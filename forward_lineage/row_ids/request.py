@@ -15,6 +15,9 @@ from forward_lineage.spark.names import data_source, split_name
 from forward_lineage.spark.paths import checked_path
 from udafs.errors import BadArgumentError
 
+WITH_IDS = ("delta", "iceberg")
+"""Table formats that give rows ids, as Spark's readers call them."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -31,9 +34,15 @@ class Request:
     trusted: bool = False
 
     @property
+    def names_a_log(self) -> bool:
+        """Whether it names a table of a format whose rows have ids of their own, and wants those."""
+        of_format = self.path is not None and self.file_format.lower() in WITH_IDS
+        return of_format and self.order_by is None and not self.options
+
+    @property
     def reads_other_files(self) -> bool:
         """Whether it names files that are not Parquet, whose rows have no position."""
-        return self.path is not None and self.file_format.lower() != "parquet"
+        return self.path is not None and self.file_format.lower() != "parquet" and not self.names_a_log
 
     @property
     def asks_for_a_copy(self) -> bool:
@@ -65,6 +74,11 @@ class Request:
         if len(identifying) > 1:
             raise BadArgumentError(
                 f"{' and '.join(identifying)} both say what identifies a row", instead="Give one of them."
+            )
+        if self.names_a_log and identifying:
+            raise BadArgumentError(
+                f"{identifying[0]} does not go with a table whose format gives its rows ids",
+                instead=f"Leave it out; or name the table as Spark knows it, without path=, and give {identifying[0]}.",
             )
         if (self.reads_other_files or self.source is not None) and identifying in (["key="], ["row_id="]):
             raise BadArgumentError(

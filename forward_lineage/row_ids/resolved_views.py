@@ -9,7 +9,7 @@ so they are kept only if these are the registered ones.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -20,12 +20,14 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.far_files import files_known
 from forward_lineage.spark.names import quoted, quoted_name
+from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import STORED_VIEW, last_part, open_relation, view_text
 from rewrites.tables import BaseTable
 from udafs.attach import kernel_object
 from udafs.errors import ChangedError, DamagedError, LineageError
 
 _ROW_ID = "__dl_id"
+_LISTED_HERE = "spark.sql.sources.parallelPartitionDiscovery.threshold"  # how many places, at most
 
 
 def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> None:
@@ -47,7 +49,8 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
     text = _with_ids(table)
     stored = kernel_object(spark, STORED_VIEW)
     session = spark._jsparkSession
-    with spark_errors(instead=f"Look at the files of {manifest.name}, and register it again."):
+    told = spark_errors(instead=f"Look at the files of {manifest.name}, and register it again.")
+    with told, files_by_name(spark, manifest):
         stored.create(session, ids, text, text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
             drop_hidden_views(spark, manifest)
@@ -56,6 +59,12 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
         # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
         stored.create(session, rows, manifest.view, manifest.view)
         stored.create(session, quoted_name(manifest.name), f"SELECT * FROM {rows}", manifest.view)
+
+
+def files_by_name(spark: SparkSession, manifest: Manifest) -> AbstractContextManager[None]:
+    """Let Spark look here at files that are named one by one, as those of a table with a log: else each is a task."""
+    most = {_LISTED_HERE: str(len(manifest.files) + 1)} if manifest.provider.by_format else {}
+    return configured(spark, most)
 
 
 def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseTable:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
 from forward_lineage.row_ids.places import relation_of
-from forward_lineage.spark.names import data_source, quoted, quoted_name, string_literal
+from forward_lineage.spark.names import data_source, data_sources, glob_literal, quoted, quoted_name, string_literal
+from forward_lineage.storage.fields import text
 
 ROW_ID = f"dl_row_id({THIS_MANIFEST}, _metadata)"
 #: The column that a dictionary's ids are in; earlier releases had another name for it.
@@ -20,6 +23,8 @@ DICTIONARY_ID = "__dl_row_id"
 _DICTIONARY_IDS = (DICTIONARY_ID, "__row_id")
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\w+|\s+|--|/\*|.", re.DOTALL)
 _PLAIN = re.compile(r"`(\w+)`")
+#: Types that can stand in CAST, whatever they are made of: nothing in them ends it.
+_TYPE = re.compile(r"(?:(?:decimal\(\d+,\d+\)|(?:var)?char\(\d+\)|\w+|[<>,: ]))+")
 _FULL_NAME = re.compile(r"(?:`(?:[^`]|``)+`|\w+)(?:\.(?:`(?:[^`]|``)+`|\w+)){1,3}")
 
 
@@ -48,6 +53,84 @@ def with_ids(
     )
 
 
+@dataclass(frozen=True)
+class Part:
+    """Files of a table with a log, which are read alike.
+
+    Attributes:
+        put_in: columns that they have not, each with its value, as text; None is NULL.
+        row_id: their column in which some rows have an id of their own; None: none has.
+        row_changed: their column that says when rows were changed, of those that were moved; None: no such.
+        files: their places in the manifest's list.
+
+    """
+
+    put_in: tuple[tuple[str, str | None], ...] = ()
+    row_id: str | None = None
+    row_changed: str | None = None
+    files: tuple[int, ...] = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as a manifest's source has it."""
+        return {**vars(self), "put_in": dict(self.put_in), "files": list(self.files)}
+
+    @classmethod
+    def of_data(cls, data: Any) -> Part:
+        """Read what `to_data` gave.
+
+        Raises:
+            ValueError: it cannot be.
+
+        """
+        if not isinstance(data, dict) or data.keys() != {"put_in", "row_id", "row_changed", "files"}:
+            raise ValueError("parts")
+        put_in = {text(column): value if value is None else text(value) for column, value in data["put_in"].items()}
+        if not all(type(at) is int and at >= 0 for at in data["files"]):
+            raise ValueError("parts")
+        row_id, row_changed = (data[key] if data[key] is None else text(data[key]) for key in ("row_id", "row_changed"))
+        return cls(tuple(put_in.items()), row_id, row_changed, tuple(data["files"]))
+
+    def id_of_row(self) -> str:
+        """Write the id of a row as an expression over the files."""
+        return f"coalesce({quoted(self.row_id)}, {ROW_ID})" if self.row_id is not None else ROW_ID
+
+    def relation(self, files: Sequence[str]) -> str:
+        """Write its files, or some of them, as what stands after FROM."""
+        return data_sources("parquet", [glob_literal(path) for path in files])
+
+
+def rows_of_parts(
+    columns: Sequence[tuple[str, str]], files: Sequence[str], parts: Sequence[Part], *, row_id: str | None = None
+) -> str:
+    """Write the rows of a table with a log as a query.
+
+    Args:
+        columns: names and Spark types.
+        files: their paths.
+        parts: how they are read.
+        row_id: what the ids are called; None: without.
+
+    """
+    queries = []
+    for part in parts:
+        put_in = dict(part.put_in)
+        listed = [_value(put_in[name], kind, name) if name in put_in else quoted(name) for name, kind in columns]
+        if row_id is not None:
+            listed.append(f"{part.id_of_row()} AS {row_id}")
+        queries.append(f"SELECT {', '.join(listed)} FROM {part.relation([files[at] for at in part.files])}")
+    return " UNION ALL ".join(queries)
+
+
+def can_be_cast(kind: str) -> bool:
+    """Tell whether a type can be written as it is said."""
+    return _TYPE.fullmatch(kind) is not None
+
+
+def _value(value: str | None, kind: str, name: str) -> str:
+    written = "NULL" if value is None else string_literal(value)
+    return f"CAST({written} AS {kind}) AS {quoted(name)}"
+
+
 def check_sql(manifest: Manifest) -> None:
     """Check that the SQL of a manifest is what its names and paths make it.
 
@@ -62,13 +145,35 @@ def check_sql(manifest: Manifest) -> None:
         raise ValueError("identity")
     relation = _relation(manifest)
     _demand_same(manifest.relation, relation, "relation")
+    if manifest.provider.by_format:
+        _check_parts(manifest)
+        return
     if manifest.view is not None:
         _demand_same(manifest.view, f"SELECT * FROM {relation}", "view")
     _check_ids(manifest, relation)
 
 
+def _check_parts(manifest: Manifest) -> None:
+    """A table with a log: its SQL follows from its columns, its files and how they are read."""
+    if manifest.view is None or manifest.identified is None or manifest.row_id != DICTIONARY_ID:
+        raise ValueError("row id")
+    parts = [Part.of_data(each) for each in manifest.source["parts"]]
+    if sorted(at for part in parts for at in part.files) != list(range(len(manifest.files))):
+        raise ValueError("parts")
+    put_in = {column for part in parts for column, _ in part.put_in}
+    if not all(can_be_cast(kind) for column, kind in manifest.columns if column in put_in):
+        raise ValueError("a type")
+    files = [file.path for file in manifest.files]
+    with_ids = rows_of_parts(manifest.columns, files, parts, row_id=DICTIONARY_ID)
+    # To the letter: a literal is a value here, where elsewhere it is a message.
+    if (manifest.view, manifest.identified) != (rows_of_parts(manifest.columns, files, parts), f"({with_ids})"):
+        raise ValueError("view")
+
+
 def _relation(manifest: Manifest) -> str:
     """What stands after FROM: files that have no other name, or a table of Spark's."""
+    if manifest.provider.by_format:
+        return quoted_name(manifest.name)
     place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")
     if manifest.identity is None and manifest.provider is not Provider.DICTIONARY and place is not None:
         return data_source("parquet", place)

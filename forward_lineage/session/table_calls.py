@@ -56,7 +56,8 @@ class TableCalls:
                 files is copied, sorted or not.
             row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
             source: a DataFrame, or the name of a table or view, to be copied.
-            format: of the files in `path`, as Spark's readers call it.
+            format: of the files in `path`, as Spark's readers call it. A folder with the log of a Delta or Iceberg
+                table is read as that, its rows having ids of their own.
             options: of the reader. Secrets only by reference, as ``${env:NAME}``, which is what the manifest keeps.
             trusted: take it on trust that the key is unique, and that changes do no harm: nothing is checked, and every
                 answer that relies on the table says so (`results.trusted_tables`). Needed for what we cannot watch:
@@ -113,6 +114,26 @@ class TableCalls:
 
         """
         return self._parts.tables.refresh(name)
+
+    def changed(self, name: str, since: int) -> DataFrame:
+        """Return which rows of a table were written, or went, since an earlier version of its registration.
+
+        Only of tables whose format says it: Delta with row tracking, Iceberg of version 3. An UPDATE keeps the id of a
+        row and is a change of it: `impact(name, ids=…)` says of what saved results the row is.
+
+        Args:
+            name: the table.
+            since: the earlier version, e.g. what a saved result was made with.
+
+        Returns:
+            ``row_id BIGINT, change STRING``: ``written`` of a row that came or was changed, ``gone`` of one that went.
+
+        Raises:
+            LineageError: the table is not registered or has changed since; it does not say when rows were changed; ids
+                of the two versions mean different rows; files of the earlier version are gone.
+
+        """
+        return self._parts.tables.changed(name, since)
 
     def unregister(self, name: str) -> None:
         """Forget a table. Saved results keep the lineage they have.

@@ -1,0 +1,283 @@
+"""Iceberg tables: a snapshot of the table, and the ids of its rows, from metadata, manifest list and manifests.
+
+Source: the Iceberg Table Spec (format/spec.md of apache/iceberg), version 3: "Row Lineage", "First Row ID Inheritance",
+"Sequence Number Inheritance". The id of a row is what its file has in the column `_row_id`, else the file's
+`first_row_id` + its position; that of a file is written in its manifest, or inherited from the manifest's.
+
+The metadata is read here, since libraries do not hand out what is needed: pyiceberg 0.12 reads manifests as those of
+version 2, without `first_row_id`. fastavro reads the Avro in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
+from forward_lineage.spark.paths import address_of, is_local
+from udafs.errors import ChangedError, LineageError, NotTracedError, SetupError
+
+KIND = "Iceberg"
+ROW_ID = "_row_id"
+ROW_CHANGED = "_last_updated_sequence_number"
+ROW_ID_FIELD, ROW_CHANGED_FIELD = 2147483540, 2147483539
+_SUFFIX = ".metadata.json"
+_NUMBERED = re.compile(r"v(\d+)(?:\.gz)?\.metadata\.json")
+_VERSION = 3
+_EXISTING, _ADDED, _DELETED = range(3)
+_DATA, _DELETES = range(2)
+_EQUALITY_DELETES = 2
+_TYPES = {
+    "boolean": "boolean",
+    "int": "int",
+    "long": "bigint",
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp_ntz",
+    "timestamptz": "timestamp",
+    "string": "string",
+    "binary": "binary",
+}
+_DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
+
+
+def is_table(folder: Path) -> bool:
+    """Tell whether a folder holds an Iceberg table, or a path is a metadata file of one."""
+    if folder.name.endswith(_SUFFIX):
+        return os.path.isfile(folder)  # noqa: PTH113 - of a name that is too long `Path.is_file` raises
+    metadata = folder / "metadata"
+    return os.path.isdir(metadata) and any(entry.name.endswith(_SUFFIX) for entry in metadata.iterdir())  # noqa: PTH112
+
+
+def current_metadata(place: Path) -> Path:
+    """Return the metadata file of the current version.
+
+    Args:
+        place: that file itself; or the folder of a table that no catalog keeps, in which versions count from 1.
+
+    Raises:
+        ChangedError: it is gone.
+        NotTracedError: only a catalog knows which it is.
+
+    """
+    if place.name.endswith(_SUFFIX):
+        if not place.is_file():
+            raise ChangedError(f"there is no {place}", instead="Put it back, or register another version.")
+        return place
+    metadata = place / "metadata"
+    names = [entry.name for entry in metadata.iterdir()] if metadata.is_dir() else []
+    found = {int(match[1]): name for name in names if (match := _NUMBERED.fullmatch(name))}
+    if found:
+        return metadata / found[max(found)]
+    raise _no_version(place, any(name.endswith(_SUFFIX) for name in names))
+
+
+def _no_version(place: Path, of_a_catalog: bool) -> LineageError:
+    if of_a_catalog:
+        return NotTracedError(
+            f"which version of the {KIND} table in {place} is the current one only its catalog knows",
+            instead="Give path= the metadata file that the catalog names (pyiceberg: table.metadata_location).",
+        )
+    return ChangedError(f"there is no {KIND} table in {place}", instead="Put it back, or register another one.")
+
+
+def read(place: Path, snapshot_id: int | None = None) -> Snapshot:
+    """Read a snapshot of a table.
+
+    Args:
+        place: see `current_metadata`.
+        snapshot_id: which one; None: the current one.
+
+    Raises:
+        ChangedError: there is no such table or snapshot.
+        DamagedError: a part of the metadata is missing, or is not what the spec says.
+        NotTracedError: rows have no ids, or are not just those of the table's Parquet files.
+        SetupError: fastavro is not installed.
+
+    """
+    path = current_metadata(place)
+    data = path.read_bytes()
+    table = _json(data, path)
+    what = f"the {KIND} table in {table.get('location')}"
+    _check_version(table, what)
+    wanted = table.get("current-snapshot-id") if snapshot_id is None else snapshot_id
+    snapshot = next((each for each in table.get("snapshots", ()) if each["snapshot-id"] == wanted), None)
+    if snapshot is None:
+        raise ChangedError(f"{what} has no snapshot {wanted}", instead="Write rows into it first, or name another one.")
+    if snapshot.get("first-row-id") is None:
+        raise NotTracedError(
+            f"{what} was brought to version {_VERSION} after its last commit, so its rows have no ids yet",
+            instead="Commit something to it, which gives them ids, and register it then.",
+        )
+    columns, field_ids = _columns(table, snapshot, what)
+    return Snapshot(
+        kind=KIND,
+        table_id=str(table["table-uuid"]),
+        location=str(table["location"]),
+        version=str(snapshot["snapshot-id"]),
+        log=str(path),
+        digest=hashlib.sha256(data).hexdigest(),
+        order=int(snapshot["sequence-number"]),
+        columns=columns,
+        files=tuple(sorted(_live(snapshot, what), key=lambda file: file.first_id)),
+        next_id=int(table["next-row-id"]),
+        row_id=ROW_ID,
+        row_changed=ROW_CHANGED,
+        field_ids={**field_ids, ROW_ID: ROW_ID_FIELD, ROW_CHANGED: ROW_CHANGED_FIELD},
+    )
+
+
+def _json(data: bytes, path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(gzip.decompress(data) if path.name.endswith(".gz" + _SUFFIX) else data)
+    except (ValueError, OSError):
+        raise damaged(KIND, str(path), "is no JSON") from None
+    if not isinstance(found, dict):
+        raise damaged(KIND, str(path), "is no JSON object")
+    return found
+
+
+def _check_version(table: Mapping[str, Any], what: str) -> None:
+    version = table.get("format-version")
+    if version in (1, 2):
+        raise NotTracedError(
+            f"{what} has format version {version}, in which rows have no ids",
+            instead=f"Say ALTER TABLE … SET TBLPROPERTIES ('format-version' = '{_VERSION}'); or give key=, with the "
+            "name that Spark knows the table by.",
+        )
+    if version != _VERSION:
+        raise other_reader(what, f"has format version {version}")
+
+
+def _columns(
+    table: Mapping[str, Any], snapshot: Mapping[str, Any], what: str
+) -> tuple[tuple[tuple[str, str], ...], dict[str, int]]:
+    """Return names and Spark types of the columns that a snapshot has now, and the ids of all fields in them."""
+    wanted = table.get("current-schema-id")
+    if snapshot["snapshot-id"] != table.get("current-snapshot-id"):
+        wanted = snapshot.get("schema-id", wanted)
+    schema = next((each for each in table["schemas"] if each.get("schema-id") == wanted), None)
+    if schema is None:
+        raise damaged(KIND, str(table.get("location")), f"has no schema {wanted}")
+    ids: dict[str, int] = {}
+    columns = tuple((field["name"], _field(field, field["name"], ids, what)) for field in schema["fields"])
+    return columns, ids
+
+
+def _field(field: Mapping[str, Any], path: str, ids: dict[str, int], what: str) -> str:
+    if field.get("initial-default") is not None:
+        raise other_reader(what, f"has a column {path} with a value for rows that were written before it")
+    ids[path] = int(field["id"])
+    return _type(field["type"], path, ids, what)
+
+
+def _type(said: Any, path: str, ids: dict[str, int], what: str) -> str:
+    if isinstance(said, str):
+        if match := _DECIMAL.fullmatch(said):
+            return f"decimal({match[1]},{match[2]})"
+        if said not in _TYPES:
+            raise other_reader(what, f"has a column {path} of type {said}")
+        return _TYPES[said]
+    match said["type"]:
+        case "struct":
+            inner = [(each["name"], _field(each, f"{path}.{each['name']}", ids, what)) for each in said["fields"]]
+            return f"struct<{','.join(f'{name}:{kind}' for name, kind in inner)}>"
+        case "list":
+            ids[f"{path}[]"] = int(said["element-id"])
+            return f"array<{_type(said['element'], f'{path}[]', ids, what)}>"
+        case "map":
+            ids[f"{path}{{}}"], ids[f"{path}[]"] = int(said["key-id"]), int(said["value-id"])
+            key = _type(said["key"], f"{path}{{}}", ids, what)
+            return f"map<{key},{_type(said['value'], f'{path}[]', ids, what)}>"
+    raise other_reader(what, f"has a column {path} of type {said['type']}")
+
+
+# ------------------------------------------------------------ manifests
+
+
+def _live(snapshot: Mapping[str, Any], what: str) -> Iterator[LiveFile]:
+    """Yield the data files of a snapshot."""
+    for manifest in _avro(_near(snapshot["manifest-list"], what)):
+        path = _near(manifest["manifest_path"], what)
+        if manifest.get("content", _DATA) == _DELETES:
+            _refuse_deletes(path, what)
+        elif manifest.get("first_row_id") is None:
+            raise damaged(KIND, str(path), "has no first_row_id in the manifest list")
+        else:
+            yield from _of_manifest(manifest, path, what)
+
+
+def _refuse_deletes(path: Path, what: str) -> None:
+    for entry in _avro(path):
+        if entry["status"] == _DELETED:
+            continue
+        if entry["data_file"].get("content") == _EQUALITY_DELETES:
+            raise other_reader(
+                what, "has equality deletes, of which a row that is written anew gets another id, and rows"
+            )
+        raise other_reader(
+            what, "has rows that position deletes or deletion vectors take out (rewrite_data_files writes them anew)"
+        )
+
+
+def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator[LiveFile]:
+    next_id = int(manifest["first_row_id"])
+    for entry in _avro(path):
+        if entry["status"] == _DELETED:  # its ids are written down
+            continue
+        file = entry["data_file"]
+        first = file.get("first_row_id")
+        if first is None:
+            first, next_id = next_id, next_id + int(file["record_count"])
+        if str(file["file_format"]).lower() != "parquet":
+            raise other_reader(what, f"has {str(file['file_format']).upper()} files")
+        if file.get("key_metadata") is not None:
+            raise other_reader(what, "has encrypted files")
+        sequence = entry.get("sequence_number")
+        if sequence is None:
+            if entry["status"] != _ADDED:
+                raise damaged(KIND, str(path), "has a file without a sequence number")
+            sequence = manifest["sequence_number"]
+        yield LiveFile(_place(file["file_path"]), int(first), int(sequence), int(file["record_count"]))
+
+
+def _place(path: str) -> str:
+    """Locations are written as they are, nothing encoded, mostly with a scheme."""
+    if path.startswith("file:"):
+        return "/" + path.removeprefix("file:").lstrip("/")
+    return path if is_local(path) else address_of(path)
+
+
+def _near(path: str, what: str) -> Path:
+    if not is_local(path):
+        raise other_reader(what, f"has its metadata on another file system ({path.partition(':')[0]}:)")
+    return Path(_place(path))
+
+
+def _fastavro() -> Any:
+    try:
+        import fastavro  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise SetupError(
+            "reading an Iceberg table's metadata needs fastavro",
+            instead="Install it: pip install 'forward_lineage[iceberg]'.",
+        ) from None
+    return fastavro
+
+
+def _avro(path: Path) -> list[Mapping[str, Any]]:
+    reader = _fastavro().reader
+    try:
+        with path.open("rb") as stream:
+            return [row for row in reader(stream) if isinstance(row, dict)]
+    except FileNotFoundError:
+        raise damaged(KIND, str(path), "is missing") from None
+    except (ValueError, EOFError, KeyError, IndexError) as error:
+        raise damaged(KIND, str(path), f"is no Avro file ({error})") from None

@@ -1,0 +1,104 @@
+"""Whether the registered version of a table with a log is still the current one, and what its ids mean later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forward_lineage.row_ids.formats import delta, iceberg
+from forward_lineage.row_ids.formats.snapshot import Snapshot, digest_of
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from udafs.errors import ChangedError
+
+FORMATS = {"delta": Provider.DELTA, "iceberg": Provider.ICEBERG}
+LOGS = {Provider.DELTA: delta, Provider.ICEBERG: iceberg}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a log of its own.
+
+    Attributes:
+        provider: of which format.
+        place: its folder, or for Iceberg a metadata file.
+
+    """
+
+    provider: Provider
+    place: Path
+
+
+def check_kept(last: Manifest, table: Table) -> None:
+    """Check that ids in the version before mean the same rows now.
+
+    Raises:
+        ChangedError: they do not, or that is not known.
+
+    """
+    if why := broken(last, table, LOGS[table.provider].read(table.place)):
+        raise ChangedError(
+            f"ids of table {last.name} may mean other rows now: {why}",
+            instead=f'Register "{last.name}" again: its ids then mean other rows than those in what was saved before.',
+        )
+
+
+def table_of(manifest: Manifest) -> Table:
+    """Return where the log of a registered table is."""
+    return Table(manifest.provider, Path(manifest.source["path"]))
+
+
+def check_version(manifest: Manifest) -> None:
+    """Compare a table's log with what was registered; no file but the last of the log is read.
+
+    Raises:
+        ChangedError: there is another version now, or the log was made anew.
+
+    """
+    source = manifest.source
+    version, log = _current(manifest)
+    if version != source["version"]:
+        raise ChangedError(
+            f"table {manifest.name} has changed: version {version} of it is there, and version {source['version']} was "
+            "registered",
+            instead=f'Call lineage.refresh("{manifest.name}").',
+        )
+    if digest_of(log) != source["log_digest"]:
+        raise ChangedError(
+            f"table {manifest.name} is another one now: {log} is not what was registered",
+            instead=f'Register "{manifest.name}" again.',
+        )
+
+
+def _current(manifest: Manifest) -> tuple[str, Path]:
+    """Return the table's last version, and where it is written down."""
+    source, place = manifest.source, Path(manifest.source["path"])
+    if manifest.provider is Provider.DELTA:
+        version = delta.current_version(place)
+        return str(version), delta.commit_file(place, version)
+    log = iceberg.current_metadata(place)
+    return (source["version"] if str(log) == source["log"] else log.name), log
+
+
+def broken(last: Manifest, table: Table, now: Snapshot) -> str | None:
+    """Say why ids of the version before may mean other rows; None: they mean the same."""
+    then: Mapping[str, Any] = last.source
+    if last.provider is not table.provider:
+        return f"they were given by {last.provider}"
+    if last.key[:2] != (now.table_id, now.location):
+        return f"{now.what} is another table, or a clone: its id is {now.table_id}"
+    if now.next_id < then["next_id"]:
+        return f"{now.what} has begun anew with its ids"
+    return _not_tracked(then, table, now) if table.provider is Provider.DELTA else None
+
+
+def _not_tracked(then: Mapping[str, Any], table: Table, now: Snapshot) -> str | None:
+    """Of Delta: where row tracking is off, or its feature dropped, ids may be given anew."""
+    since, until = int(then["version"]), int(now.version)
+    if until < since or digest_of(delta.commit_file(table.place, since)) not in (None, then["log_digest"]):
+        return f"{now.what} has another history"
+    kept = delta.kept_ids(table.place, since, until)
+    if kept is None:
+        return f"the log of {now.what} does not reach back to version {since} any more"
+    return None if kept else f"{now.what} did not track rows all the time since version {since}"
