@@ -42,9 +42,6 @@ final class ViewMeaning {
     val before = known.map(_.toLowerCase).toSet
     names.filterNot(name => before(name.toLowerCase)).distinct
   }
-
-  /** The columns that its text had when the view was made, by which Spark finds them; none: it takes them as they come. */
-  def columns(view: CatalogTable): Array[String] = view.viewQueryColumnNames.toArray
 }
 
 private object ViewMeaning {
