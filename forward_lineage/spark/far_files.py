@@ -36,6 +36,23 @@ class FarFile(NamedTuple):
     tag: str
 
 
+class NearFile(NamedTuple):
+    """A local file of the machine where a Spark Connect server runs.
+
+    Attributes:
+        path: absolute.
+        size: bytes.
+        modified: nanoseconds since 1970.
+        inode: number of the file there.
+
+    """
+
+    path: str
+    size: int
+    modified: int
+    inode: int
+
+
 class Tail(NamedTuple):
     """What is at the end of a Parquet file: its number of rows, and the SHA-256 of the footer, hexadecimal."""
 
@@ -111,6 +128,27 @@ def files_there(spark: SparkSession, roots: Iterable[str], addresses: Sequence[s
     return list(_far_files(_answer(asked) or ()))
 
 
+def near_files(spark: SparkSession, path: str) -> list[NearFile] | None:
+    """List the files that Spark would read under a local path of the server's machine; None if there is nothing.
+
+    Raises:
+        SetupError: they cannot be listed.
+
+    """
+    found = _answer(_asked(spark, "near", path=path))
+    return None if found is None else list(_near_files(found))
+
+
+def near_files_there(spark: SparkSession, paths: Iterable[str]) -> list[NearFile]:
+    """Look at some local files of the server's machine; those that are not there are left out.
+
+    Raises:
+        SetupError: one cannot be looked at.
+
+    """
+    return list(_near_files(_answer(_asked(spark, "near some", files=_NUL.join(paths))) or ()))
+
+
 def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Tail]:
     """Read the ends of Parquet files, given with their sizes, up to 32 at a time.
 
@@ -144,6 +182,11 @@ def files_known(frame: DataFrame) -> list[FarFile]:
 def _far_files(fields: Sequence[str]) -> Iterator[FarFile]:
     for path, size, modified, tag in zip(*(fields[at::4] for at in range(4)), strict=True):
         yield FarFile(path, int(size), int(modified) * _NANOSECONDS, tag)
+
+
+def _near_files(fields: Sequence[str]) -> Iterator[NearFile]:
+    for path, size, modified, inode in zip(*(fields[at::4] for at in range(4)), strict=True):
+        yield NearFile(path, int(size), int(modified), int(inode))
 
 
 def _one(answer: str) -> str:

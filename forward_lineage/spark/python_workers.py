@@ -93,4 +93,7 @@ def _cannot_import(error: PythonException) -> str | None:
     Only the text tells: Spark passes on what Python printed, whatever kind of error it was there.
     """
     reason = str(error).rstrip().splitlines()[-1].strip()
-    return reason if "ModuleNotFoundError" in reason or "PYTHON_VERSION_MISMATCH" in str(error) else None
+    ours = any(
+        each in reason for each in ("ModuleNotFoundError", "Can't get attribute")
+    )  # the latter: an older release
+    return reason if ours or "PYTHON_VERSION_MISMATCH" in str(error) else None
