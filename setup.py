@@ -21,11 +21,19 @@ DRAWING = [
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+CONNECT = [  # what PySpark's own client of Spark Connect asks for
+    "grpcio>=1.76,<2",
+    "grpcio-status>=1.76,<2",
+    "googleapis-common-protos>=1.71,<2",
+    "zstandard>=0.25,<1",
+    "pandas>=2.2,<3",
+]
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
     *PAGES,
+    *CONNECT,
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
@@ -60,6 +68,6 @@ setup(
         "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "connect": CONNECT, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import time
 from pathlib import Path
@@ -121,6 +123,15 @@ def kept_in_time(spark: SparkSession, tpch: Path, home: Path) -> list[list[int]]
     before = frame.collect()
     lineage.register("nation", path=tpch / "region.parquet")
     return [[row.n for row in before], [row.n for row in frame.collect()]]
+
+
+def read_page(spark: SparkSession, code: str, shared: Path) -> str:
+    """Type in a snippet of a page, and return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {"__name__": "__main__", "shared": str(shared)})
+    spark.stop()
+    return printed.getvalue()
 
 
 def another_release(spark: SparkSession, tpch: Path, home: Path) -> tuple[str, str]:

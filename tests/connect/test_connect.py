@@ -12,6 +12,9 @@ from tests.cluster import answers
 from tests.connect import asking
 from tests.connect.client import Client
 from tests.connect.server import Server
+from tests.markdown_pages import blocks_of
+from tests.structure import REPOSITORY
+from udafs.remote import SETTINGS
 
 pytestmark = [
     pytest.mark.slow,
@@ -63,6 +66,14 @@ def test_the_guard_sees_what_explain_leaves_out(client: Client, tpch: Path, tmp_
 
 def test_a_result_means_what_it_meant(client: Client, tpch: Path, tmp_path: Path) -> None:
     assert client.call(asking.kept_in_time, tpch, tmp_path) == [[25], [25]]
+
+
+def test_the_page(server: Server, client: Client, tpch: Path, tmp_path: Path) -> None:
+    blocks = {block.info: block.text for block in blocks_of((REPOSITORY / "docs" / "deploying.md").read_text())}
+    assert dict(line.split() for line in blocks["conf connect-server.conf"].splitlines()) == SETTINGS
+    (tmp_path / "orders.parquet").symlink_to(tpch / "orders.parquet")
+    code = blocks["python connect"].replace("sc://server:15002", server.url())
+    assert client.call(asking.read_page, code, tmp_path) == "15000\n"
 
 
 def test_workers_of_another_release(client: Client, tpch: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.plugin.RelationPlugin
-import org.apache.spark.sql.forwardlineage.{Registry, Requests}
+import org.apache.spark.sql.forwardlineage.{Registry, Request, Requests}
 import org.apache.spark.sql.types.BinaryType
 import org.sparkproject.connect.protobuf.{Any => Packed}
 
@@ -36,7 +36,7 @@ class RequestPlugin extends RelationPlugin {
     val message = packed.unpack(classOf[proto.WithRelations])
     val text = message.getRoot.getSql.getQuery
     if (!text.startsWith(Mark)) return Optional.empty()
-    val asked = new Requests.Asked(text.substring(Mark.length))
+    val asked = new Request(text.substring(Mark.length))
     val session = planner.session
     val answer = session.withActive {
       if (asked.what == "kernel" && !isExtended(session)) Registry.attach(session)

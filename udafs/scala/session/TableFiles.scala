@@ -16,8 +16,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
  * files of a table. Lists come and go as one text, with NUL between its fields, which no path has.
  *
  * An answer begins with what became of the question: `ok`; `missing`, `changed`, `damaged` and `failed` are followed by a path and what is wrong.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class TableFiles {
   import TableFiles._

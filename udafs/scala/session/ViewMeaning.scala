@@ -11,8 +11,6 @@ import org.apache.spark.sql.classic.SparkSession
 /**
  * What the text of a view means to Spark and would not mean where the view's name stands: it is read under the settings,
  * and beside the temporary views and functions, that were there when the view was made.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class ViewMeaning {
 

@@ -1,14 +1,12 @@
 package org.apache.spark.sql.forwardlineage
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Base64
 
 import org.apache.spark.sql.{Dataset => AnyDataset, Row}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.json4s.{JArray, JBool, JObject, JString, JValue}
-import org.json4s.JsonAST.{JNothing, JNull}
-import org.json4s.jackson.JsonMethods.{compact, parse}
+import org.json4s.{JArray, JObject, JString, JValue}
+import org.json4s.JsonAST.JNull
+import org.json4s.jackson.JsonMethods.compact
 
 /**
  * All that Python asks of the kernel, by name, with arguments as JSON: one place for both doors, py4j and Spark Connect, so that what is
@@ -20,40 +18,26 @@ final class Requests {
   import Requests._
 
   /** Answer in text, whose form is the request's own. */
-  def answer(session: SparkSession, request: String): String = text(session, new Asked(request), Nil)
+  def answer(session: SparkSession, request: String): String = text(session, new Request(request), Nil)
 
   /** The same of a DataFrame. */
-  def answer(session: SparkSession, request: String, frame: Dataset[_]): String = text(session, new Asked(request), Seq(frame))
+  def answer(session: SparkSession, request: String, frame: Dataset[_]): String = text(session, new Request(request), Seq(frame))
 
   /** Answer with a DataFrame; null where there is none. */
   def frame(session: SparkSession, request: String, frame: Dataset[Row]): Dataset[Row] =
-    rows(session, new Asked(request), Seq(frame))
+    rows(session, new Request(request), Seq(frame))
 
   /** The same of two. */
   def frame(session: SparkSession, request: String, frame: Dataset[Row], other: Dataset[Row]): Dataset[Row] =
-    rows(session, new Asked(request), Seq(frame, other))
+    rows(session, new Request(request), Seq(frame, other))
 }
 
 object Requests {
   private val (plans, facts, files) = (new PlanText, new PlanFacts, new TableFiles)
   private val (stored, meaning, inserts, sketches) = (new StoredView, new ViewMeaning, new Inserts, new SketchUse)
 
-  /** What is asked, and with which arguments. */
-  private[sql] final class Asked(request: String) {
-    private val json = parse(request)
-    val what: String = string("ask")
-
-    def string(name: String): String = optional(name).getOrElse(LineageErrors.refuse(s"$what needs $name."))
-    def optional(name: String): Option[String] = (json \ name) match {
-      case JString(text) => Some(text)
-      case _ => None
-    }
-    def is(name: String): Boolean = (json \ name) == JBool(true)
-    def bytes(name: String): Array[Byte] = Base64.getDecoder.decode(string(name))
-  }
-
   /** Requests that are answered in text. */
-  private[sql] def text(session: SparkSession, asked: Asked, frames: Seq[Dataset[_]]): String = {
+  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
     def frame: Dataset[_] = frames.headOption.getOrElse(LineageErrors.refuse(s"${asked.what} needs a DataFrame."))
     asked.what match {
       case "kernel" => kernel
@@ -88,7 +72,7 @@ object Requests {
   }
 
   /** Requests that are answered with a DataFrame; null where there is none. */
-  private[sql] def rows(session: SparkSession, asked: Asked, frames: Seq[Dataset[Row]]): Dataset[Row] = asked.what match {
+  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = asked.what match {
     case "as it is" => frames.head
     case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
     case "with sketch" =>
@@ -104,7 +88,7 @@ object Requests {
     if (stream == null) "" else try new String(stream.readAllBytes(), UTF_8) finally stream.close()
   }
 
-  private def plan(session: SparkSession, asked: Asked, bound: Option[Dataset[_]]): Array[String] =
+  private def plan(session: SparkSession, asked: Request, bound: Option[Dataset[_]]): Array[String] =
     (bound, asked.is("traced"), asked.is("through")) match {
       case (Some(query), _, true) => plans.ofThrough(session, query.queryExecution.logical)
       case (Some(query), _, false) => plans.of(session, query.queryExecution.analyzed)
@@ -114,7 +98,7 @@ object Requests {
       case (None, false, false) => plans.of(session, asked.string("sql"))
     }
 
-  private def ofFiles(session: SparkSession, asked: Asked, frame: Option[Dataset[_]]): String = asked.what match {
+  private def ofFiles(session: SparkSession, asked: Request, frame: Option[Dataset[_]]): String = asked.what match {
     case "files local" => files.isLocal(session).toString
     case "files qualified" => files.qualified(session, asked.string("path"))
     case "files there" => files.isThere(session, asked.string("path"))

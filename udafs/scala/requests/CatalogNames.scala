@@ -8,9 +8,7 @@ import org.json4s.jackson.JsonMethods.compact
 
 /** What names mean to a session's catalog: tables, views, functions. Names are quoted. */
 private[sql] object CatalogNames {
-  import Requests.Asked
-
-  def answer(session: SparkSession, asked: Asked): String = asked.what match {
+  def answer(session: SparkSession, asked: Request): String = asked.what match {
     case "name of table" => compact(found(session, asked.string("name")).fold[JValue](JNull)(described(session, asked.string("name"), _)))
     case "name of temporary view" => isTemporary(session, asked.string("name")).toString
     case "name of temporary function" =>
@@ -20,7 +18,7 @@ private[sql] object CatalogNames {
   }
 
   /** What the catalog says of a table or view that is there. */
-  def entry(session: SparkSession, asked: Asked): CatalogTable = {
+  def entry(session: SparkSession, asked: Request): CatalogTable = {
     val name = asked.string("name")
     found(session, name).getOrElse(LineageErrors.refuse(s"$name is gone."))
   }
