@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import pyspark
@@ -15,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.connect import proto
 from pyspark.sql.connect.dataframe import DataFrame as RemoteFrame
-from pyspark.sql.connect.plan import CachedRemoteRelation, LogicalPlan
+from pyspark.sql.connect.plan import CachedRemoteRelation, LogicalPlan, RemoveRemoteCachedRelation
 
 from udafs.build import kernel_sources
 from udafs.errors import SetupError
@@ -28,6 +29,9 @@ SETTINGS = {
 }
 """What a server is started with; the jar is what `forward-lineage kernel --output` writes."""
 
+_EXECUTE = "/spark.connect.SparkConnectService/ExecutePlan"
+_SECONDS = 30
+_UNDER_WAY: set[Any] = set()
 _MARK = "forward_lineage\0"  # as in RequestPlugin.scala; no SQL begins with it
 _NO_PLUGIN = re.compile(r"NO_HANDLER_FOR_EXTENSION|No handler found for extension")
 _NO_CLASS = re.compile(r"ClassNotFoundException: forwardlineage|forwardlineage\.ConnectRequests")
@@ -55,6 +59,32 @@ class _Request(LogicalPlan):
         return relation
 
 
+class _Kept(CachedRemoteRelation):
+    """A DataFrame that the server keeps until this plan, and all that were made from it, are gone here.
+
+    PySpark's own class waits for the server's answer when it goes, and tries again for minutes where there is no server
+    any more. This one says so once and goes.
+    """
+
+    def __del__(self) -> None:
+        client: Any = self._spark_session.client
+        if client.is_closed:
+            return
+        with suppress(Exception):  # nobody hears of it
+            request = client._execute_plan_request_with_metadata()
+            if client._user_id:
+                request.user_context.user_id = client._user_id
+            request.plan.command.CopyFrom(RemoveRemoteCachedRelation(self).command(session=client))
+            method = client._channel.unary_unary(
+                _EXECUTE,
+                request_serializer=proto.ExecutePlanRequest.SerializeToString,
+                response_deserializer=proto.ExecutePlanResponse.FromString,
+            )
+            said = method.future(request, metadata=client._builder.metadata(), timeout=_SECONDS)
+            _UNDER_WAY.add(said)  # one that is forgotten is cancelled
+            said.add_done_callback(_UNDER_WAY.discard)
+
+
 def ask(spark: SparkSession, text: str, frames: Sequence[DataFrame]) -> str:
     """Send a request to the server; see `udafs.requests.ask`."""
     found: Any = RemoteFrame(_Request(text, frames), spark)  # type: ignore[arg-type]
@@ -64,7 +94,7 @@ def ask(spark: SparkSession, text: str, frames: Sequence[DataFrame]) -> str:
 def ask_frame(spark: SparkSession, text: str, frames: Sequence[DataFrame]) -> DataFrame | None:
     """Send a request whose answer is a DataFrame, which the server keeps as long as it is used here."""
     name = ask(spark, text, frames)
-    return RemoteFrame(CachedRemoteRelation(name, spark), spark) if name else None  # type: ignore[arg-type]
+    return RemoteFrame(_Kept(name, spark), spark) if name else None  # type: ignore[arg-type]
 
 
 def greet(spark: SparkSession) -> None:

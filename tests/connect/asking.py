@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import time
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
@@ -15,6 +17,7 @@ from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Planner
 from forward_lineage.store.saving import execution
 from udafs.attach import attach
+from udafs.requests import resolved_once
 
 SQL = "SELECT n_regionkey, count(*) AS nations FROM nation GROUP BY n_regionkey"
 Said = dict[str, object]
@@ -123,6 +126,29 @@ def kept_in_time(spark: SparkSession, tpch: Path, home: Path) -> list[list[int]]
     before = frame.collect()
     lineage.register("nation", path=tpch / "region.parquet")
     return [[row.n for row in before], [row.n for row in frame.collect()]]
+
+
+def left_behind(spark: SparkSession) -> list[int]:
+    """Count a DataFrame that the server keeps, drop it, and ask until it is gone there, too."""
+    from pyspark.sql.connect.dataframe import DataFrame  # noqa: PLC0415
+    from pyspark.sql.connect.plan import CachedRemoteRelation  # noqa: PLC0415
+
+    attach(spark)
+    kept = resolved_once(spark.range(3))
+    name, counts = kept._plan._relation_id, [kept.count()]  # type: ignore[operator]
+    del kept
+    gc.collect()
+    for _ in range(600):
+        same = CachedRemoteRelation(name, spark)  # type: ignore[arg-type]
+        try:
+            DataFrame(same, spark).count()  # type: ignore[arg-type]
+        except PySparkException as error:
+            assert "DATAFRAME_NOT_FOUND" in str(error), error
+            return counts
+        finally:
+            same._relation_id = None  # type: ignore[assignment] # else this one would have it dropped
+        time.sleep(0.1)
+    return [*counts, 0]
 
 
 def read_page(spark: SparkSession, code: str, shared: Path) -> str:

@@ -68,6 +68,10 @@ def test_a_result_means_what_it_meant(client: Client, tpch: Path, tmp_path: Path
     assert client.call(asking.kept_in_time, tpch, tmp_path) == [[25], [25]]
 
 
+def test_what_nobody_uses_is_not_kept(client: Client) -> None:
+    assert client.call(asking.left_behind) == [3]
+
+
 def test_the_page(server: Server, client: Client, tpch: Path, tmp_path: Path) -> None:
     blocks = {block.info: block.text for block in blocks_of((REPOSITORY / "docs" / "deploying.md").read_text())}
     assert dict(line.split() for line in blocks["conf connect-server.conf"].splitlines()) == SETTINGS
