@@ -22,6 +22,13 @@ DRAWING = [
 ]
 TPCH = ["tpchgen-cli>=4.0"]
 ICEBERG = ["fastavro>=1.9,<2"]  # the Avro files in which Iceberg says which files a table has
+CONNECT = [  # what PySpark's own client of Spark Connect asks for
+    "grpcio>=1.76,<2",
+    "grpcio-status>=1.76,<2",
+    "googleapis-common-protos>=1.71,<2",
+    "zstandard>=0.25,<1",
+    "pandas>=2.2,<3",
+]
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
@@ -30,6 +37,7 @@ DEV = [
     *ICEBERG,
     "deltalake>=1.1,<2",  # writes and reads Delta tables, in tests: another implementation than ours
     "pyiceberg[sql-sqlite]>=0.10,<0.13",  # the same of Iceberg; a patch series: its Avro schemas are used
+    *CONNECT,
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
@@ -64,6 +72,13 @@ setup(
         "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "iceberg": ICEBERG, "dev": DEV},
+    extras_require={
+        "drawing": DRAWING,
+        "tpch": TPCH,
+        "pages": PAGES,
+        "iceberg": ICEBERG,
+        "connect": CONNECT,
+        "dev": DEV,
+    },
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

@@ -4,6 +4,7 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 
 - `python` runs with a Spark session called `spark`, as a notebook would have it;
 - `sql` runs in that session, `sql lineage` through `lineage.sql` of the `lineage` that the page has made before;
+- `python connect` needs a server of Spark Connect: `tests/connect` runs it;
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
@@ -69,6 +70,8 @@ class Reader:
         language, _, name = block.info.partition(" ")
         if language and Path(name).suffix == f".{language}":
             (self.folder / name).write_text(block.text)
+            return None
+        if block.info == "python connect":
             return None
         if block.language == "python":
             return self._python(block)

@@ -9,7 +9,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from udafs.build import build_kernel
-from udafs.errors import SetupError
 from udafs.versions import check_version
 
 _ENTRY = "forwardlineage.Kernel"
@@ -22,23 +21,30 @@ def attach(spark: SparkSession) -> None:
     The jar is compiled when need be (`build_kernel`), sent to the executors, and loaded through the class loader that
     all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
+    A session of Spark Connect has the kernel of its server, which must have been started with it.
+
     Raises:
-        SetupError: the session is a Spark Connect client, which has no JVM here; its Spark is a version that the kernel
-            is not made for (`udafs.versions`); or the kernel does not build.
+        SetupError: its Spark is a version that the kernel is not made for (`udafs.versions`); the kernel does not
+            build; or the session is one of Spark Connect, whose server does not have this kernel (`udafs.remote`).
 
     """
-    session = getattr(spark, "_jsparkSession", None)
-    if session is None:
-        raise SetupError(
-            "this is a Spark Connect session, and the kernel needs the driver's JVM",
-            instead="Start the server with the kernel's jar and spark.sql.extensions=forwardlineage.LineageExtensions.",
-        )
+    if is_remote(spark):
+        from udafs import remote  # noqa: PLC0415 - needs what only Spark Connect does
+
+        remote.greet(spark)
+        return
+    session: Any = spark._jsparkSession
     check_version(spark.version)
     try:
         session.sharedState().jarClassLoader().loadClass(_ENTRY)
     except Py4JJavaError:  # not there yet
         _add_jar(spark, str(build_kernel()))
     kernel_object(spark, _ENTRY).attach(session)
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Tell whether a session is a client of Spark Connect, which has no JVM here."""
+    return getattr(spark, "_jsparkSession", None) is None
 
 
 def _add_jar(spark: SparkSession, jar: str) -> None:

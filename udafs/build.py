@@ -22,6 +22,7 @@ from udafs.versions import check_version, sources_for
 
 SOURCES = Path(__file__).with_name("scala")
 CACHE_VARIABLE = "FORWARD_LINEAGE_CACHE"
+CONNECT = "connect"  # the folder of sources that need Spark Connect's server
 _CATALYST = re.compile(r"spark-catalyst_(?P<scala>[\d.]+)-(?P<spark>.+)\.jar")
 # One compilation is over before Java's optimising compiler, which takes both cores meanwhile, has paid for itself.
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -46,9 +47,11 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
     """
     spark = spark_version()
     files = scala_files(sources, check_version(spark))
-    cached = _cache_folder() / f"kernel-{spark}-{_hash(sources, files)}.jar"
+    made_from = _hash(sources, files)
+    kind = "" if has_connect() else "-without-connect"
+    cached = _cache_folder() / f"kernel-{spark}-{made_from}{kind}.jar"
     if not cached.exists():
-        _build(files, cached)
+        _build([file for file in files if has_connect() or file.parent.name != CONNECT], cached, made_from)
     if output is None:
         return cached
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +59,29 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
     return output
 
 
-def _build(files: Sequence[Path], cached: Path) -> None:
+def kernel_sources(spark: str) -> str:
+    """Return a checksum of the sources of the kernel for a version of Spark; the jar says it, too.
+
+    Raises:
+        SetupError: the kernel is not made for this version.
+
+    """
+    return _hash(SOURCES, scala_files(SOURCES, check_version(spark)))
+
+
+def has_connect() -> bool:
+    """Tell whether Spark has the server of Spark Connect; without it the kernel has no door for it."""
+    return any(spark_jars().glob("spark-connect_*.jar"))
+
+
+def _build(files: Sequence[Path], cached: Path, made_from: str) -> None:
     cached.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cached.parent, prefix="building-") as folder:
         classes = Path(folder) / "classes"
         classes.mkdir()
         compile_scala(files, classes)
+        (classes / "forwardlineage").mkdir(exist_ok=True)
+        (classes / "forwardlineage" / "sources").write_text(made_from, encoding="ascii")
         _publish(_pack(classes, Path(folder) / "kernel.jar"), cached)
 
 

@@ -27,6 +27,7 @@ from forward_lineage.spark.tables import (
     open_table,
     view_text,
 )
+from udafs.attach import is_remote
 from udafs.errors import ChangedError, WrongSqlError
 
 _AUTHORITY = 2  # slashes before it
@@ -107,9 +108,10 @@ def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFi
     if "paths" in manifest.source:
         return files_of(spark, {"paths": manifest.source["paths"]}) or []
     place = manifest.source.get("path", "")
-    if place and (is_far(place) or Path(place).is_dir()) and (found := files_of(spark, {"path": place})) is not None:
+    folder = bool(place) and (is_far(place) or is_remote(spark) or Path(place).is_dir())
+    if folder and (found := files_of(spark, {"path": place})) is not None:
         return found
-    near = stat_files(file.path for file in copied if not file.far)
+    near = stat_files((file.path for file in copied if not file.far), spark)
     far = [file.path for file in copied if file.far]
     return near + [of_far(file) for file in files_there(spark, _folders(far), far)] if far else near
 

@@ -28,6 +28,7 @@ from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
 from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
 from udafs.errors import BadArgumentError, NotTracedError
+from udafs.requests import ask, resolved_once
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
     frame.createOrReplaceTempView(view)
     try:
         with spark_errors(instead="Correct order_by=: columns of the rows or SQL over them, each with ASC or DESC."):
-            ordered = frame.sparkSession.sql(sql)
+            ordered = resolved_once(frame.sparkSession.sql(sql))
         refuse_more_than_order(ordered, order_by)
         return ordered
     finally:
@@ -189,8 +190,7 @@ def refuse_more_than_order(ordered: DataFrame, order_by: Sequence[str]) -> None:
         BadArgumentError: it does not.
 
     """
-    plan: Any = ordered._jdf.queryExecution().logical()
-    if plan.nodeName() != "Sort":
+    if ask(ordered.sparkSession, "last operator", ordered) != "Sort":
         raise BadArgumentError(
             f"order_by= is more than an order: {', '.join(order_by)}",
             instead="Give columns of the rows or SQL over them, each with ASC or DESC.",

@@ -19,6 +19,7 @@ from forward_lineage.spark.far_files import FarFile
 from forward_lineage.spark.names import is_text
 from forward_lineage.spark.paths import address_of, is_address, is_far, is_local, local_path
 from forward_lineage.spark.plan_facts import files_read
+from udafs.attach import is_remote
 from udafs.delta import MAX_ID
 from udafs.errors import BadArgumentError, DamagedError
 
@@ -92,22 +93,37 @@ class DataFile:
         return said
 
 
-def list_files(path: Path) -> list[DataFile]:
+def list_files(path: Path, spark: SparkSession | None = None) -> list[DataFile]:
     """List the Parquet files under a path as Spark would, without reading any: one `stat` each.
+
+    Args:
+        path: local to the machine where Spark is.
+        spark: the session; None where Spark is here.
 
     Raises:
         BadArgumentError: there is no such path.
 
     """
+    if spark is not None and is_remote(spark):
+        there = far_files.near_files(spark, str(path))
+        if there is None:
+            raise _no_path(path)
+        return sorted((DataFile(*file) for file in there), key=lambda file: file.path)
     if os.path.isfile(path):  # noqa: PTH113 - unlike Path.is_file, False for a name that none can have
         return [_stat(path)]
     if not os.path.isdir(path):  # noqa: PTH112
-        raise BadArgumentError(f"there is no {path}", instead="Name a Parquet file, or a folder of them.")
+        raise _no_path(path)
     return sorted(_walk(path), key=lambda file: file.path)
 
 
-def stat_files(paths: Iterable[str]) -> list[DataFile]:
-    """Look at these files; those that are missing are left out."""
+def _no_path(path: Path) -> BadArgumentError:
+    return BadArgumentError(f"there is no {path}", instead="Name a Parquet file, or a folder of them.")
+
+
+def stat_files(paths: Iterable[str], spark: SparkSession | None = None) -> list[DataFile]:
+    """Look at these files, as by `list_files`; those that are missing are left out."""
+    if spark is not None and is_remote(spark):
+        return [DataFile(*file) for file in far_files.near_files_there(spark, paths)]
     return [_stat(Path(path)) for path in paths if Path(path).is_file()]
 
 
@@ -120,7 +136,7 @@ def input_files(frame: DataFrame) -> tuple[DataFile, ...]:
 
     """
     uris = files_read(frame)
-    found = stat_files(str(local_path(uri)) for uri in uris if is_local(uri))
+    found = stat_files((str(local_path(uri)) for uri in uris if is_local(uri)), frame.sparkSession)
     if far := [address_of(uri) for uri in uris if not is_local(uri)]:
         check_addresses(far)
         roots = [root for root in far_files.roots_read(frame) if not is_local(root)]
@@ -145,11 +161,15 @@ def read_footers(files: Sequence[DataFile], spark: SparkSession | None = None) -
         SetupError: it cannot be read.
 
     """
-    if spark is not None and files and files[0].far:
-        tails = far_files.read_tails(spark, [(file.path, file.size) for file in files])
+    if spark is not None and files and (files[0].far or is_remote(spark)):
+        tails = far_files.read_tails(spark, [(_address(file), file.size) for file in files])
         return [replace(file, rows=rows, footer=footer) for file, (rows, footer) in zip(files, tails, strict=True)]
     with ThreadPoolExecutor(max_workers=min(32, 4 * (os.cpu_count() or 1))) as pool:
         return list(pool.map(_read_footer, files))
+
+
+def _address(file: DataFile) -> str:
+    return file.path if file.far else f"file:{file.path}"
 
 
 def with_offsets(files: Sequence[DataFile], first: int = 0) -> tuple[list[DataFile], int]:

@@ -36,6 +36,7 @@ from forward_lineage.spark.tables import (
     type_name,
 )
 from udafs.errors import BadArgumentError
+from udafs.requests import ask
 
 
 def from_key(
@@ -202,8 +203,7 @@ def _faults(ids: DataFrame) -> Row:
 
 def _fits_in_a_set(frame: DataFrame) -> bool:
     """A set of all ids takes up to 16 bytes an id in one task; grouping, which is slower, can spill to disk."""
-    plan: Any = frame._jdf.queryExecution().optimizedPlan()
-    return int(str(plan.stats().sizeInBytes())) < _MOST_BYTES
+    return int(ask(frame.sparkSession, "size", frame)) < _MOST_BYTES
 
 
 def _is_a_set(ids: DataFrame) -> bool:

@@ -20,6 +20,7 @@ from forward_lineage.row_ids.secrets import check_path
 from forward_lineage.spark import far_files
 from forward_lineage.spark.names import data_source, data_sources, glob_literal
 from forward_lineage.spark.paths import is_address, is_far, is_local, local_path
+from udafs.attach import is_remote
 from udafs.errors import BadArgumentError
 
 Paths = str | Path | Sequence[str | Path]
@@ -73,7 +74,7 @@ def _is_pattern(spark: SparkSession, path: str | Path) -> bool:
         return False
     check_path(text)
     if not is_address(text) and far_files.default_is_local(spark):
-        return not os.path.lexists(text)
+        return not (far_files.is_there(spark, f"file:{text}") if is_remote(spark) else os.path.lexists(text))
     return not far_files.is_there(spark, text)
 
 
@@ -122,6 +123,9 @@ def _matched(spark: SparkSession, pattern: str) -> list[DataFile] | None:
     ]
     if not roots:
         return None
+    if is_remote(spark):
+        listed = [list_files(root, spark) for root in roots]
+        return [file for files in listed for file in files if is_data(Path(file.path).name)]
     return [file for root in roots if root.is_dir() or is_data(root.name) for file in list_files(root)]
 
 
@@ -136,6 +140,9 @@ def files_under(spark: SparkSession, place: str) -> list[DataFile] | None:
         found = far_files.files_under(spark, place)
         return None if found is None else sorted(map(of_far, found), key=lambda file: file.path)
     path = Path(place)
+    if is_remote(spark):
+        near = far_files.near_files(spark, place)
+        return None if near is None else sorted((DataFile(*file) for file in near), key=lambda file: file.path)
     return list_files(path) if os.path.exists(path) else None  # noqa: PTH110 - of a name that is too long `Path.exists` raises
 
 

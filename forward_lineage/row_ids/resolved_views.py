@@ -21,10 +21,10 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.far_files import files_known
 from forward_lineage.spark.names import quoted, quoted_name
 from forward_lineage.spark.settings import configured
-from forward_lineage.spark.tables import STORED_VIEW, last_part, open_relation, view_text
+from forward_lineage.spark.tables import last_part, open_relation, view_text
 from rewrites.tables import BaseTable
-from udafs.attach import kernel_object
 from udafs.errors import ChangedError, DamagedError, LineageError
+from udafs.requests import ask
 
 _ROW_ID = "__dl_id"
 _LISTED_HERE = "spark.sql.sources.parallelPartitionDiscovery.threshold"  # how many places, at most
@@ -47,18 +47,17 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
         return
     rows, ids = _hidden_names(manifest)
     text = _with_ids(table)
-    stored = kernel_object(spark, STORED_VIEW)
-    session = spark._jsparkSession
     told = spark_errors(instead=f"Look at the files of {manifest.name}, and register it again.")
     with told, files_by_name(spark, manifest):
-        stored.create(session, ids, text, text)
+        ask(spark, "make view", name=ids, query=text, text=text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
             drop_hidden_views(spark, manifest)
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
             return
         # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
-        stored.create(session, rows, manifest.view, manifest.view)
-        stored.create(session, quoted_name(manifest.name), f"SELECT * FROM {rows}", manifest.view)
+        ask(spark, "make view", name=rows, query=manifest.view, text=manifest.view)
+        name, query = quoted_name(manifest.name), f"SELECT * FROM {rows}"
+        ask(spark, "make view", name=name, query=query, text=manifest.view)
 
 
 def files_by_name(spark: SparkSession, manifest: Manifest) -> AbstractContextManager[None]:

@@ -10,13 +10,16 @@ from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.session.parts import parts_of
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
+from forward_lineage.session.remote_calls import says_when_the_server_is_gone
 from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
+from forward_lineage.spark.shared_home import check_shared_home
 from udafs.attach import attach
 
 
+@says_when_the_server_is_gone
 class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls):
     """Rows with their lineage, for a Spark session that is already running.
 
@@ -25,10 +28,12 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
 
     Args:
         spark: the session.
-        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home.
+        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home. Under Spark
+            Connect the server and its executors must see it under the same path.
 
     Raises:
-        LineageError: the session is a Spark Connect client. A damaged registration is reported when it is used.
+        LineageError: the session is one of Spark Connect, and its server does not have the kernel or does not see the
+            home. A damaged registration is reported when it is used.
 
     """
 
@@ -36,5 +41,6 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
         attach(spark)
         self.spark = spark
         self.home = home_folder(home)
+        check_shared_home(spark, self.home)
         self.registrations = Registrations(self.home)
         self._parts = parts_of(spark, self.registrations, self.home)

@@ -20,10 +20,8 @@ from forward_lineage.frontend import parse
 from forward_lineage.sketches.asked import Table
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.planning import Arguments
-from udafs.attach import kernel_object
 from udafs.errors import BadArgumentError
-
-_KERNEL = "org.apache.spark.sql.forwardlineage.SketchUse"
+from udafs.requests import ask_frame, ask_json
 
 
 def use(
@@ -76,15 +74,15 @@ def cut_down(frame: DataFrame, sketches: Mapping[str, Sketch], relations: Mappin
         LineageError: as for `use`.
 
     """
-    spark, used = frame.sparkSession, frame._jdf
-    kernel = kernel_object(spark, _KERNEL)
+    spark = frame.sparkSession
     for table, sketch in sketches.items():
         partition, rows = sketch.partition, _rows(spark, table, relations)
         with spark_errors():
-            used = kernel.apply(used, rows._jdf, partition.column, partition.packed, sketch.packed_fragments())
+            used = ask_frame("with sketch", frame, rows, column=partition.column, **_packed(sketch))
         if used is None:
             raise BadArgumentError(f"the query does not read {table}", instead="Give sketches of its tables.")
-    return DataFrame(used, spark)
+        frame = used
+    return frame
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,8 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
     partition = sketch.partition
     rows = _rows(spark, partition.table, {partition.table: relation} if relation else None)
     with spark_errors():
-        kernel = kernel_object(spark, _KERNEL)
-        found = list(kernel.skipped(rows._jdf, partition.column, partition.packed, sketch.packed_fragments()))
+        said = ask_json(spark, "skipped", rows, column=partition.column, **_packed(sketch))
+    found = list(map(int, said))
     return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
 
 
@@ -151,6 +149,10 @@ def said_of(sketch: Sketch, saved: Skipped | None) -> str:
     read = ", ".join(f"{part.read:,} {what}" for what, part in parts.items())
     left_out = ", ".join(f"{part.skipped:,} {what}" for what, part in parts.items())
     return f"{called}: reads {read}; skips {left_out}"
+
+
+def _packed(sketch: Sketch) -> dict[str, bytes]:
+    return {"bounds": sketch.partition.packed, "fragments": sketch.packed_fragments()}
 
 
 def _rows(spark: SparkSession, table: str, relations: Mapping[str, str] | None) -> DataFrame:

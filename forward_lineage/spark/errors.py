@@ -36,6 +36,10 @@ _ROOM = "Make room where Spark keeps shuffle files and spills: spark.local.dir, 
 _ENDED = "Start a new session, with more spark.driver.memory if Spark's log names an OutOfMemoryError."
 
 
+# What gRPC says of a server that is not there, and a Spark Connect server of a session that it does not know.
+_LOST = re.compile(r"StatusCode\.UNAVAILABLE|INVALID_HANDLE\.SESSION_|RETRIES_EXCEEDED")
+_LOST_ENDED = "Start it again if need be, and a new session: what is registered and saved is there again."
+
 # A user of an address, and a password, which may have a slash; of Azure's stores the container stands there.
 _USER = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*)://([^/\s@]*|[^/\s@:]+:(?!\d{1,5}/)[^\s@]*)@")
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
@@ -84,14 +88,34 @@ def spark_errors(sql: str | None = None, *, instead: str | None = None) -> Itera
 
 
 @contextmanager
+def lost_server() -> Iterator[None]:
+    """Around whatever asks Spark something: a Spark Connect server may go at any time.
+
+    Raises:
+        FailedQueryError: it is gone, or has forgotten the session.
+
+    """
+    try:
+        yield
+    except PySparkException as error:
+        if not _LOST.search(str(error)):
+            raise
+        raise from_spark(error) from None
+
+
+@contextmanager
 def put_back() -> Iterator[None]:
     """Around what makes a session what it was before.
 
     Where its Java process has ended, nothing has to be put back, and whoever asked it something has said so: that error
     is not hidden behind another one.
     """
-    with suppress(Py4JNetworkError, ConnectionError):
-        yield
+    try:
+        with suppress(Py4JNetworkError, ConnectionError):
+            yield
+    except PySparkException as error:
+        if not _LOST.search(str(error)):
+            raise
 
 
 @contextmanager
@@ -123,6 +147,10 @@ def from_spark(
     """
     kind = WrongSqlError if isinstance(error, AnalysisException) else FailedQueryError
     text, name = _text(error), _condition(error)
+    if isinstance(error, PySparkException) and _LOST.search(text):
+        return FailedQueryError(
+            "the Spark Connect server has gone, or does not know this session any more", instead=_LOST_ENDED
+        )
     what = _one_line(text)
     if name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")

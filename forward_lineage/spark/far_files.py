@@ -7,15 +7,14 @@ The session's settings say how a file system is reached (`spark.hadoop.fs.…`),
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.errors import spark_errors, without_users
-from udafs.attach import kernel_object
 from udafs.errors import ChangedError, DamagedError, SetupError
+from udafs.requests import ask
 
-_CLASS = "org.apache.spark.sql.forwardlineage.TableFiles"  # see udafs/scala/session/TableFiles.scala
 _NUL = "\0"  # between what is given and what is answered; no path has one
 _NANOSECONDS = 1_000_000  # in a millisecond
 
@@ -37,6 +36,23 @@ class FarFile(NamedTuple):
     tag: str
 
 
+class NearFile(NamedTuple):
+    """A local file of the machine where a Spark Connect server runs.
+
+    Attributes:
+        path: absolute.
+        size: bytes.
+        modified: nanoseconds since 1970.
+        inode: number of the file there.
+
+    """
+
+    path: str
+    size: int
+    modified: int
+    inode: int
+
+
 class Tail(NamedTuple):
     """What is at the end of a Parquet file: its number of rows, and the SHA-256 of the footer, hexadecimal."""
 
@@ -46,7 +62,7 @@ class Tail(NamedTuple):
 
 def default_is_local(spark: SparkSession) -> bool:
     """Tell whether a path without a scheme is local to this session (`fs.defaultFS`)."""
-    return bool(_files(spark).isLocal(spark._jsparkSession))
+    return _asked(spark, "local") == "true"
 
 
 def qualified(spark: SparkSession, path: str) -> str:
@@ -56,7 +72,7 @@ def qualified(spark: SparkSession, path: str) -> str:
         SetupError: the session knows no such file system, or cannot reach it.
 
     """
-    return _one(_files(spark).qualified(spark._jsparkSession, path))
+    return _one(_asked(spark, "qualified", path=path))
 
 
 def is_there(spark: SparkSession, address: str) -> bool:
@@ -66,7 +82,7 @@ def is_there(spark: SparkSession, address: str) -> bool:
         SetupError: it cannot be told.
 
     """
-    return _one(_files(spark).isThere(spark._jsparkSession, address)) == "true"
+    return _one(_asked(spark, "there", path=address)) == "true"
 
 
 def matching(spark: SparkSession, pattern: str) -> list[str]:
@@ -76,7 +92,7 @@ def matching(spark: SparkSession, pattern: str) -> list[str]:
         SetupError: folders cannot be listed.
 
     """
-    return list(_answer(_files(spark).matching(spark._jsparkSession, pattern)) or ())
+    return list(_answer(_asked(spark, "matching", path=pattern)) or ())
 
 
 def files_under(spark: SparkSession, address: str, *, pattern: bool = False) -> list[FarFile] | None:
@@ -92,8 +108,7 @@ def files_under(spark: SparkSession, address: str, *, pattern: bool = False) -> 
         SetupError: they cannot be listed.
 
     """
-    ask = _files(spark).matched if pattern else _files(spark).under
-    found = _answer(ask(spark._jsparkSession, address))
+    found = _answer(_asked(spark, "matched" if pattern else "under", path=address))
     return None if found is None else list(_far_files(found))
 
 
@@ -109,8 +124,29 @@ def files_there(spark: SparkSession, roots: Iterable[str], addresses: Sequence[s
         SetupError: folders cannot be listed.
 
     """
-    asked = _files(spark).some(spark._jsparkSession, _NUL.join(roots), _NUL.join(addresses))
+    asked = _asked(spark, "some", roots=_NUL.join(roots), files=_NUL.join(addresses))
     return list(_far_files(_answer(asked) or ()))
+
+
+def near_files(spark: SparkSession, path: str) -> list[NearFile] | None:
+    """List the files that Spark would read under a local path of the server's machine; None if there is nothing.
+
+    Raises:
+        SetupError: they cannot be listed.
+
+    """
+    found = _answer(_asked(spark, "near", path=path))
+    return None if found is None else list(_near_files(found))
+
+
+def near_files_there(spark: SparkSession, paths: Iterable[str]) -> list[NearFile]:
+    """Look at some local files of the server's machine; those that are not there are left out.
+
+    Raises:
+        SetupError: one cannot be looked at.
+
+    """
+    return list(_near_files(_answer(_asked(spark, "near some", files=_NUL.join(paths))) or ()))
 
 
 def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Tail]:
@@ -123,13 +159,13 @@ def read_tails(spark: SparkSession, files: Sequence[tuple[str, int]]) -> list[Ta
 
     """
     asked = _NUL.join(f"{path}{_NUL}{size}" for path, size in files)
-    found = _answer(_files(spark).footers(spark._jsparkSession, asked)) or ()
+    found = _answer(_asked(spark, "footers", files=asked)) or ()
     return [Tail(int(rows), footer) for rows, footer in zip(found[::2], found[1::2], strict=True)]
 
 
 def roots_read(frame: DataFrame) -> list[str]:
     """Return the addresses of the files and folders that a plan reads from."""
-    found = str(_files(frame.sparkSession).roots(frame._jdf))
+    found = _asked(frame.sparkSession, "roots", frame)
     return found.split(_NUL) if found else []
 
 
@@ -140,12 +176,17 @@ def files_known(frame: DataFrame) -> list[FarFile]:
         SetupError: Spark has to list them anew, and cannot.
 
     """
-    return list(_far_files(_answer(_files(frame.sparkSession).known(frame._jdf)) or ()))
+    return list(_far_files(_answer(_asked(frame.sparkSession, "known", frame)) or ()))
 
 
 def _far_files(fields: Sequence[str]) -> Iterator[FarFile]:
     for path, size, modified, tag in zip(*(fields[at::4] for at in range(4)), strict=True):
         yield FarFile(path, int(size), int(modified) * _NANOSECONDS, tag)
+
+
+def _near_files(fields: Sequence[str]) -> Iterator[NearFile]:
+    for path, size, modified, inode in zip(*(fields[at::4] for at in range(4)), strict=True):
+        yield NearFile(path, int(size), int(modified), int(inode))
 
 
 def _one(answer: str) -> str:
@@ -176,6 +217,6 @@ def _answer(answer: str) -> Sequence[str] | None:
     )
 
 
-def _files(spark: SparkSession) -> Any:
+def _asked(spark: SparkSession, what: str, frame: DataFrame | None = None, /, **arguments: str) -> str:
     with spark_errors():
-        return kernel_object(spark, _CLASS)
+        return ask(spark, f"files {what}", frame, **arguments)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import spark_errors
-from udafs.attach import kernel_object
 from udafs.errors import SparkError
+from udafs.requests import ask_json
 
-_CLASS = "org.apache.spark.sql.forwardlineage.Inserts"  # see udafs/scala/session/Inserts.scala
 _INSERT = re.compile(r"\bINSERT\b", re.IGNORECASE)
 
 
@@ -48,7 +47,7 @@ def insert_targets(spark: SparkSession, sql: str) -> list[Target] | None:
         return None
     try:
         with spark_errors():
-            found = kernel_object(spark, _CLASS).targets(spark._jsparkSession, sql)
+            found = ask_json(spark, "insert targets", sql=sql)
     except SparkError:
         return None
     if found is None:

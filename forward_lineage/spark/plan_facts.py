@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import DataFrame
 
 from forward_lineage.spark.errors import spark_errors
-from udafs.attach import kernel_object
-
-_CLASS = "org.apache.spark.sql.forwardlineage.PlanFacts"  # see udafs/scala/session/PlanFacts.scala
+from udafs.requests import ask, ask_json
 
 
 def unwatched_sources(frame: DataFrame) -> list[str]:
     """Return, in words, what may change unnoticed: sources other than files and rows, functions by their name."""
-    return list(_facts(frame).unwatched(frame._jdf))
+    return list(ask_json(frame.sparkSession, "unwatched", frame))
 
 
 def unrepeatable_parts(frame: DataFrame) -> list[str]:
     """Return, in words, what is left to chance, to the clock or to the session, so that rows may differ every time."""
-    return list(_facts(frame).unrepeatable(frame._jdf))
+    return list(ask_json(frame.sparkSession, "unrepeatable", frame))
 
 
 def open_orders(frame: DataFrame) -> list[str]:
@@ -30,23 +26,19 @@ def open_orders(frame: DataFrame) -> list[str]:
 
     """
     with spark_errors():
-        return list(_facts(frame).ties(frame._jdf))
+        return list(ask_json(frame.sparkSession, "ties", frame))
 
 
 def files_read(frame: DataFrame) -> list[str]:
     """Return the URIs of the files that a table or view reads, also where Spark has its rows in a cache."""
-    return list(_facts(frame).files(frame._jdf))
+    return list(ask_json(frame.sparkSession, "files", frame))
 
 
 def written_rows(frame: DataFrame) -> str:
     """Return a checksum of the rows that stand in the plan itself, as those of VALUES do; empty when there are none."""
-    return str(_facts(frame).writtenRows(frame._jdf))
+    return ask(frame.sparkSession, "written rows", frame)
 
 
 def collections(frame: DataFrame) -> tuple[str, ...]:
     """Return names for the RDDs that the plan reads, each good for one Spark application; () when there are none."""
-    return tuple(_facts(frame).collections(frame._jdf))
-
-
-def _facts(frame: DataFrame) -> Any:
-    return kernel_object(frame.sparkSession, _CLASS)
+    return tuple(ask_json(frame.sparkSession, "collections", frame))

@@ -9,13 +9,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from forward_lineage.spark.errors import spark_errors
-from udafs.attach import kernel_object
+from udafs.requests import ask, ask_json
 
 Arguments = dict[str, Any] | list[Any] | None  # values of `:name` parameters, or of `?`
 
 Path = tuple[str, ...]  # names of views, each read by the one before, then that of what is meant; in lower case
-
-_CLASS = "org.apache.spark.sql.forwardlineage.PlanText"  # see udafs/scala/session/PlanText.scala
 
 
 class Planner:
@@ -40,8 +38,6 @@ class Planner:
         self.functions: list[Path] = []
         self.chances: list[Path] = []
         self._spark = spark
-        self._session: Any = spark._jsparkSession
-        self._plan_text: Any = kernel_object(spark, _CLASS)
         self._schemas: dict[str, str] = {}  # most callers ask for the columns right after the plan
 
     @property
@@ -64,14 +60,11 @@ class Planner:
 
         """
         with spark_errors(sql):
-            what: Any = sql
             if args:
-                execution = self._spark.sql(sql, args=args)._jdf.queryExecution()
-                what = execution.logical() if through else execution.analyzed()
-            ask = self._plan_text.ofTraced if traced and not args else self._plan_text.of
-            if through:
-                ask = self._plan_text.ofTracedThrough if traced and not args else self._plan_text.ofThrough
-            plan, schema, *names = ask(self._session, what)
+                found = ask_json(self._spark, "plan", self._spark.sql(sql, args=args), through=through)
+            else:
+                found = ask_json(self._spark, "plan", sql=sql, traced=traced, through=through)
+        plan, schema, *names = found
         self.python_aggregates, self.reading_functions, *paths = names
         self.readings, self.functions, self.chances = map(_paths, paths)
         self._schemas[sql] = schema
@@ -99,7 +92,7 @@ class Planner:
             with spark_errors(sql):
                 if args:
                     return self._spark.sql(sql, args=args).schema
-                schema = self._plan_text.schema(self._session, sql)
+                schema = ask(self._spark, "schema", sql=sql)
         return StructType.fromJson(json.loads(schema))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from forward_lineage.spark.errors import put_back
+from udafs.attach import is_remote
 
 
 @contextmanager
@@ -27,6 +29,10 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
     """
     if not sys.stderr.isatty():
         yield
+        return
+    if is_remote(spark):
+        with _remote_progress(spark, what):
+            yield
         return
     context = spark.sparkContext
     with _job_group(context, what) as group, _bar() as bar:
@@ -44,6 +50,23 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
         finally:
             done.set()
             watcher.join()
+
+
+@contextmanager
+def _remote_progress(spark: SparkSession, what: str) -> Iterator[None]:
+    """The same of a session of Spark Connect, which tells of its tasks itself."""
+    with _bar() as bar:
+        task = bar.add_task(what, total=None)
+
+        def told(stages: Sequence[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+            total, finished = sum(each.num_tasks for each in stages), sum(each.num_completed_tasks for each in stages)
+            bar.update(task, total=total or None, completed=finished)
+
+        spark.registerProgressHandler(told)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            spark.removeProgressHandler(told)  # type: ignore[arg-type]
 
 
 def _bar() -> Progress:

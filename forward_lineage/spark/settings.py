@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import put_back
+from udafs.requests import ask, ask_json
 
 QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
@@ -42,9 +42,7 @@ def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
 
 def settings_made(spark: SparkSession) -> dict[str, str]:
     """Return what was set, for this session or for all."""
-    listed: Any = spark._jsparkSession.conf().getAll().toSeq()
-    entries = (listed.apply(i) for i in range(listed.size()))
-    return {str(each._1()): str(each._2()) for each in entries}
+    return dict(ask_json(spark, "settings"))
 
 
 def settings_in_force(spark: SparkSession) -> dict[str, str]:
@@ -75,13 +73,15 @@ class Settings:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._all: Any = spark._jsparkSession.sessionState().conf().settings()
         self._before: tuple[str, str] | None = None
         self._known: tuple[str, ...] = ()
 
     def now(self) -> tuple[str, ...]:
         """Return what `settings_of_values` does."""
-        said = str(self._all.toString()), str(self._spark.conf.get(_OF_VALUES[0]))  # the machine's, if nobody set it
+        said = (
+            ask(self._spark, "settings as text"),
+            str(self._spark.conf.get(_OF_VALUES[0])),
+        )  # the machine's, if nobody set it
         if said != self._before:
             self._before, self._known = said, settings_of_values(self._spark)
         return self._known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType
@@ -12,10 +11,8 @@ from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
 from forward_lineage.spark.names import in_backticks, quoted_name, split_name
 from forward_lineage.spark.paths import is_local, local_path
-from udafs.attach import kernel_object
 from udafs.errors import WrongSqlError
-
-STORED_VIEW = "org.apache.spark.sql.forwardlineage.StoredView"  # see udafs/scala/session/StoredView.scala
+from udafs.requests import ask, ask_json
 
 
 def open_table(spark: SparkSession, name: str) -> DataFrame:
@@ -70,8 +67,7 @@ def check_expression(spark: SparkSession, sql: str, instead: str) -> None:
 
     """
     with spark_errors(sql, instead=instead):
-        parser: Any = spark._jsparkSession.sessionState().sqlParser()
-        parser.parseExpression(sql)
+        ask(spark, "expression", sql=sql)
 
 
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
@@ -105,8 +101,8 @@ def only_row(frame: DataFrame) -> Row:
 
 def fingerprint(frame: DataFrame) -> str:
     """Return a checksum of what a table or view is: its definition, not its rows."""
-    analyzed: Any = frame._jdf.queryExecution().analyzed()
-    return hashlib.sha256(canonical(analyzed.treeString()).encode()).hexdigest()[:16]
+    definition = ask(frame.sparkSession, "definition", frame)
+    return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
 
 
 def parquet_location(spark: SparkSession, identity: str) -> str | None:
@@ -125,5 +121,5 @@ def last_part(name: str) -> str:
 
 def view_text(spark: SparkSession, name: str) -> str | None:
     """Return the SQL of a temporary view, None when there is no view of that name that was made from SQL."""
-    text = kernel_object(spark, STORED_VIEW).text(spark._jsparkSession, last_part(name))
+    text = ask_json(spark, "view text", name=last_part(name))
     return None if text is None else str(text)

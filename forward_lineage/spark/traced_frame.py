@@ -9,12 +9,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.results import LINEAGE_COLUMN, METADATA_KEY
 from udafs.errors import NotTracedError
-
-#: What may be done to a result of `lineage.sql`: every row that is left is still made of the same base rows.
-_HARMLESS = {
-    "Project", "Filter", "Sort", "GlobalLimit", "LocalLimit", "Offset", "Tail", "SubqueryAlias", "Sample", "Generate",
-    "Repartition", "RepartitionByExpression", "RebalancePartitions", "UnresolvedHint", "ResolvedHint", "CollectMetrics",
-}  # fmt: skip
+from udafs.requests import ask
 
 
 def lineage_of_frame(frame: DataFrame) -> Mapping[str, Any]:
@@ -29,14 +24,11 @@ def lineage_of_frame(frame: DataFrame) -> Mapping[str, Any]:
 
     """
     meaning = _meaning(frame)
-    plan: Any = frame._jdf.queryExecution().analyzed()
-    while below := [child for child in _listed(plan.children()) if _has_lineage(child)]:
-        if plan.nodeName() not in _HARMLESS:
-            raise NotTracedError(
-                f"the DataFrame was changed after lineage.sql in a way that is not traced ({plan.nodeName()})",
-                instead="Say it in the SQL; afterwards rows may only be filtered, sorted and projected.",
-            )
-        plan = below[0]
+    if changed := ask(frame.sparkSession, "changed by", frame):
+        raise NotTracedError(
+            f"the DataFrame was changed after lineage.sql in a way that is not traced ({changed})",
+            instead="Say it in the SQL; afterwards rows may only be filtered, sorted and projected.",
+        )
     return meaning
 
 
@@ -50,13 +42,3 @@ def _meaning(frame: DataFrame) -> Mapping[str, Any]:
             instead="Save the SQL itself, or what lineage.sql(…) returned, with DL among its columns.",
         )
     return meaning
-
-
-def _has_lineage(plan: Any) -> bool:
-    return any(
-        each.name() == LINEAGE_COLUMN and each.metadata().contains(METADATA_KEY) for each in _listed(plan.output())
-    )
-
-
-def _listed(sequence: Any) -> list[Any]:
-    return [sequence.apply(i) for i in range(sequence.size())]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.found_names import FoundName
 from forward_lineage.spark.names import in_backticks
-from udafs.attach import kernel_object
 from udafs.errors import NotTracedError
+from udafs.requests import ask_json
 
-_CLASS = "org.apache.spark.sql.forwardlineage.ViewMeaning"  # see udafs/scala/session/ViewMeaning.scala
 
-
-def refuse_other_meaning(spark: SparkSession, view: Any, frame: DataFrame, called: str, *, temporary: bool) -> None:
+def refuse_other_meaning(spark: SparkSession, view: FoundName, frame: DataFrame, called: str) -> None:
     """Refuse a view whose text cannot be rewritten as it stands: Spark reads it as it was read when the view was made.
 
     Args:
@@ -23,27 +21,25 @@ def refuse_other_meaning(spark: SparkSession, view: Any, frame: DataFrame, calle
         view: what Spark's catalog says of the view.
         frame: the view, read by its name.
         called: what the user calls it.
-        temporary: whether it is a temporary view.
 
     Raises:
         NotTracedError: the view was made under settings that may change what its text means; the text has a name that
             is a temporary view's or function's now, and was not then; or its columns are others now.
 
     """
-    meaning, session = kernel_object(spark, _CLASS), spark._jsparkSession
-    for setting, there, here in meaning.otherSettings(session, view, temporary):
+    for setting, there, here in ask_json(spark, "view settings", name=view.name, temporary=view.temporary):
         raise NotTracedError(
             f"view {called} was made under another setting of {setting} ({there}; here {here}), by which Spark still "
             "reads its text",
             instead=f"SET {setting} as it was, or make the view again.",
         )
-    for name, kind in meaning.hiddenNames(session, view):
+    for name, kind in ask_json(spark, "view names", name=view.name):
         raise NotTracedError(
             f"view {called} uses {in_backticks(name)}, which is the name of a temporary {kind} here, and was not when "
             "the view was made",
             instead=f"Drop the temporary {kind}, or make it under another name.",
         )
-    _refuse_other_columns(spark, view.viewText().get(), list(meaning.columns(view)), frame, called)
+    _refuse_other_columns(spark, str(view.text), view.columns, frame, called)
 
 
 def _refuse_other_columns(spark: SparkSession, text: str, names: Sequence[str], frame: DataFrame, called: str) -> None:

@@ -8,6 +8,7 @@ from typing import NoReturn
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
+from forward_lineage.spark.found_names import is_temporary_function
 from udafs.errors import LineageError, NotTracedError, Position
 
 _A_FUNCTION = "dl_of"  # stands for all of the kernel's
@@ -57,6 +58,4 @@ def refuse_permanent_view(spark: SparkSession, tree: exp.Expr, traced: Sequence[
 
 
 def _functions_are_temporary(spark: SparkSession) -> bool:
-    session = spark._jsparkSession.sessionState()
-    identifier = session.sqlParser().parseFunctionIdentifier(_A_FUNCTION)
-    return bool(session.catalog().isTemporaryFunction(identifier))
+    return is_temporary_function(spark, _A_FUNCTION)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +17,11 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.stored_ids import ids_that_are_gone
 from forward_lineage.spark.errors import without_stack_traces
+from forward_lineage.spark.found_names import FoundName, found_name, is_temporary_view
 from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
 from forward_lineage.spark.views import refuse_other_meaning
-from forward_lineage.stored_tables import PROPERTY, Kept
+from forward_lineage.stored_tables import Kept
 from forward_lineage.tracing.narrowed import Narrowed
 from rewrites.lineage_functions import DLUNION
 from rewrites.tables import BaseTable, Source, StoredTable, View
@@ -108,30 +108,27 @@ class NamesOfStatement:
         return table
 
     def _in_catalog(self, parts: Sequence[str]) -> StoredTable | View | None:
-        session = self.spark._jsparkSession.sessionState()
         if len(parts) == 3 and parts[0].lower() != _SESSION_CATALOG:
             return None
         name = joined(parts[-2:])
-        identifier = session.sqlParser().parseTableIdentifier(name)
-        catalog = session.catalog()
-        if not (catalog.isTempView(identifier) or catalog.tableExists(identifier)):
+        found = found_name(self.spark, name)
+        if found is None:
             return None
-        found = catalog.getTempViewOrPermanentTableMetadata(identifier)
         called = ".".join(parts)
         frame = open_relation(self.spark, name)
         _refuse_stream(frame, called)
-        if found.tableType().name() != "VIEW":
+        if not found.view:
             kept = _kept(frame, called, found)
             return None if kept is None else self.stored(kept)
-        if found.viewText().isEmpty():
+        if found.text is None:
             raise NotTracedError(
                 f"{called} is a view made from a DataFrame, whose rows have no ids",
                 instead=f"Register it: lineage.register({called!r}, key=…), or make it with CREATE TEMP VIEW … AS.",
             )
         _refuse_other_database(self.spark, found, called)
-        refuse_other_meaning(self.spark, found, frame, called, temporary=catalog.isTempView(identifier))
+        refuse_other_meaning(self.spark, found, frame, called)
         columns = tuple(frame.columns)
-        return View(called, columns, found.viewText().get())
+        return View(called, columns, found.text)
 
 
 class SessionNames:
@@ -187,8 +184,7 @@ def _ids_of(table: BaseTable) -> str:
 
 def _full_name(spark: SparkSession, name: str) -> str | None:
     """What a name of one part means to Spark, whether or not there is such a table; None for a temporary view."""
-    session = spark._jsparkSession.sessionState()
-    if session.catalog().isTempView(session.sqlParser().parseTableIdentifier(in_backticks(name))):
+    if is_temporary_view(spark, in_backticks(name)):
         return None
     place = (spark.catalog.currentCatalog(), *split_name(spark.catalog.currentDatabase(), keep_case=True))
     return ".".join(map(in_backticks, (*place, name)))
@@ -202,22 +198,19 @@ def _refuse_stream(frame: DataFrame, called: str) -> None:
         )
 
 
-def _kept(frame: DataFrame, called: str, found: Any) -> Kept | None:
+def _kept(frame: DataFrame, called: str, found: FoundName) -> Kept | None:
     """A table of Spark's catalog with the lineage of its rows; None: it has none."""
     if not carries_lineage(columns_of(frame)):
         return None
     lineage = next(each for each in frame.schema.fields if each.name.upper() == LINEAGE_COLUMN)
     columns = tuple(each for each in frame.columns if each != lineage.name)
-    said = found.properties().get(PROPERTY)
-    text = str(said.get()) if said.isDefined() else None
     fields = lineage.dataType.fieldNames() if isinstance(lineage.dataType, StructType) else []
-    return Kept(called, columns, text, tuple(fields))
+    return Kept(called, columns, found.meaning, tuple(fields))
 
 
-def _refuse_other_database(spark: SparkSession, view: Any, called: str) -> None:
+def _refuse_other_database(spark: SparkSession, view: FoundName, called: str) -> None:
     """The text of a view names tables as its maker saw them."""
-    made_in = view.viewCatalogAndNamespace()
-    namespace = [made_in.apply(i) for i in range(made_in.size())]
+    namespace = list(view.made_in)
     here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
     if namespace and namespace != here:
         where = ".".join(namespace)

@@ -42,6 +42,7 @@ from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
 from rewrites.granules import Granules
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
+from udafs.requests import resolved_once
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
@@ -266,7 +267,9 @@ class Statements:
         rewritten, args = traced.rewritten, traced.args
         with rewritten_errors():
             values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
-            return self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+            return resolved_once(
+                self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+            )
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:

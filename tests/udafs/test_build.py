@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from udafs.build import CACHE_VARIABLE, build_kernel
+from udafs.build import CACHE_VARIABLE, build_kernel, spark_jars
 from udafs.errors import LineageError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -59,6 +59,26 @@ def test_sources_in_folders(sources: Path, cache: Path) -> None:
     assert {"one/One.class", "one/Two.class"} <= set(zipfile.ZipFile(jar).namelist())
     (sources / "deep" / "er" / "Two.scala").rename(sources / "deep" / "Two.scala")
     assert build_kernel(sources=sources) != jar
+
+
+@pytest.mark.long  # a compiler's start
+def test_a_spark_without_the_server_of_connect(
+    sources: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sources / "connect").mkdir()
+    plugin = "package one\n\nclass Plugin { def of: org.apache.spark.sql.connect.plugin.RelationPlugin = null }\n"
+    (sources / "connect" / "Plugin.scala").write_text(plugin)
+    whole = build_kernel(sources=sources)
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    for jar in spark_jars().glob("*.jar"):
+        if not jar.name.startswith("spark-connect"):
+            (tmp_path / "spark" / "jars" / jar.name).symlink_to(jar)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    less = build_kernel(sources=sources)
+    assert less != whole
+    names = [zipfile.ZipFile(jar).namelist() for jar in (less, whole)]
+    assert ["one/Plugin.class" in each for each in names] == [False, True]
+    assert all("one/One.class" in each for each in names)
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.paths import is_far
 from forward_lineage.spark.tables import columns_of, only_row, open_relation
 from forward_lineage.storage.sealed import seal
+from udafs.attach import is_remote
 from udafs.errors import BadArgumentError, NotTracedError
 
 
@@ -37,18 +38,19 @@ def recognised(spark: SparkSession, place: str) -> Table | None:
         place: an absolute path, or an address.
 
     Raises:
-        NotTracedError: it is one, on another file system than the local one.
+        NotTracedError: it is one, on another file system than the local one, or on a server's disk.
         SetupError: that cannot be told.
 
     """
-    if not is_far(place):
+    if not is_far(place) and not is_remote(spark):
         path = Path(place)
         return next((Table(provider, path) for provider, log in LOGS.items() if log.is_table(path)), None)
+    root = place if is_far(place) else f"file:{place}"
     for kind, log in ((delta.KIND, delta.LOG), (iceberg.KIND, "metadata/version-hint.text")):
-        if not place.endswith(".parquet") and far_files.is_there(spark, f"{place.rstrip('/')}/{log}"):
+        if not root.endswith(".parquet") and far_files.is_there(spark, f"{root.rstrip('/')}/{log}"):
             raise NotTracedError(
                 f"{place} is a table of {kind}, with files of other versions in its folder, and logs are read on the "
-                "local file system only",
+                "local file system only, by a session that is no client of Spark Connect",
                 instead="Give the name that Spark knows the table by, and key=.",
             )
     return None

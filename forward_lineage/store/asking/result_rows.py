@@ -8,6 +8,7 @@ over it while it plans, as it does over VALUES.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,6 +16,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.store.asking.rows import IdentifiedRows, hidden_view
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
+from udafs.requests import ask_frame
 
 MOST_ROWS, MOST_BYTES = 20_000, 1 << 20
 """Of a result that is kept: rows, and bytes of its files."""
@@ -55,7 +57,5 @@ class ResultRows:
 
     def _local(self, rows: IdentifiedRows) -> IdentifiedRows:
         with spark_errors():
-            found = rows.frame._jdf
-            local = self._spark._jsparkSession.createDataFrame(found.collectAsList(), found.schema())
-        frame = DataFrame(local, self._spark)
+            frame = cast(DataFrame, ask_frame("collected", rows.frame))
         return IdentifiedRows(frame, hidden_view(frame))

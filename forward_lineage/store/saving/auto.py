@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import spark_errors
+from udafs.requests import ask
 
 #: What the query reads, in bytes. To capture it with the rows takes about as long as they take again, to capture it
 #: later everything is read once more. At this size either is about a second on two cores.
@@ -21,7 +22,4 @@ def costs_less_later(spark: SparkSession, sql: str) -> bool:
 
     """
     with spark_errors(sql):
-        plan = spark.sql(sql)._jdf.queryExecution().optimizedPlan()
-        leaves = plan.collectLeaves()
-        sizes = [int(str(leaves.apply(i).stats().sizeInBytes())) for i in range(leaves.size())]
-    return sum(sizes) > MOST_BYTES
+        return int(ask(spark, "size read", spark.sql(sql))) > MOST_BYTES

@@ -22,7 +22,7 @@ from forward_lineage.results import HIDDEN_PREFIX
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.progress import spark_progress
-from forward_lineage.spark.python_workers import interpreter_of
+from forward_lineage.spark.python_workers import interpreter_of, interpreter_of_server, interrupted_with
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.versions import arrow_schema
@@ -30,7 +30,8 @@ from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import Frames, read_frames
 from forward_lineage.store.saving.merging import settle
-from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
+from forward_lineage.store.saving.tasks import REPORT, SaveTask, ServersSaveTask, Task, open_parquet, release, report
+from udafs.attach import is_remote
 from udafs.errors import NotTracedError
 
 #: A batch of rows on its way from Spark to Python takes at most about this much: lineage values may be large.
@@ -129,6 +130,9 @@ def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str], frames: 
 
 
 def _run_tasks(flat: DataFrame, task: Task) -> list[Any]:
+    if is_remote(flat.sparkSession):
+        with interpreter_of_server(), interrupted_with(flat.sparkSession):
+            return flat.mapInArrow(ServersSaveTask(task, release()), REPORT).collect()
     # What `DataFrame.mapInArrow` does, without its check that pandas is installed, which nothing here needs.
     function: Any = _create_udf(SaveTask(task), _parse_datatype_string(REPORT), PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
     with interpreter_of(flat.sparkSession.sparkContext):

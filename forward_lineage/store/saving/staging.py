@@ -32,6 +32,7 @@ from forward_lineage.store.saving.execution import Target, Written, user_schema,
 from forward_lineage.store.saving.frames import Window, window_of
 from forward_lineage.store.saving.tasks import MOST_RUNS, write_segment
 from udafs.errors import InternalError, NotTracedError
+from udafs.requests import resolved_once
 
 Lineage = Mapping[str, tuple[SegmentEntry, ...]]
 """Base table, or name of a stage → segments."""
@@ -139,7 +140,7 @@ class Staging:
 
     def _rows_of(self, part: StatementPart) -> DataFrame:
         with configured(self._spark, QUICK_VALUES), rewritten_errors():
-            return self._spark.sql(part.sql)
+            return resolved_once(self._spark.sql(part.sql))
 
     def _write(self, part: StatementPart) -> DataFrame:
         """Run a part and note it as a stage; return its rows as later parts read them."""

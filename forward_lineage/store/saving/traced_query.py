@@ -28,6 +28,7 @@ from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.restricting import restricted_table
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
+from udafs.requests import resolved_once
 
 _NO_ROWS = "a statement that is no query has no rows to save"
 
@@ -132,7 +133,7 @@ class Tracer:
         narrowed = self._narrowed(found, meaning)  # also where it is for later: a bad condition is said now
         if found.when == "later" or found.tables == ():
             with spark_errors(traced.rewritten.user_sql):
-                plain = self._spark.sql(traced.rewritten.user_sql)
+                plain = resolved_once(self._spark.sql(traced.rewritten.user_sql))
             return TracedQuery.of(plain, meaning, found, (), "", recipe)
         narrow = self._trace(df_or_sql, semantics, prefix, narrowed)
         parts = () if found.where else self._parts(narrow)

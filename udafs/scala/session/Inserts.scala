@@ -6,8 +6,6 @@ import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
  * Where the rows of an INSERT go, and whether its target has a column for their lineage.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class Inserts {
 

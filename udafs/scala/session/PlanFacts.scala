@@ -16,8 +16,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 /**
  * What the rows of a table or view depend on, read off its analysed plan, views and subqueries included: where they come
  * from, and what may make them others at the next reading.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class PlanFacts {
 

@@ -13,8 +13,6 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  *
  * It is the optimised plan (analysed plans of equal queries differ in casts of literals), with what a plan's own text leaves
  * out: the rows of inline tables and the location of files. Nothing is run; a `CREATE … AS` is not carried out either.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class PlanText {
 

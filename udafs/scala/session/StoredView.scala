@@ -7,8 +7,6 @@ import org.apache.spark.sql.classic.SparkSession
  *
  * A view over parquet.`path` that is kept as text is resolved at every use, and each time a job reads a footer to learn
  * the columns. Here the plan is kept; the text is kept beside it, to tell views apart and to show to people.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class StoredView {
 

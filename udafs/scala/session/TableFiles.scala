@@ -16,8 +16,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
  * files of a table. Lists come and go as one text, with NUL between its fields, which no path has.
  *
  * An answer begins with what became of the question: `ok`; `missing`, `changed`, `damaged` and `failed` are followed by a path and what is wrong.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class TableFiles {
   import TableFiles._
@@ -78,17 +76,17 @@ final class TableFiles {
   private def conf(session: SparkSession): Configuration = session.sessionState.newHadoopConf()
 }
 
-object TableFiles {
+private[sql] object TableFiles {
   private val Separator = "\u0000"
 
-  private def parts(text: String): Seq[String] = if (text.isEmpty) Nil else text.split(Separator, -1).toSeq
+  def parts(text: String): Seq[String] = if (text.isEmpty) Nil else text.split(Separator, -1).toSeq
 
   private def fields(files: Seq[ListedFile]): Seq[String] = files.flatMap { file =>
     if (file.path.contains(Separator)) throw new IOException("the name of a file has a NUL")
     file.fields
   }
 
-  private def answer(place: String)(give: => Seq[String]): String = {
+  def answer(place: String)(give: => Seq[String]): String = {
     def failed(error: Throwable): Seq[String] = error match {
       case wrapped @ (_: ExecutionException | _: CompletionException) if wrapped.getCause != null => failed(wrapped.getCause)
       case no: NotParquetException => Seq("damaged", plain(no.path), plain(no.getMessage))

@@ -11,8 +11,6 @@ import org.apache.spark.sql.classic.SparkSession
 /**
  * What the text of a view means to Spark and would not mean where the view's name stands: it is read under the settings,
  * and beside the temporary views and functions, that were there when the view was made.
- *
- * A class, not an object: Python makes one through the class loader of the added jar.
  */
 final class ViewMeaning {
 
@@ -42,9 +40,6 @@ final class ViewMeaning {
     val before = known.map(_.toLowerCase).toSet
     names.filterNot(name => before(name.toLowerCase)).distinct
   }
-
-  /** The columns that its text had when the view was made, by which Spark finds them; none: it takes them as they come. */
-  def columns(view: CatalogTable): Array[String] = view.viewQueryColumnNames.toArray
 }
 
 private object ViewMeaning {

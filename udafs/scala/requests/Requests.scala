@@ -1,0 +1,130 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.spark.sql.{Dataset => AnyDataset, Row}
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.json4s.{JArray, JObject, JString, JValue}
+import org.json4s.JsonAST.JNull
+import org.json4s.jackson.JsonMethods.compact
+
+/**
+ * All that Python asks of the kernel, by name, with arguments as JSON: one place for both doors, py4j and Spark Connect, so that what is
+ * answered is the same.
+ *
+ * A class, not an object: Python makes one through the class loader of the added jar.
+ */
+final class Requests {
+  import Requests._
+
+  /** Answer in text, whose form is the request's own. */
+  def answer(session: SparkSession, request: String): String = text(session, new Request(request), Nil)
+
+  /** The same of a DataFrame. */
+  def answer(session: SparkSession, request: String, frame: Dataset[_]): String = text(session, new Request(request), Seq(frame))
+
+  /** Answer with a DataFrame; null where there is none. */
+  def frame(session: SparkSession, request: String, frame: Dataset[Row]): Dataset[Row] =
+    rows(session, new Request(request), Seq(frame))
+
+  /** The same of two. */
+  def frame(session: SparkSession, request: String, frame: Dataset[Row], other: Dataset[Row]): Dataset[Row] =
+    rows(session, new Request(request), Seq(frame, other))
+}
+
+object Requests {
+  private val (plans, facts, files) = (new PlanText, new PlanFacts, new TableFiles)
+  private val (stored, meaning, inserts, sketches) = (new StoredView, new ViewMeaning, new Inserts, new SketchUse)
+
+  /** Requests that are answered in text. */
+  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
+    def frame: Dataset[_] = frames.headOption.getOrElse(LineageErrors.refuse(s"${asked.what} needs a DataFrame."))
+    asked.what match {
+      case "kernel" => kernel
+      case "plan" => strings(plan(session, asked, frames.headOption))
+      case "schema" => plans.schema(session, asked.string("sql"))
+      case "expression" => session.sessionState.sqlParser.parseExpression(asked.string("sql")).sql
+      case "insert targets" => nested(inserts.targets(session, asked.string("sql")))
+      case "settings" => compact(JObject(session.conf.getAll.toList.sorted.map { case (name, value) => name -> JString(value) }))
+      case "settings as text" => session.sessionState.conf.settings.toString
+      case name if name.startsWith("files ") => ofFiles(session, asked, frames.headOption)
+      case name if name.startsWith("name ") => CatalogNames.answer(session, asked)
+      case "make view" => stored.create(session, asked.string("name"), asked.string("query"), asked.string("text")); ""
+      case "view text" => compact(Option(stored.text(session, asked.string("name"))).fold[JValue](JNull)(JString(_)))
+      case "view settings" => nested(meaning.otherSettings(session, CatalogNames.entry(session, asked), asked.is("temporary")))
+      case "view names" => nested(meaning.hiddenNames(session, CatalogNames.entry(session, asked)))
+      case "unwatched" => strings(facts.unwatched(frame))
+      case "unrepeatable" => strings(facts.unrepeatable(frame))
+      case "ties" => strings(facts.ties(frame))
+      case "files" => strings(facts.files(frame))
+      case "written rows" => facts.writtenRows(frame)
+      case "collections" => strings(facts.collections(frame))
+      case "definition" => frame.queryExecution.analyzed.treeString
+      case "last operator" => frame.queryExecution.logical.nodeName
+      case "changed by" => TracedFrames.changedBy(frame.queryExecution.analyzed).getOrElse("")
+      case "size" => frame.queryExecution.optimizedPlan.stats.sizeInBytes.toString
+      case "size read" => frame.queryExecution.optimizedPlan.collectLeaves().map(_.stats.sizeInBytes).sum.toString
+      case "skipped" =>
+        val found = sketches.skipped(frame.asInstanceOf[Dataset[Row]], asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments"))
+        strings(found.map(_.toString))
+      case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+    }
+  }
+
+  /** Requests that are answered with a DataFrame; null where there is none. */
+  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = asked.what match {
+    case "as it is" => frames.head
+    case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
+    case "with sketch" =>
+      classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
+    case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+  }
+
+  private def classic(frame: AnyDataset[Row]): Dataset[Row] = frame.asInstanceOf[Dataset[Row]]
+
+  /** Which sources this was made from, see `udafs/build.py`; empty where nobody said. */
+  private def kernel: String = {
+    val stream = getClass.getResourceAsStream("/forwardlineage/sources")
+    if (stream == null) "" else try new String(stream.readAllBytes(), UTF_8) finally stream.close()
+  }
+
+  private def plan(session: SparkSession, asked: Request, bound: Option[Dataset[_]]): Array[String] =
+    (bound, asked.is("traced"), asked.is("through")) match {
+      case (Some(query), _, true) => plans.ofThrough(session, query.queryExecution.logical)
+      case (Some(query), _, false) => plans.of(session, query.queryExecution.analyzed)
+      case (None, true, true) => plans.ofTracedThrough(session, asked.string("sql"))
+      case (None, true, false) => plans.ofTraced(session, asked.string("sql"))
+      case (None, false, true) => plans.ofThrough(session, asked.string("sql"))
+      case (None, false, false) => plans.of(session, asked.string("sql"))
+    }
+
+  private def ofFiles(session: SparkSession, asked: Request, frame: Option[Dataset[_]]): String = asked.what match {
+    case "files local" => files.isLocal(session).toString
+    case "files qualified" => files.qualified(session, asked.string("path"))
+    case "files there" => files.isThere(session, asked.string("path"))
+    case "files matching" => files.matching(session, asked.string("path"))
+    case "files matched" => files.matched(session, asked.string("path"))
+    case "files under" => files.under(session, asked.string("path"))
+    case "files some" => files.some(session, asked.string("roots"), asked.string("files"))
+    case "files footers" => files.footers(session, asked.string("files"))
+    case "files roots" => files.roots(frame.get)
+    case "files known" => files.known(frame.get)
+    case "files near" => NearFiles.under(asked.string("path"))
+    case "files near some" => NearFiles.some(asked.string("files"))
+    case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+  }
+
+  private def strings(found: Array[String]): String = compact(array(found))
+
+  /** Lists of lists, as deep as they are; null stays null. */
+  private def nested(found: Any): String = compact(json(found))
+
+  private def json(value: Any): JValue = value match {
+    case null => JNull
+    case text: String => JString(text)
+    case list: Array[_] => JArray(list.toList.map(json))
+    case other => JString(String.valueOf(other))
+  }
+
+  private def array(found: Array[String]): JValue = JArray(found.toList.map(JString(_)))
+}
