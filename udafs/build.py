@@ -46,7 +46,7 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
     """
     spark = spark_version()
     files = scala_files(sources, check_version(spark))
-    cached = _cache_folder() / f"kernel-{spark}-{_hash(sources, files)}.jar"
+    cached = cache_folder() / f"kernel-{spark}-{_hash(sources, files)}.jar"
     if not cached.exists():
         _build(files, cached)
     if output is None:
@@ -70,7 +70,8 @@ def _publish(jar: Path, cached: Path) -> None:
     jar.replace(cached)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of what can be had again: $FORWARD_LINEAGE_CACHE, else one in the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()

@@ -14,6 +14,7 @@ from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
+from forward_lineage.storage.homes import ObjectHome
 from udafs.attach import attach
 
 
@@ -25,14 +26,15 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
 
     Args:
         spark: the session.
-        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home.
+        home: where registrations and saved results are: a folder, or an address in an object store such as
+            ``s3://bucket/prefix``; $FORWARD_LINEAGE_HOME, else ./lineage_home.
 
     Raises:
         LineageError: the session is a Spark Connect client. A damaged registration is reported when it is used.
 
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path | None = None) -> None:
+    def __init__(self, spark: SparkSession, home: str | Path | ObjectHome | None = None) -> None:
         attach(spark)
         self.spark = spark
         self.home = home_folder(home)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import quoted
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.row_files import check_row_files
+from forward_lineage.store.library.row_files import place_as_read, rows_as_read
 from forward_lineage.store.library.saved_result import SavedResult
-from udafs.errors import LineageError
+from udafs.errors import LineageError, SetupError
 
 
 class ResultTables:
@@ -38,11 +40,14 @@ class ResultTables:
         known = self._tables.get(saved.name)
         if known is None:
             return not self._tables.spark.catalog.tableExists(quoted(saved.name))
-        return known.provider is Provider.RESULT and known.source.get("path") != str(saved.rows_folder.resolve())
+        if known.provider is not Provider.RESULT:
+            return False
+        with suppress(SetupError):  # said when it is read
+            return known.source.get("path") != place_as_read(self._tables.spark, saved)
+        return True
 
     def _read(self, saved: SavedResult) -> None:
         try:
-            check_row_files(saved)
-            self._tables.register_result(saved.name, saved.rows_folder)
+            self._tables.register_result(saved.name, rows_as_read(self._tables.spark, saved))
         except LineageError as error:  # said when it is queried; others stay usable
             self._tables.damaged[saved.name.lower()] = error

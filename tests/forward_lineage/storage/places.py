@@ -13,6 +13,8 @@ from forward_lineage.storage.local_folder import LocalFolder
 class InMemory:
     """Objects in a dictionary, as an object store has them: folders are beginnings of keys."""
 
+    at_once = 4
+
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
         self._lock = Lock()
