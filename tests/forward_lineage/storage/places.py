@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
 from forward_lineage.storage.interface import MissingError, Storage, TakenError
 from forward_lineage.storage.local_folder import LocalFolder
+from forward_lineage.storage.object_store import ObjectStore
+from tests.object_server import BUCKET
 
 
 class InMemory:
@@ -60,4 +63,5 @@ class InMemory:
 PLACES: dict[str, Callable[[Path], Storage]] = {
     "local folder": lambda folder: LocalFolder(folder / "place"),
     "in memory": lambda folder: InMemory(),
+    "object store": lambda folder: ObjectStore(f"s3://{BUCKET}/{uuid.uuid4().hex}/place"),  # with `store_server`
 }
