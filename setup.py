@@ -21,11 +21,14 @@ DRAWING = [
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
 TPCH = ["tpchgen-cli>=4.0"]
+S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
     *PAGES,
+    *S3,
+    "moto[server]>=5.1,<6",  # a server that speaks S3, on this machine
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
@@ -60,6 +63,6 @@ setup(
         "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
     },
     install_requires=RUNTIME,
-    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "dev": DEV},
+    extras_require={"drawing": DRAWING, "tpch": TPCH, "pages": PAGES, "s3": S3, "dev": DEV},
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
 )

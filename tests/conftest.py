@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import LineageError
 from forward_lineage.spark.local import local_session
 from tests import class_archive
-from tests.object_server import ObjectServer
+from tests.object_server import ObjectServer, new_cache
 from tpch_queries.data import generate
 from udafs.build import CACHE_VARIABLE, spark_version
 from udafs.versions import check_version
@@ -123,7 +123,7 @@ def store_server(_server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_pat
     """A server that speaks S3, the environment saying where it is; what is cached of it goes with the test."""
     for name, value in _server.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(new_cache(tmp_path / "cache")))
     _server.requests()
     return _server
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from udafs.build import cache_folder
+
 BUCKET = "lineage-tests"
 _ASKED = re.compile(r'"([A-Z]+) (\S+) HTTP/1\.1" (\d+)')
 _SERVER = """
@@ -56,10 +58,11 @@ class ObjectServer:
 
     Args:
         log: a new file for what it was asked.
+        bucket: what it has, empty.
 
     """
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, bucket: str = BUCKET) -> None:
         self._log, self._read = log, 0
         with log.open("wb") as file:
             self.process = subprocess.Popen(
@@ -79,7 +82,7 @@ class ObjectServer:
             "AWS_ALLOW_HTTP": "true",
             "AWS_METADATA_ENDPOINT": "http://127.0.0.1:9",  # nobody asks the machine that runs the tests who it is
         }
-        self._make_bucket()
+        self._make_bucket(bucket)
 
     def requests(self) -> list[Request]:
         """Return what was asked since the last time, in the order of the answers."""
@@ -96,10 +99,18 @@ class ObjectServer:
         self.process.kill()
         self.process.communicate()
 
-    def _make_bucket(self) -> None:
-        url = f"{self.environment['AWS_ENDPOINT']}/{BUCKET}"
+    def _make_bucket(self, bucket: str) -> None:
+        url = f"{self.environment['AWS_ENDPOINT']}/{bucket}"
         with urllib.request.urlopen(urllib.request.Request(url, method="PUT")) as answer:
             assert answer.status == 200
+
+
+def new_cache(folder: Path) -> Path:
+    """Make a cache in which nothing is but the kernel, if it was compiled."""
+    folder.mkdir()
+    for jar in cache_folder().glob("kernel-*.jar"):
+        (folder / jar.name).symlink_to(jar)
+    return folder
 
 
 class LossyProxy:
