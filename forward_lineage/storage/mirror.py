@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -66,8 +66,8 @@ class Files(Protocol):
         """Give a file another name, below the same folder."""
         ...
 
-    def share(self, path: Path, other: Path) -> None:
-        """Give a file one more name."""
+    def share(self, pairs: Sequence[tuple[Path, Path]]) -> None:
+        """Give each first file of some pairs the second name as well."""
         ...
 
     def remove(self, paths: Collection[Path]) -> None:
@@ -111,16 +111,17 @@ class LocalFiles:
         """See `Files`."""
         path.rename(other)
 
-    def share(self, path: Path, other: Path) -> None:
+    def share(self, pairs: Sequence[tuple[Path, Path]]) -> None:
         """See `Files`."""
-        other.parent.mkdir(parents=True, exist_ok=True)
-        other.unlink(missing_ok=True)
-        try:
-            os.link(path, other)
-        except OSError:  # a file system without links
-            shutil.copy2(path, other)
-            with other.open("rb") as copy:
-                os.fsync(copy.fileno())
+        for path, other in pairs:
+            other.parent.mkdir(parents=True, exist_ok=True)
+            other.unlink(missing_ok=True)
+            try:
+                os.link(path, other)
+            except OSError:  # a file system without links
+                shutil.copy2(path, other)
+                with other.open("rb") as copy:
+                    os.fsync(copy.fileno())
 
     def remove(self, paths: Collection[Path]) -> None:
         """See `Files`."""
@@ -204,9 +205,10 @@ class Mirror:
         self.store.copy(self.key(path), self.key(other))
         self.store.delete(self.key(path))
 
-    def share(self, path: Path, other: Path) -> None:
+    def share(self, pairs: Sequence[tuple[Path, Path]]) -> None:
         """See `Files`."""
-        self.store.copy(self.key(path), self.key(other))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda pair: self.store.copy(self.key(pair[0]), self.key(pair[1])), pairs))
 
     def remove(self, paths: Collection[Path]) -> None:
         """See `Files`."""

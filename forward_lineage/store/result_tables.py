@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.paths import is_far
+from forward_lineage.storage.mirror import LOCAL
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import place_as_read, rows_as_read
 from forward_lineage.store.library.saved_result import SavedResult
@@ -31,6 +34,7 @@ class ResultTables:
         results = {saved.name.lower(): saved for saved in found}
         for name in set(self._library.names()) - set(results) - set(damaged):
             self._tables.forget_result(name)
+            self._library.clear_copies(name)
         for saved in results.values():
             if self._is_to_be_read(saved):
                 self._read(saved)
@@ -43,11 +47,14 @@ class ResultTables:
         if known.provider is not Provider.RESULT:
             return False
         with suppress(SetupError):  # said when it is read
-            return known.source.get("path") != place_as_read(self._tables.spark, saved)
+            place = place_as_read(self._tables.spark, saved)
+            fetched = saved.files is not LOCAL and not is_far(place)
+            return known.source.get("path") != place or (fetched and not Path(place).exists())
         return True
 
     def _read(self, saved: SavedResult) -> None:
         try:
             self._tables.register_result(saved.name, rows_as_read(self._tables.spark, saved))
+            self._library.clear_copies(saved.name)
         except LineageError as error:  # said when it is queried; others stay usable
             self._tables.damaged[saved.name.lower()] = error

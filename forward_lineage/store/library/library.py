@@ -22,6 +22,8 @@ from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.mirror import LOCAL, Files, Mirror
 from forward_lineage.storage.own_files import LARGEST, read_file
 from forward_lineage.storage.versions import Kind, Versions
+from forward_lineage.store.library.busy import is_busy
+from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.later import Later
 from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
 from forward_lineage.store.library.read_lineage import ReadLineage
@@ -233,6 +235,12 @@ class Library:
         if not is_name(name):
             raise self._unknown(name)
         self._publishing.publish(name.lower(), marker)
+
+    def clear_copies(self, name: str) -> None:
+        """Remove copies on this machine of versions of a result that are gone; a local home has none."""
+        if self.files is not LOCAL and (self.folder / name.lower()).exists():
+            near = LocalFolder(self.folder)
+            Clearing(near, self._versions, lambda folder: is_busy(near.path(folder))).clear_folders(name.lower())
 
     def _check_parents(self, saved: SavedResult) -> None:
         for table in saved.tables:

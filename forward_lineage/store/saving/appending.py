@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -32,10 +33,12 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         for old, new in zip(before.tables, more.tables, strict=True)
     )
     row_files = [file for file in before.row_files if file.rows or not more.rows]
+    shared: list[tuple[Path, Path]] = []
     # Files never change once they are published, so versions may share them.
     for path in dict.fromkeys((*(file.path for file in row_files), *(each.path for each in before.segments()))):
         check_no_link(before.home.parent, f"{before.home.name}/{before.data}/{path}")
-        before.files.share(before.folder / path, before.folder.with_name(more.data) / path)
+        shared.append((before.folder / path, before.folder.with_name(more.data) / path))
+    before.files.share(shared)
     return replace(
         more,
         rows=before.rows + more.rows,

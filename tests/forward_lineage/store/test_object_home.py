@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.storage.object_store import ObjectStore
 from tests.forward_lineage.cli.in_this_process import invoke
+from tests.forward_lineage.store.server_files import s3a_known
 from tests.object_server import BUCKET, ObjectServer, new_cache
 from udafs.build import CACHE_VARIABLE
 from udafs.errors import SetupError
@@ -143,3 +144,36 @@ def test_a_question_for_one_row_when_warm(session: Session, store_server: Object
             lineage.backward_ids(result, rows=[0], table="sales")
             counted.append(len(store_server.requests()))
         assert counted[0] <= 4 and counted[1] <= 2, result
+
+
+def test_spark_reads_rows_in_the_store_if_it_can(
+    spark: SparkSession, session: Session, store_server: ObjectServer, tmp_path: Path
+) -> None:
+    with s3a_known(spark, store_server.environment["AWS_ENDPOINT"], tmp_path / "s3a"):
+        lineage = session()
+        lineage.register("sales", key="id")
+        saved = lineage.save("SELECT k, count(*) AS n FROM sales GROUP BY k ORDER BY k", "counts")
+        found = (
+            lineage.sql("SELECT * FROM counts WHERE k > 4").selectExpr("k", "n", "dl_ids(DL.counts) AS ids").collect()
+        )
+        assert [tuple(row) for row in session().result("counts").collect()] == [(k, 100) for k in range(7)]
+        assert [(row.k, row.n, row.ids) for row in found] == [(5, 100, [5]), (6, 100, [6])]
+        lineage.save("SELECT sum(n) AS n FROM counts WHERE k > 1", "total")
+        assert lineage.backward_ids("total", rows=[0], table="sales").cardinality == 500
+        assert lineage.save(STAGED, "staged").stages
+        assert lineage.backward_ids("staged", rows=[0], table="sales").cardinality == 100
+        assert not list(saved.home.parent.rglob("*.parquet")), "nothing was fetched"
+        place = ObjectStore(f"{saved.files.address(saved.rows_folder)}")
+        place.put_new("more.parquet", b"")
+        with pytest.raises(LineageError, match=r"more\.parquet is not in the manifest, and Spark would read it"):
+            lineage.result("counts")
+
+
+def test_tasks_without_credentials(spark: SparkSession, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    lineage = session()
+    lineage.register("sales", key="id")
+    monkeypatch.delitem(spark.sparkContext.environment, "AWS_ACCESS_KEY_ID")
+    monkeypatch.delitem(spark.sparkContext.environment, "AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(SetupError, match=r"no credentials in the environment\. Set AWS_ACCESS_KEY_ID"):
+        lineage.save("SELECT k FROM sales", "r")
+    assert lineage.results() == []
