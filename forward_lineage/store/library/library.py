@@ -238,7 +238,7 @@ class Library:
 
     def clear_copies(self, name: str) -> None:
         """Remove copies on this machine of versions of a result that are gone; a local home has none."""
-        if self.files is not LOCAL and (self.folder / name.lower()).exists():
+        if self.files is not LOCAL and is_name(name) and (self.folder / name.lower()).exists():
             near = LocalFolder(self.folder)
             Clearing(near, self._versions, lambda folder: is_busy(near.path(folder))).clear_folders(name.lower())
 

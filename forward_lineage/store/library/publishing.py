@@ -26,6 +26,7 @@ from forward_lineage.storage.versions import Versions
 from forward_lineage.store.library.busy import BusyMark, is_busy
 from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.soundness import is_name
 from udafs.errors import ChangedError
 
 Results = Versions[SavedResult | None]
@@ -128,7 +129,7 @@ class Optimistic:
         self._leases = home.room("saving")
         self._near = LocalFolder(mirror.root)
         self._alive: dict[str, Lease] = {}  # by data folder
-        self._published: set[str] = set()
+        self._published: set[str] = set()  # data folders that are, or may be
 
     def writing(self, name: str) -> Iterator[Path]:
         """See `Publishing`."""
@@ -161,11 +162,15 @@ class Optimistic:
             if saved is not None:
                 self._mirror.send(saved.folder)  # before the manifest names them
                 self._still_mine(self._alive[saved.data], saved.name)
-            with suppress(TakenError):  # another session was quicker: what is asked may still hold
+            # Should the store not answer, nobody knows whether it is published: then what was written stays, for
+            # the next save to see.
+            self._published |= {saved.data} if saved is not None else set()
+            try:
                 self._versions.put(name, newest + 1, saved)
                 break
+            except TakenError:  # another session was quicker: what is asked may still hold
+                self._published -= {saved.data} if saved is not None else set()
         if saved is not None:
-            self._published.add(saved.data)
             self._clear_unneeded(self._alive[saved.data])
             return saved
         lease = Lease(self._leases, _lease_name(name, _new_name()))
@@ -197,7 +202,7 @@ class Optimistic:
         """Remove what saves left that died: of this result, and of others that left a lease behind."""
         with suppress(LostError):
             dead = [each for each, alive in lease.others().items() if not alive]
-            for each in {name, *map(_name_of, dead)}:
+            for each in {name, *filter(is_name, map(_name_of, dead))}:
                 self._clearing(lease).clear_folders(each)
             for each in dead:
                 lease.is_alive(each)  # takes it away where nothing was written

@@ -22,7 +22,7 @@ from forward_lineage.store.library.saved_result import SavedResult
 from tests import races
 from tests.forward_lineage.store.shelf import ROWS, put
 from tests.object_server import BUCKET, ObjectServer
-from udafs.errors import ChangedError, LineageError
+from udafs.errors import ChangedError, LineageError, SetupError
 from udafs.lineage_set import LineageSet
 
 SECONDS = 3.0  # of a lease; a server says when something was written in whole seconds
@@ -108,6 +108,24 @@ def _written(folder: Path) -> Path:
     (folder / "lineage").mkdir()
     (folder / "lineage" / "half").write_bytes(b"half")
     return folder
+
+
+def test_a_store_that_does_not_answer_when_asked_to_publish_loses_nothing(
+    home: ObjectHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, put_new = Library(home), ObjectStore.put_new
+
+    def unanswered(store: ObjectStore, key: str, data: bytes) -> None:
+        put_new(store, key, data)
+        raise SetupError(f"{store.where(key)} cannot be written: the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectStore, "put_new", unanswered)
+        with pytest.raises(SetupError):
+            put(library, "revenue", {"sales": {(0, 1)}})
+    saved = Library(home).get("revenue")
+    assert backward(Library(home), saved, 0) == [1], "it was published, whatever we were told"
+    assert put(library, "revenue", {"sales": {(0, 2)}}).version == 2
 
 
 def test_sessions_that_save_at_once_each_get_a_version(home: ObjectHome) -> None:
