@@ -29,6 +29,7 @@ CONNECT = [  # what PySpark's own client of Spark Connect asks for
     "zstandard>=0.25,<1",
     "pandas>=2.2,<3",
 ]
+S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
@@ -38,6 +39,8 @@ DEV = [
     "deltalake>=1.1,<2",  # writes and reads Delta tables, in tests: another implementation than ours
     "pyiceberg[sql-sqlite]>=0.10,<0.13",  # the same of Iceberg; a patch series: its Avro schemas are used
     *CONNECT,
+    *S3,
+    "moto[server]>=5.1,<6",  # a server that speaks S3, on this machine
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
     "pyroaring>=1.0",  # the rival of our lineage sets, in tests and benches
@@ -78,6 +81,7 @@ setup(
         "pages": PAGES,
         "iceberg": ICEBERG,
         "connect": CONNECT,
+        "s3": S3,
         "dev": DEV,
     },
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
@@ -51,7 +50,7 @@ def described(
     sql: str,
     semantics: str,
     tables: Sequence[Registered],
-    home: Path,
+    home: str,
     granules: Mapping[str, Any] | None = None,
     *,
     made_with: Mapping[str, tuple[int, bool]] | None = None,
@@ -63,7 +62,7 @@ def described(
         sql: as the user wrote it.
         semantics: ``"data"`` or ``"control"``.
         tables: what gives the ids.
-        home: folder of registrations and results.
+        home: where registrations and results are.
         granules: under LINEAGE ON, what the ids stand for.
         made_with: table → the oldest version of it that a table which was traced through was made with, and whether
             that was taken on trust.
@@ -80,7 +79,7 @@ def described(
         "sql": sql,
         "semantics": semantics,
         "granularity": "granules" if granules else "rows",
-        "home": str(home),
+        "home": home,
         "tables": [_table(table, *(made_with or {}).get(table.name, (table.version, False))) for table in tables],
     }
     if chosen_on_trust:

@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from forward_lineage import LineageError
 from forward_lineage.spark.local import local_session
 from tests import class_archive
+from tests.object_server import ObjectServer, new_cache
 from tpch_queries.data import generate
-from udafs.build import spark_version
+from udafs.build import CACHE_VARIABLE, spark_version
 from udafs.versions import check_version
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -108,6 +109,23 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectServer]:
+    server = ObjectServer(tmp_path_factory.mktemp("store") / "requests.log")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def store_server(_server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectServer:
+    """A server that speaks S3, the environment saying where it is; what is cached of it goes with the test."""
+    for name, value in _server.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(CACHE_VARIABLE, str(new_cache(tmp_path / "cache")))
+    _server.requests()
+    return _server
 
 
 @pytest.fixture(scope="session")

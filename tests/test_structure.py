@@ -47,6 +47,7 @@ ROOMS = {
         "catalog",
         "results",
         "relations",
+        "storage",
     },
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),

@@ -49,7 +49,7 @@ def build_kernel(output: Path | None = None, *, sources: Path = SOURCES) -> Path
     files = scala_files(sources, check_version(spark))
     made_from = _hash(sources, files)
     kind = "" if has_connect() else "-without-connect"
-    cached = _cache_folder() / f"kernel-{spark}-{made_from}{kind}.jar"
+    cached = cache_folder() / f"kernel-{spark}-{made_from}{kind}.jar"
     if not cached.exists():
         _build([file for file in files if has_connect() or file.parent.name != CONNECT], cached, made_from)
     if output is None:
@@ -90,7 +90,8 @@ def _publish(jar: Path, cached: Path) -> None:
     jar.replace(cached)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Return the folder of what can be had again: $FORWARD_LINEAGE_CACHE, else one in the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().absolute()

@@ -16,7 +16,7 @@ from forward_lineage.workloads.kept_forms import FormShelf
 @click.command()
 @click.argument("name")
 @home_option
-def drop(name: str, home: Path | None) -> None:
+def drop(name: str, home: Path | str | None) -> None:
     """Forget a saved result; results that were made of it can be traced as before."""
     Library(home_folder(home)).drop(name)
     FormShelf(home_folder(home)).forget(name)

@@ -22,7 +22,7 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 @click.argument("name", required=False)
 @home_option
 @json_option
-def ls(name: str | None, home: Path | None, as_json: bool) -> None:
+def ls(name: str | None, home: Path | str | None, as_json: bool) -> None:
     """List the saved results; with NAME, all versions of one that are there, its query and its columns."""
     library = Library(home_folder(home))
     if name is not None:

@@ -23,13 +23,13 @@ class Opening:
     """What a command's session is opened with.
 
     Attributes:
-        home: folder of registrations and results; None for the usual one.
+        home: folder of registrations and results, or an address; None for the usual one.
         catalog: a JSON catalog or a folder of Parquet files; None for the registered tables.
         master: Spark master.
 
     """
 
-    home: Path | None
+    home: Path | str | None
     catalog: Path | None
     master: str
 
@@ -67,7 +67,7 @@ def session_options(command: Command) -> Command:
     @catalog_option
     @master_option
     @wraps(command)
-    def with_opening(*, home: Path | None, catalog_path: Path | None, master: str, **others: Any) -> Any:
+    def with_opening(*, home: Path | str | None, catalog_path: Path | None, master: str, **others: Any) -> Any:
         return command(opening=Opening(home, catalog_path, master), **others)
 
     return with_opening

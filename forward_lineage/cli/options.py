@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from forward_lineage.spark.paths import is_address
+
 Command = Callable[..., Any]
 
 
@@ -42,9 +44,17 @@ def home_option(command: Command) -> Command:
     """Add `--home`."""
     return click.option(
         "--home",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of registrations and results.  [default: $FORWARD_LINEAGE_HOME, else ./lineage_home]",
+        type=_HomeType(path_type=Path, file_okay=False),
+        help="Folder of registrations and results, or an address such as s3://bucket/prefix.  "
+        "[default: $FORWARD_LINEAGE_HOME, else ./lineage_home]",
     )(command)
+
+
+class _HomeType(click.Path):
+    """A path, or the text of an address."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if isinstance(value, str) and is_address(value) else super().convert(value, param, ctx)
 
 
 def master_option(command: Command) -> Command:

@@ -22,7 +22,7 @@ from forward_lineage.row_ids.registrations import Registrations, home_folder
 @click.option(
     "--explain", is_flag=True, help="Print how lineage travels instead: what is computed once, what is carried."
 )
-def rewrite(file: str, catalog_path: Path | None, home: Path | None, semantics: str, *, explain: bool) -> None:
+def rewrite(file: str, catalog_path: Path | None, home: Path | str | None, semantics: str, *, explain: bool) -> None:
     """Print the SQL that also computes DL, the lineage of every row.
 
     FILE holds one Spark SQL statement; - reads standard input.

@@ -220,7 +220,7 @@ class Manifest:
             return
         place = self.source.get(needed or "", "")
         if needed is not None and not (
-            place.startswith("/") or (self.provider is Provider.POSITION and is_address(place))
+            place.startswith("/") or (self.provider in (Provider.POSITION, Provider.RESULT) and is_address(place))
         ):
             raise ValueError(f"no {needed}")
         inside = self.source["data"] + "/" if needed == "data" else ""

@@ -128,9 +128,9 @@ class RegisteredTables:
         self._registrar.drop(self.registered(name))
         self._manifests.pop(name.lower(), None)
 
-    def register_result(self, name: str, folder: Path) -> Manifest:
+    def register_result(self, name: str, place: str | Path) -> Manifest:
         """Make the rows of a saved result a table; see `Registrar.register_result`."""
-        return self._know(self._registrar.register_result(name, folder))
+        return self._know(self._registrar.register_result(name, place))
 
     def forget_result(self, name: str) -> None:
         """Make the name of a saved result that is gone mean nothing, if it means one."""

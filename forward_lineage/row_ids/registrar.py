@@ -113,14 +113,15 @@ class Registrar:
         opened = open_table(self.spark, table.name) if own_name else frame
         return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
-    def register_result(self, name: str, folder: Path) -> Manifest:
+    def register_result(self, name: str, place: str | Path) -> Manifest:
         """Register the rows of a saved result, so that later queries can trace it.
 
         Unlike other tables, every version of a result numbers its rows from 0: the result's own version says which.
 
         Args:
             name: the result's name, of one part.
-            folder: its Parquet files, in the order of their names; ids are the numbers of the rows in that order.
+            place: the folder of its Parquet files, or its address; ids are the numbers of the rows in the order of
+                the files' names.
 
         Raises:
             LineageError: there is no such folder, or something in it is not Parquet.
@@ -128,18 +129,23 @@ class Registrar:
         """
 
         def draft(last: Manifest | None) -> Manifest:
-            rows = position.from_source(self.spark, name, {"path": str(folder.resolve())})
+            path = str(place) if is_far(str(place)) else str(Path(place).resolve())
+            rows = position.from_source(self.spark, name, {"path": path})
             manifest = replace(rows, provider=Provider.RESULT)
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
 
-        written = self.registrations.write(draft, name)
+        written = self.registrations.write(draft, name, of_result=True)
         self.registrations.clear_results(name)
         self._make_view(written)
         return written
 
     def drop(self, manifest: Manifest) -> None:
         """Forget a table: a last version that says so."""
-        self.registrations.write(lambda last: replace(last or manifest, provider=Provider.DROPPED), manifest.name)
+        self.registrations.write(
+            lambda last: replace(last or manifest, provider=Provider.DROPPED),
+            manifest.name,
+            of_result=manifest.provider is Provider.RESULT,
+        )
         if manifest.view is not None and view_text(self.spark, manifest.name) == manifest.view:
             self.spark.catalog.dropTempView(last_part(manifest.name))
             drop_hidden_views(self.spark, manifest)

@@ -5,6 +5,10 @@
 
 Versions are kept as `forward_lineage.storage.versions` keeps them: a crash leaves no half manifest, and of two sessions
 that register at once each gets a version of its own. The kernel reads them too, by their path.
+
+Of a home in an object store the kernel reads copies, in the home's folder on this machine (``registered/``); and what
+makes a saved result a table is kept there alone, under ``tables/``: it says where its rows are read on this machine,
+and can be made again from the result. Its versions count from `OF_THIS_MACHINE`, so that none is ever another's.
 """
 
 from __future__ import annotations
@@ -24,51 +28,75 @@ from forward_lineage.row_ids.manifest import WITH_A_LOG, Manifest, Provider
 from forward_lineage.row_ids.written_sql import check_sql
 from forward_lineage.spark.names import in_backticks, split_name
 from forward_lineage.spark.paths import checked_path
+from forward_lineage.storage.homes import Home, ObjectHome, folder_of, object_home, room_of
 from forward_lineage.storage.interface import MissingError, TakenError
 from forward_lineage.storage.local_folder import LocalFolder, make_folder, writable
 from forward_lineage.storage.own_files import check_no_link, warn_of_strangers
+from forward_lineage.storage.sealed import seal
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.stored_tables import RowIds
 from rewrites.tables import BaseTable
-from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError
+from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError, SetupError
 
 _LONGEST = 255  # bytes of the name of a file
+OF_THIS_MACHINE = 1 << 40
 
 
-def home_folder(home: str | Path | None = None) -> Path:
-    """Return the folder of registrations and saved results: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home.
+def home_folder(home: str | Path | ObjectHome | None = None) -> Home:
+    """Return where registrations and saved results are: as given, $FORWARD_LINEAGE_HOME, or ./lineage_home.
 
-    Warns when everybody may write it.
+    Warns when everybody on this machine may write it.
 
     Raises:
-        BadArgumentError: no folder can be called so.
+        BadArgumentError: no folder can be called so, or the address is none of a home.
 
     """
-    folder = checked_path(Path(home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home"), "home=").absolute()
+    given = home or os.environ.get("FORWARD_LINEAGE_HOME") or "lineage_home"
+    far = given if isinstance(given, ObjectHome) else object_home(given)
+    if far is not None:
+        warn_of_strangers(far.folder)
+        return far
+    folder = checked_path(Path(str(given)), "home=").absolute()
     warn_of_strangers(folder)
     return folder
 
 
 class Registrations:
-    """The manifests under a home folder, which is made when the first is written.
+    """The manifests of a home, which is made when the first is written.
 
     Args:
-        home: the folder.
+        home: where it is.
 
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Home) -> None:
         self.home = home
-        self._place = LocalFolder(home / "tables")
-        self._versions = Versions(self._place, REGISTRATION)
+        self._near = LocalFolder(folder_of(home) / "tables")
+        self._versions = Versions(room_of(home, "tables"), REGISTRATION)
+        #: Of saved results, and whatever else of them there is.
+        self._of_results = self._versions if isinstance(home, Path) else Versions(self._near, REGISTRATION)
 
     def folder(self, name: str) -> Path:
-        """Return the folder of a table; it may not exist yet."""
-        return self._place.path(_folder_name(name))
+        """Return the folder of a table on this machine; it may not exist yet."""
+        return self._near.path(_folder_name(name))
 
     def path(self, manifest: Manifest) -> Path:
-        """Return the file of a manifest."""
-        return self.folder(manifest.name) / f"{manifest.version}.json"
+        """Return the file of a manifest; of one in an object store a copy, which is made if need be."""
+        if isinstance(self.home, Path) or manifest.version >= OF_THIS_MACHINE:
+            return self.folder(manifest.name) / f"{manifest.version}.json"
+        folder = LocalFolder(self.home.folder / "registered")
+        key = f"{_folder_name(manifest.name)}/{manifest.version}-{manifest.digest()}.json"
+        if (manifest.provider.by_position or manifest.provider.by_format) and not folder.exists(key):
+            with suppress(TakenError):
+                folder.put_new(key, seal(manifest.to_data()))
+        return folder.path(key)
+
+    def _kept_in(self, version: int) -> Versions[Manifest]:
+        return self._of_results if version >= OF_THIS_MACHINE else self._versions
+
+    def _all_versions(self) -> list[Versions[Manifest]]:
+        """What is in the store first: that is what other machines see, too."""
+        return [self._versions] if self._of_results is self._versions else [self._versions, self._of_results]
 
     def latest(self, name: str) -> Manifest | None:
         """Return the newest version of a table's manifest, or None when it was never registered or was dropped.
@@ -78,7 +106,9 @@ class Registrations:
             SetupError: the file may not be read, or a later release wrote it.
 
         """
-        return self._versions.latest(_folder_name(name))
+        folder = _folder_name(name)
+        found = (each.latest(folder) for each in self._all_versions())
+        return next((each for each in found if each is not None), None)
 
     def version(self, name: str, version: int) -> Manifest:
         """Return one version.
@@ -89,7 +119,7 @@ class Registrations:
 
         """
         try:
-            return self._versions.get(_folder_name(name), version)
+            return self._kept_in(version).get(_folder_name(name), version)
         except MissingError as error:
             raise NotRegisteredError(
                 error.what, instead=f"Register {name} again, and make DataFrames and results of it anew."
@@ -98,20 +128,22 @@ class Registrations:
     def with_digest(self, name: str, digest: str) -> Manifest | None:
         """Return the last version that has a digest; None where there is none that can be read."""
         folder = _folder_name(name)
-        for number in reversed(self._versions.numbers(folder)):
-            with suppress(LineageError):
-                manifest = self._versions.get(folder, number)
-                if manifest.digest() == digest:
-                    return manifest
+        for versions in self._all_versions():
+            for number in reversed(versions.numbers(folder)):
+                with suppress(LineageError):
+                    manifest = versions.get(folder, number)
+                    if manifest.digest() == digest:
+                        return manifest
         return None
 
-    def write(self, draft: Callable[[Manifest | None], Manifest], name: str) -> Manifest:
+    def write(self, draft: Callable[[Manifest | None], Manifest], name: str, *, of_result: bool = False) -> Manifest:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
 
         Args:
             draft: makes the manifest from the last version (None when there is none; it may be a dropped one, whose
                 ids are not to be given again); called again when another session took the version meanwhile.
             name: the table.
+            of_result: whether it is a saved result.
 
         Raises:
             SetupError: the home cannot be written.
@@ -119,22 +151,17 @@ class Registrations:
 
         """
         folder = _folder_name(name)
+        versions = self._of_results if of_result else self._versions
+        first = 1 if versions is self._versions else OF_THIS_MACHINE
         while True:
-            newest, last = self._last(folder)
-            manifest = replace(draft(last), version=newest + 1)
+            newest, last = _last(versions, folder)
+            manifest = replace(draft(last), version=max(newest + 1, first))
             _check_names(manifest)
             if last is not None and manifest.says_the_same(last):
                 return last
             with suppress(TakenError):
-                self._versions.put(folder, manifest.version, manifest)
+                versions.put(folder, manifest.version, manifest)
                 return manifest
-
-    def _last(self, folder: str) -> tuple[int, Manifest | None]:
-        """Return the number of the newest version, 0 when there is none, and what it says."""
-        while newest := self._versions.newest(folder):
-            with suppress(MissingError):  # a newer one came this very moment, and this one was cleared away
-                return newest, self._versions.get(folder, newest)
-        return 0, None
 
     def clear_results(self, name: str) -> None:
         """Remove what versions before the newest said of saved results whose rows are gone, and of drops.
@@ -148,18 +175,19 @@ class Registrations:
         """
         folder = _folder_name(name)
         with suppress(LineageError):  # one is damaged, or the home may only be read: then they stay
-            for number, manifest in self._versions.every(folder)[:-1]:
+            for number, manifest in self._of_results.every(folder)[:-1]:
                 if manifest.provider is Provider.DROPPED or _is_result_that_is_gone(manifest):
-                    self._versions.remove(folder, number)
+                    self._of_results.remove(folder, number)
 
     def newest(self, name: str) -> int:
-        """Return the number of the newest version, 0 when there is none."""
+        """Return the number of the newest version, 0 when there is none; results do not count in a store."""
         return self._versions.newest(_folder_name(name))
 
     def next_id(self, name: str) -> int:
         """Return the first id that no version of a table has ever given to a row."""
         folder = _folder_name(name)
-        return max((manifest.next_id for _, manifest in self._versions.every(folder)), default=0)
+        every = (manifest for versions in self._all_versions() for _, manifest in versions.every(folder))
+        return max((manifest.next_id for manifest in every), default=0)
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return what the rules need to know about a registered table, and what tables made of it say of its ids."""
@@ -190,9 +218,20 @@ class Registrations:
 
     @contextmanager
     def new_data_folder(self, name: str) -> Iterator[Path]:
-        """Yield a new folder for materialised rows; it is removed again if the block fails."""
+        """Yield a new folder for materialised rows; it is removed again if the block fails.
+
+        Raises:
+            SetupError: it cannot be written, or the home is in an object store, which has no folders for Spark.
+
+        """
+        if not isinstance(self.home, Path):
+            raise SetupError(
+                f"{name} would need a copy of rows or keys that Spark writes, and {self.home} is no place for it",
+                instead=f"Write the rows as Parquet where Spark has them, and give path=; or give key= one integer "
+                f"column; or pass home= a folder, for {name} alone if need be.",
+            )
         folder = self.folder(name) / f"data-{uuid.uuid4().hex[:12]}"
-        check_no_link(self._place.root, folder.parent.name)
+        check_no_link(self._near.root, folder.parent.name)
         with writable(folder.parent):
             make_folder(folder.parent)
         try:
@@ -203,14 +242,31 @@ class Registrations:
 
     def readable(self) -> tuple[list[Manifest], dict[str, LineageError]]:
         """Return the registered tables, and by name what is wrong with those whose manifest is damaged."""
-        manifests, damaged = self._versions.all_latest()
+        manifests, damaged = self._all_latest()
         return manifests, {unquote(folder): error for folder, error in damaged.items()}
 
     def __iter__(self) -> Iterator[Manifest]:
-        manifests, damaged = self._versions.all_latest()
+        manifests, damaged = self._all_latest()
         for error in damaged.values():
             raise error
         yield from manifests
+
+    def _all_latest(self) -> tuple[list[Manifest], dict[str, LineageError]]:
+        manifests, damaged = self._versions.all_latest()
+        if self._of_results is not self._versions:
+            taken = {_folder_name(each.name) for each in manifests} | damaged.keys()
+            more, wrong = self._of_results.all_latest()
+            manifests += [each for each in more if _folder_name(each.name) not in taken]
+            damaged = wrong | damaged
+        return manifests, damaged
+
+
+def _last(versions: Versions[Manifest], folder: str) -> tuple[int, Manifest | None]:
+    """Return the number of the newest version, 0 when there is none, and what it says."""
+    while newest := versions.newest(folder):
+        with suppress(MissingError):  # a newer one came this very moment, and this one was cleared away
+            return newest, versions.get(folder, newest)
+    return 0, None
 
 
 def _folder_name(name: str) -> str:

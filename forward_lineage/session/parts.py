@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,6 +11,7 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.sketches.running import Runner
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.storage.homes import Home, folder_of
 from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
@@ -60,15 +60,16 @@ class Parts:
     runner: Runner
 
 
-def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> Parts:
+def parts_of(spark: SparkSession, registrations: Registrations, home: Home) -> Parts:
     """Put the parts together.
 
     Args:
         spark: a session with the kernel attached.
         registrations: the registrations under the home.
-        home: folder of registrations and results.
+        home: where registrations and results are.
 
     """
+    near = folder_of(home)  # where what can be made again is kept
     tables = RegisteredTables(spark, registrations)
     library = Library(home)
     result_tables = ResultTables(library, tables)
@@ -76,20 +77,20 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Path) -> P
     up_to_date = result_tables.bring_up_to_date
     chosen = ChosenRows(spark, LineageCalls(tables, library, questions, up_to_date))
     names = SessionNames(tables, up_to_date)
-    statements = Statements(tables, names, chosen, home)
-    tracer = Tracer(statements, tables, home)
+    statements = Statements(tables, names, chosen, str(home))
+    tracer = Tracer(statements, tables, str(home))
 
     def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
         return statements.run(statements.trace(sql, semantics, args))
 
-    answering = Answering(tables, library, home, run, up_to_date)
+    answering = Answering(tables, library, near, run, up_to_date)
     rows_saver = Saver(tracer, tables, library)
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
     capturing = Capturing(tracer, tables, library)
     library.lineage.capture_rest = capturing
-    opening = Opening(tables, library, home, up_to_date)
-    profiler = Profiler(tables, rows_saver, home, up_to_date)
-    runner = Runner(statements, tables, names, home)
+    opening = Opening(tables, library, near, up_to_date)
+    profiler = Profiler(tables, rows_saver, near, up_to_date)
+    runner = Runner(statements, tables, names, near)
     return Parts(
         tables,
         statements,

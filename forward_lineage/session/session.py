@@ -16,6 +16,7 @@ from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
 from forward_lineage.spark.shared_home import check_shared_home
+from forward_lineage.storage.homes import ObjectHome, folder_of
 from udafs.attach import attach
 
 
@@ -28,8 +29,9 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
 
     Args:
         spark: the session.
-        home: folder of registrations and saved results; $FORWARD_LINEAGE_HOME, else ./lineage_home. Under Spark
-            Connect the server and its executors must see it under the same path.
+        home: where registrations and saved results are: a folder, or an address in an object store such as
+            ``s3://bucket/prefix``; $FORWARD_LINEAGE_HOME, else ./lineage_home. Under Spark Connect the server and its
+            executors must see a folder under the same path.
 
     Raises:
         LineageError: the session is one of Spark Connect, and its server does not have the kernel or does not see the
@@ -37,10 +39,10 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
 
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path | None = None) -> None:
+    def __init__(self, spark: SparkSession, home: str | Path | ObjectHome | None = None) -> None:
         attach(spark)
         self.spark = spark
         self.home = home_folder(home)
-        check_shared_home(spark, self.home)
+        check_shared_home(spark, folder_of(self.home))
         self.registrations = Registrations(self.home)
         self._parts = parts_of(spark, self.registrations, self.home)

@@ -33,7 +33,17 @@ class MissingError(DamagedError):
 
 
 class Storage(Protocol):
-    """A place for objects."""
+    """A place for objects.
+
+    Attributes:
+        at_once: how many things it is best asked at the same time: 1 where an answer takes no time.
+
+    """
+
+    @property
+    def at_once(self) -> int:
+        """See above."""
+        ...
 
     def get(self, key: str) -> bytes:
         """Return an object.

@@ -29,6 +29,8 @@ class LocalFolder:
 
     """
 
+    at_once = 1
+
     def __init__(self, root: Path) -> None:
         self.root = root
 

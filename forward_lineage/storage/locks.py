@@ -1,7 +1,7 @@
 """Locks of files that a dead process does not keep: the system gives them back when their holder ends.
 
 They hold between threads as between processes, on one machine and on network file systems that know `flock`. Object
-stores have none; a lease, which time takes back, can stand in for them there.
+stores have none; leases, which time takes back, stand in for them there.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -143,15 +144,20 @@ class Versions(Generic[M]):
 
     def all_latest(self) -> tuple[list[M], dict[str, LineageError]]:
         """Return the newest version of everything, in order, and by name what is wrong with those that are damaged."""
-        manifests, damaged = [], {}
-        for name in self.names():
-            try:
-                found = self.latest(name)
-            except LineageError as error:
-                damaged[name] = error
-            else:
-                manifests += [found] if found is not None else []
-        return manifests, damaged
+        names = self.names()
+        if self.storage.at_once > 1 and len(names) > 1:  # each is some requests to a store that is far away
+            with ThreadPoolExecutor(self.storage.at_once) as pool:
+                found = list(pool.map(self._latest_or_error, names))
+        else:
+            found = list(map(self._latest_or_error, names))
+        damaged = {name: each for name, each in zip(names, found, strict=True) if isinstance(each, LineageError)}
+        return [each for each in found if each is not None and not isinstance(each, LineageError)], damaged
+
+    def _latest_or_error(self, name: str) -> M | LineageError | None:
+        try:
+            return self.latest(name)
+        except LineageError as error:
+            return error
 
     def put(self, name: str, number: int, manifest: M) -> None:
         """Write a version; it counts from the moment this returns.

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.paths import is_far
+from forward_lineage.storage.mirror import LOCAL
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.row_files import check_row_files
+from forward_lineage.store.library.row_files import place_as_read, rows_as_read
 from forward_lineage.store.library.saved_result import SavedResult
-from udafs.errors import LineageError
+from udafs.errors import LineageError, SetupError
 
 
 class ResultTables:
@@ -29,6 +34,7 @@ class ResultTables:
         results = {saved.name.lower(): saved for saved in found}
         for name in set(self._library.names()) - set(results) - set(damaged):
             self._tables.forget_result(name)
+            self._library.clear_copies(name)
         for saved in results.values():
             if self._is_to_be_read(saved):
                 self._read(saved)
@@ -38,11 +44,17 @@ class ResultTables:
         known = self._tables.get(saved.name)
         if known is None:
             return not self._tables.spark.catalog.tableExists(quoted(saved.name))
-        return known.provider is Provider.RESULT and known.source.get("path") != str(saved.rows_folder.resolve())
+        if known.provider is not Provider.RESULT:
+            return False
+        with suppress(SetupError):  # said when it is read
+            place = place_as_read(self._tables.spark, saved)
+            fetched = saved.files is not LOCAL and not is_far(place)
+            return known.source.get("path") != place or (fetched and not Path(place).exists())
+        return True
 
     def _read(self, saved: SavedResult) -> None:
         try:
-            check_row_files(saved)
-            self._tables.register_result(saved.name, saved.rows_folder)
+            self._tables.register_result(saved.name, rows_as_read(self._tables.spark, saved))
+            self._library.clear_copies(saved.name)
         except LineageError as error:  # said when it is queried; others stay usable
             self._tables.damaged[saved.name.lower()] = error

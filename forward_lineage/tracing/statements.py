@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -103,14 +102,14 @@ class Statements:
         tables: the registered tables.
         names: what names mean.
         chosen: what BACKWARD(…) and FORWARD(…) in FROM give.
-        home: folder of registrations and results, which the lineage's metadata mentions.
+        home: where registrations and results are, which the lineage's metadata mentions.
 
     Attributes:
         ranges: of columns, as far as they were asked for.
 
     """
 
-    def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: Path) -> None:
+    def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: str) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
         self._names = names

@@ -13,12 +13,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from forward_lineage.columns.keeping import Reader, Shelf, Writer, digest
 from forward_lineage.storage.fields import made
+from forward_lineage.storage.homes import Home, folder_of
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.workloads.forms import Form, Kind, Sums
 from forward_lineage.workloads.making import Made, Plan
@@ -72,12 +72,12 @@ class FormShelf:
     """The forms of a home.
 
     Args:
-        home: folder of registrations and results.
+        home: where registrations and results are.
 
     """
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, home: Home) -> None:
+        self._home = folder_of(home)
 
     def keep(
         self,

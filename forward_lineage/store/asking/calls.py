@@ -23,6 +23,7 @@ from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.asking.rows import Asked, IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects, all_rows
 from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.row_files import place_as_read
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.chosen_rows import Chosen
 from udafs.errors import BadArgumentError, ChangedError, LineageError, Position
@@ -178,7 +179,7 @@ class LineageCalls:
                 f"now it is version {now.version}",
                 instead=f"Save {owner.name} again.",
             )
-        if manifest.source.get("path") != str(now.rows_folder.resolve()):
+        if manifest.source.get("path") != place_as_read(self._tables.spark, now):
             raise ChangedError(f"{found.name} was saved again at the same time", instead="Ask again.")
         return manifest
 

@@ -18,7 +18,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
-from forward_lineage.store.library.row_files import ROW_NUMBER, check_files, check_row_files
+from forward_lineage.store.library.row_files import ROW_NUMBER, files_as_read, rows_as_read
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
 from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import Position, SparkError
@@ -96,8 +96,7 @@ class IdentifiedRows:
             LineageError: a file is missing or damaged; the message names it.
 
         """
-        check_row_files(saved)
-        relation = data_source("parquet", saved.rows_folder)
+        relation = data_source("parquet", rows_as_read(spark, saved))
         return cls.of_relation(spark, relation, ROW_NUMBER, [name for name, _ in saved.columns])
 
     @classmethod
@@ -109,10 +108,10 @@ class IdentifiedRows:
 
         """
         folder = saved.folder / str(table.dictionary)
-        if not folder.is_dir():
+        place = files_as_read(spark, saved, table.dictionary_files, str(table.dictionary))
+        if place == str(folder) and not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
-        check_files(saved, table.dictionary_files, str(table.dictionary))
-        frame = open_relation(spark, data_source("parquet", folder))
+        frame = open_relation(spark, data_source("parquet", place))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
     def where(self, condition: Condition) -> LineageSet:

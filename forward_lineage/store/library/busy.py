@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.locks import Lock, is_held
 
 BUSY = ".saving"
 """A file in the folder, locked by the process that writes it, for as long as it lives."""
@@ -26,3 +26,8 @@ class BusyMark:
         """Say that the folder is written."""
         self._path.unlink(missing_ok=True)
         self._lock.release()
+
+
+def is_busy(folder: Path) -> bool:
+    """Tell whether a process on this machine that lives is writing a data folder."""
+    return is_held(folder / BUSY)

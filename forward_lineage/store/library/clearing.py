@@ -1,18 +1,17 @@
-"""What is still needed of saved results, and clearing away the rest; all of it under the lock of the home.
+"""What is still needed of saved results, and clearing away the rest; of a local home all of it under its lock.
 
 A process that dies while it saves leaves a data folder that no manifest names. It held the lock of a file in that
-folder, which died with it, so others know what to clear away. Where a manifest cannot be read, whatever it may name
-stays.
+folder, which died with it, or a lease, which ends, so others know what to clear away. Where a manifest cannot be read,
+whatever it may name stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from forward_lineage.storage.interface import Storage
 from forward_lineage.storage.local_folder import LocalFolder
-from forward_lineage.storage.locks import is_held
 from forward_lineage.storage.versions import Versions
-from forward_lineage.store.library.busy import BUSY
 from forward_lineage.store.library.later import is_left_over
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import DamagedError, LineageError
@@ -27,11 +26,20 @@ class Clearing:
     Args:
         place: where results are kept.
         versions: their manifests; None stands for a drop marker.
+        is_busy: tells of a data folder whether somebody who lives is writing it.
+        copies: where copies of some of it are.
 
     """
 
-    def __init__(self, place: LocalFolder, versions: Versions[SavedResult | None]) -> None:
-        self.place, self.versions = place, versions
+    def __init__(
+        self,
+        place: Storage,
+        versions: Versions[SavedResult | None],
+        is_busy: Callable[[str], bool],
+        copies: LocalFolder | None = None,
+    ) -> None:
+        self.places, self.versions = [place] if copies is None else [place, copies], versions
+        self._is_busy = is_busy
 
     def clear_unneeded(self) -> None:
         """Remove versions that are neither the newest nor kept, and that no other version was made of."""
@@ -52,17 +60,32 @@ class Clearing:
 
     def clear_folders(self, name: str) -> None:
         """Remove data folders of a result that no manifest names and nobody is writing, and later lineage of none."""
+        for place in self.places:
+            self._clear_in(place, name)
+
+    def _clear_in(self, place: Storage, name: str) -> None:
         try:
-            numbers = self.versions.numbers(name)
-            loaded = [self.versions.get(name, number) for number in numbers]
+            folders = place.folders(name)
+            left = [each for each in self._unnamed(name, folders) if not self._is_busy(f"{name}/{each}")]
+            # Where no lock keeps others out: what was there, is not being written any more, and is not named now
+            # either, nobody can come to name.
+            gone = self._unnamed(name, left) if left else ()
         except LineageError:
-            return  # it may name any of them
+            return  # a manifest that cannot be read may name any of them
+        for folder in gone:
+            place.delete_folder(f"{name}/{folder}")
+        place.clear_unfinished(name)
+
+    def _unnamed(self, name: str, folders: Sequence[str]) -> list[str]:
+        """Those of some folders of a result that none of its manifests names."""
+        numbers = self.versions.numbers(name)
+        loaded = [self.versions.get(name, number) for number in numbers]
         named = {saved.data for saved in loaded if saved is not None}
-        for folder in self.place.folders(name):
-            left = folder.startswith("data-") and folder not in named and not self._is_busy(f"{name}/{folder}")
-            if left or is_left_over(folder, set(numbers)):
-                self.place.delete_folder(f"{name}/{folder}")
-        self.place.clear_unfinished(name)
+        return [
+            each
+            for each in folders
+            if (each.startswith("data-") and each not in named) or is_left_over(each, set(numbers))
+        ]
 
     def _there(self) -> dict[Key, SavedResult | None]:
         """All versions; None for drop markers, and for damaged ones that are not the newest."""
@@ -77,9 +100,6 @@ class Clearing:
                         raise
                     there[name, number] = None
         return there
-
-    def _is_busy(self, folder: str) -> bool:
-        return is_held(self.place.path(folder) / BUSY)
 
 
 def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:

@@ -1,13 +1,12 @@
 """The saved results under a home folder: reading them, and saving at once from many sessions.
 
 Data is written to a folder of its own first, and counts from the moment its manifest is there under the next version
-number. One short lock of the home orders publishing, dropping and clearing; what is cleared is said in `clearing`.
+number. What keeps sessions from each other's results is in `publishing`; what is cleared away, in `clearing`.
 """
 
 from __future__ import annotations
 
 import difflib
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,14 +16,16 @@ from typing import Any
 from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
+from forward_lineage.storage.homes import Home, folder_of
 from forward_lineage.storage.interface import MissingError
-from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folders, writable
-from forward_lineage.storage.locks import Lock
-from forward_lineage.storage.own_files import LARGEST, check_no_link, read_file
+from forward_lineage.storage.local_folder import LocalFolder
+from forward_lineage.storage.mirror import LOCAL, Files, Mirror
+from forward_lineage.storage.own_files import LARGEST, read_file
 from forward_lineage.storage.versions import Kind, Versions
-from forward_lineage.store.library.busy import BusyMark
+from forward_lineage.store.library.busy import is_busy
 from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.later import Later
+from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
 from forward_lineage.store.library.read_lineage import ReadLineage
 from forward_lineage.store.library.saved_result import (
     LATEST,
@@ -42,24 +43,30 @@ class Library:
     """Saved results by name.
 
     Args:
-        home: the folder of registrations and saved results; made when the first result is saved.
+        home: where registrations and saved results are; made when the first result is saved.
 
     Attributes:
+        folder: of results; of a home in an object store, that of copies.
+        files: in that folder, wherever else they are.
         later: lineage that was captured after its result was saved.
         lineage: of all results, as it is read.
 
     """
 
-    def __init__(self, home: Path) -> None:
-        self.folder = home / "results"
+    def __init__(self, home: Home) -> None:
+        self.folder = folder_of(home) / "results"
         self.cache = SegmentCache(read=self._bytes_of)
-        self._place = LocalFolder(self.folder)
-        self._versions = Versions(
-            self._place,
-            Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=LATEST),
-        )
-        self._clearing = Clearing(self._place, self._versions)
-        self.later = Later(self._place)
+        near = LocalFolder(self.folder)
+        kind = Kind(_fields, self.read, dropped=lambda saved: saved is None, damaged=_damaged, latest=LATEST)
+        self.files: Files = LOCAL
+        if isinstance(home, Path):
+            self._versions: Results = Versions(near, kind)
+            self._publishing: Publishing = UnderLock(near, self._versions)
+        else:
+            self.files = mirror = Mirror(home.room("results"), self.folder)
+            self._versions = Versions(mirror.store, kind)
+            self._publishing = Optimistic(home, mirror, self._versions)
+        self.later = Later(near)
         self.lineage = ReadLineage(self.later, self.cache)
 
     # ------------------------------------------------------------ reading
@@ -138,7 +145,10 @@ class Library:
         return self.lineage.relation(saved, table)
 
     def _bytes_of(self, path: Path, size: int | None) -> bytes:
-        data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
+        if isinstance(self.files, Mirror):
+            data = self.files.read(path, size)
+        else:
+            data = read_file(self.folder, path.relative_to(self.folder).as_posix(), LARGEST if size is None else size)
         if size not in (None, len(data)):
             raise CorruptSegmentError(f"{path} has {len(data):,} bytes, the manifest says {size:,}")
         return data
@@ -155,7 +165,7 @@ class Library:
         return NotSavedError(f"there is no saved result {name}", instead=f"{known} lineage.save(…) saves one.")
 
     def _home(self, name: str) -> Path:
-        return self._place.path(name.lower())
+        return self.folder / name.lower()
 
     def read(self, data: dict[str, Any], name: str, number: int) -> SavedResult | None:
         """Make a version of a result of the fields of its manifest; None when it was dropped.
@@ -166,7 +176,7 @@ class Library:
         """
         if data == {"format": data["format"], **_DROPPED}:
             return None
-        saved = SavedResult.from_data(data, self._home(name))
+        saved = SavedResult.from_data(data, self._home(name), self.files)
         if saved.name.lower() != name or saved.version != number or not is_name(name):
             raise ValueError("the manifest of another version or result")
         check_sound(saved)
@@ -182,20 +192,7 @@ class Library:
             SetupError: the home cannot be written.
 
         """
-        folder = self._home(name) / f"data-{uuid.uuid4().hex[:12]}"
-        with self._locked():
-            self._clearing.clear_leavings()
-            check_no_link(self.folder, name.lower())
-            with writable(folder):
-                folder.mkdir(parents=True)
-                busy = BusyMark(folder)
-        try:
-            with writable(folder):
-                yield folder
-        finally:
-            with self._locked():
-                busy.remove()
-                self._clearing.clear_folders(name.lower())
+        yield from self._publishing.writing(name.lower())
 
     def publish(self, draft: Callable[[int], SavedResult]) -> SavedResult:
         """Make a result count, and clear away versions that nobody needs any more.
@@ -208,18 +205,18 @@ class Library:
             SetupError: the home cannot be written.
 
         """
-        with self._locked():
-            name = draft(0).name
-            newest = self.newest(name)
-            saved = replace(draft(newest), version=newest + 1, home=self._home(name))
+        name = draft(0).name
+
+        def numbered(newest: int) -> SavedResult:
+            saved = replace(draft(newest), version=newest + 1, home=self._home(name), files=self.files)
             if saved.keeps_numbers_of == 0:
                 saved = replace(saved, keeps_numbers_of=saved.version)
             self._check_parents(saved)
-            with writable(saved.folder):
-                sync_folders(saved.folder)  # before the manifest names them
-            self._versions.put(name.lower(), saved.version, saved)
-            self._clearing.clear_unneeded()
-        return saved
+            return saved
+
+        published = self._publishing.publish(name.lower(), numbered)
+        assert published is not None, "no drop marker"
+        return published
 
     def drop(self, name: str) -> None:
         """Forget a result. Versions that other results were made of stay on disk until these are gone too.
@@ -229,14 +226,21 @@ class Library:
             SetupError: the home cannot be written.
 
         """
-        with self._locked():
-            newest = self.newest(name)
+
+        def marker(newest: int) -> None:
             with suppress(DamagedError):  # a damaged result can be dropped
                 if not newest or self.latest(name) is None:
                     raise self._unknown(name)
-            self._versions.put(name.lower(), newest + 1, None)
-            self._clearing.clear_unneeded()
-            self._clearing.clear_leavings()
+
+        if not is_name(name):
+            raise self._unknown(name)
+        self._publishing.publish(name.lower(), marker)
+
+    def clear_copies(self, name: str) -> None:
+        """Remove copies on this machine of versions of a result that are gone; a local home has none."""
+        if self.files is not LOCAL and is_name(name) and (self.folder / name.lower()).exists():
+            near = LocalFolder(self.folder)
+            Clearing(near, self._versions, lambda folder: is_busy(near.path(folder))).clear_folders(name.lower())
 
     def _check_parents(self, saved: SavedResult) -> None:
         for table in saved.tables:
@@ -245,15 +249,6 @@ class Library:
                     f"{table.name}, which {saved.name} is made of, was saved again while {saved.name} was being saved",
                     instead=f"Save {saved.name} again, so that it is made of what {table.name} is now.",
                 )
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        check_no_link(self.folder, ".lock")
-        with writable(self.folder):
-            make_folder(self.folder)
-            lock = Lock(self.folder / ".lock")
-        with lock:
-            yield
 
 
 def check_name(name: str) -> str:

@@ -19,6 +19,7 @@ from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.storage.fields import made
+from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library import bounds
 from forward_lineage.store.library.captured import Captured, Recipe
 
@@ -208,6 +209,7 @@ class SavedResult:
         stages: inner queries whose rows the result's were made of.
         recipe: of a result some of whose lineage was not captured with the rows.
         home: the folder of the result; not part of the manifest.
+        files: in that folder, wherever else they are; not part of it either.
 
     """
 
@@ -228,6 +230,7 @@ class SavedResult:
     stages: tuple[Stage, ...] = ()
     recipe: Recipe | None = field(default=None, repr=False)
     home: Path = field(default=Path(), repr=False)
+    files: Files = field(default=LOCAL, repr=False, compare=False)
 
     @property
     def folder(self) -> Path:
@@ -295,7 +298,7 @@ class SavedResult:
 
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
-        fields = {key: value for key, value in asdict(self).items() if key != "home"}
+        fields = {key: value for key, value in asdict(self).items() if key not in ("home", "files")}
         if bounds.are_told(fields):
             return {"format": bounds.BOUNDED, **fields}
         bounds.left_out(fields)
@@ -311,12 +314,13 @@ class SavedResult:
         return {key: value for key, value in fields.items() if key not in ("refers", "stages")}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any], home: Path) -> SavedResult:
+    def from_data(cls, data: dict[str, Any], home: Path, files: Files = LOCAL) -> SavedResult:
         """Read what `to_data` gave, in this release or an earlier one.
 
         Args:
             data: the fields of the manifest, and the format they are of.
             home: the folder of the result.
+            files: in it.
 
         Raises:
             ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError. What is right for
@@ -329,7 +333,7 @@ class SavedResult:
         tables = fields.get("tables")
         if isinstance(tables, list):  # what earlier releases kept of secrets is not to be seen
             fields["tables"] = [_without_secrets(entry) for entry in tables]
-        return made(cls, fields, home=home)
+        return made(cls, fields, home=home, files=files)
 
 
 def _check_first_format(data: dict[str, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,9 +33,12 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
         for old, new in zip(before.tables, more.tables, strict=True)
     )
     row_files = [file for file in before.row_files if file.rows or not more.rows]
+    shared: list[tuple[Path, Path]] = []
+    # Files never change once they are published, so versions may share them.
     for path in dict.fromkeys((*(file.path for file in row_files), *(each.path for each in before.segments()))):
         check_no_link(before.home.parent, f"{before.home.name}/{before.data}/{path}")
-        _share(before.folder / path, before.folder.with_name(more.data) / path)
+        shared.append((before.folder / path, before.folder.with_name(more.data) / path))
+    before.files.share(shared)
     return replace(
         more,
         rows=before.rows + more.rows,
@@ -71,15 +72,3 @@ def _check_alike(before: SavedResult, more: SavedResult) -> None:
 
 def _names(tables: tuple[TracedTable, ...]) -> str:
     return ", ".join(table.name for table in tables)
-
-
-def _share(source: Path, target: Path) -> None:
-    """Files never change once they are published, so versions may share them."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:  # a file system without links
-        shutil.copy2(source, target)
-        with target.open("rb") as copy:
-            os.fsync(copy.fileno())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from forward_lineage.spark.python_workers import interpreter_of, interpreter_of_
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
 from forward_lineage.spark.versions import arrow_schema
+from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import Frames, read_frames
@@ -58,11 +58,12 @@ class Target:
     """Where rows are written to, and how.
 
     Attributes:
-        folder: a new folder that driver and executors share.
+        folder: a new folder; driver and executors share it, or have an object store behind it.
         name: of the result, for messages.
         schema: the columns of its rows.
         form: of segments.
         first_row: number of the first row.
+        files: in the folder.
 
     """
 
@@ -71,6 +72,7 @@ class Target:
     schema: StructType
     form: Form
     first_row: int = 0
+    files: Files = LOCAL
 
 
 def write_result(
@@ -91,17 +93,20 @@ def write_result(
     """
     spark, folder, form = frame.sparkSession, target.folder, target.form
     arrow = parquet_schema(target.schema, target.name, spark)
-    task = Task(str(folder), arrow.serialize().to_pybytes(), len(tables), form, len(frames))
+    task = Task(
+        str(folder), arrow.serialize().to_pybytes(), len(tables), form, len(frames), target.files.address(folder)
+    )
     (folder / "rows").mkdir()
     progress = spark_progress(spark, f"saving {target.name}")
     with progress, configured(spark, {_BATCH_BYTES: _BATCH}), spark_errors():
         reports = _run_tasks(_flat(frame, lineage, tables, frames), task)
     tasks = [files for _, files in sorted(map(report, reports), key=lambda each: each[0])]
-    row_files, segments = settle(folder, tasks, target.first_row, form)
+    row_files, segments = settle(folder, tasks, target.first_row, form, target.files)
     if not row_files:  # Spark needs a file to know the columns
         row_files = [no_rows(folder, arrow, target.first_row)]
+    target.files.fetch_all((folder / path, None, None) for each in tasks for path in each.frames)
     found = [read_frames([folder / each.frames[number] for each in tasks]) for number in range(len(frames))]
-    _clear_attempts(folder)
+    _clear_attempts(folder, target.files)
     return Written(tuple(row_files), tuple(map(tuple, segments)) or tuple(() for _ in tables), tuple(found))
 
 
@@ -188,8 +193,12 @@ def _check_kept(field: StructField, name: str, zone: str | None) -> None:
         ) from None
 
 
-def _clear_attempts(folder: Path) -> None:
+def _clear_attempts(folder: Path, files: Files) -> None:
     """Remove what attempts wrote that failed or came second."""
-    for left in [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]:
-        left.unlink(missing_ok=True)
-    shutil.rmtree(folder / "frames", ignore_errors=True)
+    if files is LOCAL:
+        left = [*folder.glob("rows/.*"), *folder.glob("lineage/*/.*")]
+    else:
+        parts = {path: path.relative_to(folder).parts for path in files.below(folder)}
+        left = [path for path, (room, *rest) in parts.items() if room in ("rows", "lineage") and rest[-1][0] == "."]
+    files.remove(left)
+    files.remove_folder(folder / "frames")

@@ -14,12 +14,14 @@ from pathlib import Path
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim, Form
+from forward_lineage.storage.mirror import LOCAL, Files
+from forward_lineage.storage.object_store import AT_ONCE
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.tasks import MERGED_BELOW, MOST_RUNS, TaskFiles, write_segment
 
 
 def settle(
-    folder: Path, tasks: Sequence[TaskFiles], first_row: int, form: Form
+    folder: Path, tasks: Sequence[TaskFiles], first_row: int, form: Form, of: Files = LOCAL
 ) -> tuple[list[RowFile], list[list[SegmentEntry]]]:
     """Number the rows of all tasks through and give the files their names.
 
@@ -28,6 +30,7 @@ def settle(
         tasks: in the order of the result's rows.
         first_row: number of the first row.
         form: of segments that are written anew.
+        of: the files in the folder, wherever tasks have put them.
 
     Returns:
         the row files, and the segments of each table.
@@ -35,17 +38,25 @@ def settle(
     """
     files: list[RowFile] = []
     pieces: list[list[SegmentEntry]] = [[] for _ in tasks[0].segments] if tasks else []
+    renamed: list[tuple[str, str]] = []
     at = first_row
     for task in tasks:
         for file in task.rows:
             name = f"rows/part-{at:019}.parquet"
-            (folder / file.path).rename(folder / name)
+            renamed.append((file.path, name))
             files.append(replace(file, path=name, first_row=at + file.first_row))
         for table, written in zip(pieces, task.segments, strict=True):
             table += [replace(each, first_row=at + each.first_row) for each in written]
         at += task.count
-    with ThreadPoolExecutor() as pool:  # the arithmetic and the compression leave the interpreter lock
-        jobs = [(folder, table, group, form) for table, each in enumerate(pieces) for group in _groups(each)]
+    for path, name in renamed if of is LOCAL else ():
+        (folder / path).rename(folder / name)
+    # The arithmetic and the compression leave the interpreter lock, and so does a store that is asked.
+    with ThreadPoolExecutor(None if of is LOCAL else AT_ONCE) as pool:
+        if of is not LOCAL:
+            list(pool.map(lambda each: of.rename(folder / each[0], folder / each[1]), renamed))
+        jobs = [(folder, table, group, form, of) for table, each in enumerate(pieces) for group in _groups(each)]
+        merging = [piece for _, _, group, _, _ in jobs if not _stays(group, form) for piece in group]
+        of.fetch_all((folder / piece.path, piece.size, None) for piece in merging)
         merged = list(pool.map(lambda job: (job[1], _merge(*job)), jobs))
     return files, [[entry for owner, entry in merged if owner == table] for table in range(len(pieces))]
 
@@ -62,12 +73,18 @@ def _groups(pieces: Sequence[SegmentEntry]) -> Iterator[list[SegmentEntry]]:
         yield group
 
 
-def _merge(folder: Path, table: int, group: Sequence[SegmentEntry], form: Form) -> SegmentEntry:
+def _stays(group: Sequence[SegmentEntry], form: Form) -> bool:
+    """Tell whether a segment is kept as its task has written it."""
+    only = group[0]
+    return len(group) == 1 and (only.form == "bdd" or form == "runs" or only.pairs >= MERGED_BELOW)
+
+
+def _merge(folder: Path, table: int, group: Sequence[SegmentEntry], form: Form, of: Files) -> SegmentEntry:
     first_row = group[0].first_row
     path = f"lineage/{table}/{first_row:019}.lineage"
     only = group[0]
-    if len(group) == 1 and (only.form == "bdd" or form == "runs" or only.pairs >= MERGED_BELOW):
-        (folder / only.path).rename(folder / path)
+    if _stays(group, form):
+        of.rename(folder / only.path, folder / path)
         return replace(only, path=path)
     parts = []
     for piece in group:

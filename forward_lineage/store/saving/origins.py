@@ -11,7 +11,7 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.row_files import check_row_files
+from forward_lineage.store.library.row_files import rows_as_read
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import ChangedError, NotRegisteredError
 
@@ -39,7 +39,7 @@ def _origin(
     manifest = _registration(name, version, tables, library)
     if manifest.provider is Provider.RESULT:
         saved = _result_in(Path(manifest.source["path"]).parent, name, library)
-        check_row_files(saved)
+        rows_as_read(tables.spark, saved)
         return TracedTable(name, saved.version, Provider.RESULT, granules=granules)
     check_unchanged(tables.spark, manifest)
     made_with = int(entry.get(MADE_WITH, version))

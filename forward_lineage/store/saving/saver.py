@@ -18,6 +18,7 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.granules import entries_sql, write_dictionary
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.stores import is_one_machine
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library, check_name
@@ -31,7 +32,7 @@ from forward_lineage.store.saving.scope import ALL_NOW, Scope
 from forward_lineage.store.saving.staging import Kept
 from forward_lineage.store.saving.traced_query import TracedQuery, Tracer
 from forward_lineage.store.saving.writing import written
-from udafs.errors import BadArgumentError, NameTakenError
+from udafs.errors import BadArgumentError, NameTakenError, SetupError
 
 Mode = Literal["overwrite", "error", "append"]
 
@@ -110,7 +111,9 @@ class Saver:
     def _write(
         self, query: TracedQuery, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
     ) -> Kept:
-        target = Target(folder, wish.name, query.schema, wish.encoding, before.rows if before else 0)
+        target = Target(
+            folder, wish.name, query.schema, wish.encoding, before.rows if before else 0, self._library.files
+        )
         kept, in_parts = written(self._tables.spark, query, target, len(before.stages) if before else 0)
         if in_parts:
             origins(query.meaning, self._tables, self._library)  # each part has read the tables for itself
@@ -122,6 +125,11 @@ class Saver:
         if not table.granules:
             return table
         place = f"granules/{number}"
+        if self._library.files.address(folder) and not is_one_machine(self._tables.spark):
+            raise SetupError(
+                f"the values of LINEAGE ON over {table.name} are written by executors, each to its own disk",
+                instead="Save it with a home that is a folder which all machines share, or without LINEAGE ON.",
+            )
         entries = entries_sql(meaning["granules"][table.name])
         paths = write_dictionary(self._tables.spark, entries, folder / place, len(table.granules))
         return replace(table, dictionary=place, dictionary_files=_files_of_dictionary(folder, paths))

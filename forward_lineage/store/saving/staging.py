@@ -8,7 +8,6 @@ Sets are written where they arise, once. Asked is through all of it: `relations.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,18 +19,17 @@ from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.relations.algebra import empty
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
-from forward_lineage.relations.segment import Form
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.spark.errors import put_back, rewritten_errors
 from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.tables import type_name
-from forward_lineage.store.library.row_files import ROW_NUMBER
+from forward_lineage.store.library.row_files import ROW_NUMBER, as_read
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry, Stage, StageLineage, TableLineage
 from forward_lineage.store.saving.execution import Target, Written, user_schema, write_result
 from forward_lineage.store.saving.frames import Window, window_of
 from forward_lineage.store.saving.tasks import MOST_RUNS, write_segment
-from udafs.errors import InternalError, NotTracedError
+from udafs.errors import InternalError, NotTracedError, SetupError
 from udafs.requests import resolved_once
 
 Lineage = Mapping[str, tuple[SegmentEntry, ...]]
@@ -84,15 +82,14 @@ class Staging:
 
     Args:
         spark: the session.
-        folder: the data folder of the result.
-        name: of the result, for messages.
-        form: of segments.
+        target: where the result goes.
         first: the number of the first stage; an append has those of the version before in front of it.
 
     """
 
-    def __init__(self, spark: SparkSession, folder: Path, name: str, form: Form, first: int) -> None:
-        self._spark, self._folder, self._name, self._form, self._first = spark, folder, name, form, first
+    def __init__(self, spark: SparkSession, target: Target, first: int) -> None:
+        self._spark, self._first = spark, first
+        self._folder, self._name, self._form, self._files = target.folder, target.name, target.form, target.files
         self._stages: list[Stage] = []
         self._numbers: dict[str, int] = {}
 
@@ -118,14 +115,14 @@ class Staging:
                 rows.createOrReplaceTempView(views[-1])
             flat, frames = _flat(self._rows_of(parts[-1]), parts[-1])
             _check_same_types(user_schema(flat, LINEAGE_COLUMN, *frames), schema)
-            target = Target(self._folder, self._name, schema, self._form, first_row)
+            target = Target(self._folder, self._name, schema, self._form, first_row, self._files)
             written = write_result(flat, LINEAGE_COLUMN, parts[-1].keys, target, frames)
         finally:
             with put_back():
                 for view in views:
                     self._spark.catalog.dropTempView(view)
-            for place in self._folder.glob("stages/*/rows"):
-                shutil.rmtree(place)
+            for number in range(len(self._stages) + 1):
+                self._files.remove_folder(self._folder / f"stages/{self._first + number}/rows")
         tables, refers = self._behind(parts[-1].keys, written, "", first_row)
         self._remove_what_frames_replace([*tables, *refers, *self._stages])
         own = {each.table: each.segments for each in tables}
@@ -134,7 +131,7 @@ class Staging:
     def clear(self) -> None:
         """Remove what was written."""
         for each in ("stages", "rows", "lineage", "frames"):
-            shutil.rmtree(self._folder / each, ignore_errors=True)
+            self._files.remove_folder(self._folder / each)
 
     # ------------------------------------------------------------ one part
 
@@ -149,17 +146,23 @@ class Staging:
         flat, frames = _flat(frame, part)
         schema = user_schema(flat, LINEAGE_COLUMN, *frames)
         _check_read_back(schema)
-        target = Target(self._folder / place, f"an inner query of {self._name}", schema, self._form)
+        target = Target(self._folder / place, f"an inner query of {self._name}", schema, self._form, 0, self._files)
         target.folder.mkdir(parents=True)
         try:
             written = write_result(flat, LINEAGE_COLUMN, part.keys, target, frames)
         except NotTracedError as error:
             raise NotStagedError from error
         self._note(part, place, written)
-        read = self._spark.read.schema(schema).parquet(str(target.folder / "rows"))
+        read = self._spark.read.schema(schema).parquet(self._place_of(target.folder, written))
         unread = [f"CAST(NULL AS BINARY) AS u{i}" for i in range(len(part.unread))]
         rows = read.selectExpr(*schema.names, *unread, f"{ROW_NUMBER} AS number")
         return rows.toDF(*frame.columns[: len(schema)], *part.unread, part.number)
+
+    def _place_of(self, folder: Path, written: Written) -> str:
+        try:
+            return as_read(self._spark, self._files, folder, "rows", written.row_files)
+        except SetupError as error:  # Spark reads nothing that is there
+            raise NotStagedError from error
 
     def _note(self, part: StatementPart, place: str, written: Written) -> None:
         tables, stages = self._behind(part.keys, written, place)
@@ -194,8 +197,8 @@ class Staging:
     def _remove_what_frames_replace(self, kept: Sequence[TableLineage | StageLineage | Stage]) -> None:
         """Rows that are in their own frames need no lineage of their own, which was written all the same."""
         named = {self._folder / entry.path for part in kept for entry in part.segments}
-        for path in set(self._folder.rglob("*.lineage")) - named:
-            path.unlink()
+        there = {path for path in self._files.below(self._folder) if path.suffix == ".lineage"}
+        self._files.remove(there - named)
 
     def _frames(self, window: Window, own: Lineage, path: str, first_row: int) -> StageLineage:
         """Make a stage of the places of a window, and return what its frames are to the rows."""
@@ -219,7 +222,9 @@ class Staging:
         return tuple(found)
 
     def _relation(self, segments: Sequence[SegmentEntry]) -> LineageRelation:
-        return StoredRelation([each.file_in(self._folder) for each in segments], SegmentCache()).relation()
+        return StoredRelation(
+            [each.file_in(self._folder) for each in segments], SegmentCache(read=self._files.read)
+        ).relation()
 
     def _split(self, lineage: Lineage) -> tuple[tuple[TableLineage, ...], tuple[StageLineage, ...]]:
         """Return what of some rows' lineage is in base tables, and what in stages."""

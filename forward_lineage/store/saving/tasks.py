@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
 from forward_lineage.storage.local_folder import unwritable
+from forward_lineage.storage.mirror import Mirror
+from forward_lineage.storage.object_store import ObjectStore
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import FrameWriter
@@ -48,11 +51,12 @@ class Task:
     """What every task is told.
 
     Attributes:
-        folder: data folder of the result, which driver and executors share.
+        folder: data folder of the result, which driver and executors share, unless there is an address.
         schema: of the Parquet files, serialised, Spark's own description of the columns in its metadata.
         tables: how many lineage columns there are, behind the user's columns.
         form: of the segments.
         frames: how many columns of window frames there are, behind those.
+        address: of that folder in an object store, where what was written is sent to; empty: it stays where it is.
 
     """
 
@@ -61,6 +65,7 @@ class Task:
     tables: int
     form: Form
     frames: int = 0
+    address: str = ""
 
     def arrow_schema(self) -> pa.Schema:
         """Return the schema of the Parquet files."""
@@ -161,8 +166,18 @@ def release() -> str:
 
 
 def _write(task: Task, batches: Iterator[pa.RecordBatch], name: str) -> TaskFiles:
-    folder = Path(task.folder)
-    _check_shared(folder)
+    if not task.address:
+        folder = Path(task.folder)
+        _check_shared(folder)
+        return _write_into(folder, task, batches, name)
+    with tempfile.TemporaryDirectory(prefix="forward_lineage-") as here:
+        folder = Path(here)
+        found = _write_into(folder, task, batches, name)
+        Mirror(ObjectStore(task.address), folder).send_all()
+        return found
+
+
+def _write_into(folder: Path, task: Task, batches: Iterator[pa.RecordBatch], name: str) -> TaskFiles:
     rows = RowWriter(folder, f"rows/.{name}", task.arrow_schema())
     lineage = [SegmentWriter(folder, f"lineage/{table}/.{name}", task.form) for table in range(task.tables)]
     paths = [f"frames/{number}/.{name}" for number in range(task.frames)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -83,11 +82,11 @@ class Tracer:
     Args:
         statements: runs queries.
         tables: the session's registered tables.
-        home: folder of registrations and results.
+        home: where registrations and results are.
 
     """
 
-    def __init__(self, statements: Statements, tables: RegisteredTables, home: Path) -> None:
+    def __init__(self, statements: Statements, tables: RegisteredTables, home: str) -> None:
         self._statements, self._tables, self._home = statements, tables, home
         self._spark = tables.spark
 
@@ -121,7 +120,7 @@ class Tracer:
         if scope.is_all_now and (query := self._in_parts(traced, prefix)):
             return query
         frame = self._run(traced)
-        untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": str(self._home)}
+        untraced = {"sql": df_or_sql, "semantics": semantics, "tables": [], "home": self._home}
         meaning = meaning_of(frame) or untraced
         parts = self._parts(traced)
         if scope.is_all_now:
@@ -143,7 +142,7 @@ class Tracer:
 
     def _frame(self, frame: DataFrame, scope: Scope) -> TracedQuery:
         meaning = lineage_of_frame(frame)
-        if meaning["home"] != str(self._home):
+        if meaning["home"] != self._home:
             raise BadArgumentError(
                 f"the DataFrame was traced under the home {meaning['home']}, not {self._home}",
                 instead="Save it with the ForwardLineage that made it.",

@@ -27,7 +27,7 @@ def written(spark: SparkSession, query: TracedQuery, target: Target, first_stage
 
     """
     if query.parts:
-        staging = Staging(spark, target.folder, target.name, target.form, first_stage)
+        staging = Staging(spark, target, first_stage)
         try:
             return staging.save(query.parts, query.prefix, query.schema, target.first_row), True
         except NotStagedError:

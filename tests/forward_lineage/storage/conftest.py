@@ -12,4 +12,6 @@ from tests.forward_lineage.storage.places import PLACES
 
 @pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    if request.param == "object store":
+        request.getfixturevalue("store_server")
     return PLACES[request.param](tmp_path)

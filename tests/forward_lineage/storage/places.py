@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
 from forward_lineage.storage.interface import MissingError, Storage, TakenError
 from forward_lineage.storage.local_folder import LocalFolder
+from forward_lineage.storage.object_store import ObjectStore
+from tests.object_server import BUCKET
 
 
 class InMemory:
     """Objects in a dictionary, as an object store has them: folders are beginnings of keys."""
+
+    at_once = 4
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
@@ -58,4 +63,5 @@ class InMemory:
 PLACES: dict[str, Callable[[Path], Storage]] = {
     "local folder": lambda folder: LocalFolder(folder / "place"),
     "in memory": lambda folder: InMemory(),
+    "object store": lambda folder: ObjectStore(f"s3://{BUCKET}/{uuid.uuid4().hex}/place"),  # with `store_server`
 }
