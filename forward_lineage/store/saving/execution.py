@@ -30,7 +30,8 @@ from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.frames import Frames, read_frames
 from forward_lineage.store.saving.merging import settle
-from forward_lineage.store.saving.tasks import REPORT, SaveTask, ServersSaveTask, Task, open_parquet, release, report
+from forward_lineage.store.saving.servers_tasks import ServersSaveTask, release
+from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
 from udafs.attach import is_remote
 from udafs.errors import NotTracedError
 
