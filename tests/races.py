@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import queue
 import sys
 import tempfile
 import time
@@ -60,8 +61,14 @@ def run(home: Home, races: int, processes: int) -> Score:
     for each in racers:
         each.start()
     won: dict[int, list[int]] = {race: [] for race in range(races)}
-    for _ in range(processes):
-        number, mine = told.get(timeout=7200)
+    heard = 0
+    while heard < processes:
+        try:
+            number, mine = told.get(timeout=5)
+        except queue.Empty:
+            assert not any(each.exitcode for each in racers), "a racer died"
+            continue
+        heard += 1
         for race in mine:
             won[race].append(number)
     for each in racers:
