@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 from udafs.errors import SetupError
 
-# The last line of a Python stack trace; what we say ends with the remedy as its last sentence.
-_SAID_BY_US = re.compile(r"^udafs\.errors\.SetupError: (?P<what>.*)\. (?P<instead>.*\.)\s*\Z", re.MULTILINE)
+# A line of a Python stack trace, the last one; what we say ends with the remedy as its last sentence.
+_SAID_BY_US = re.compile(r"^udafs\.errors\.SetupError: (?P<what>.*)\. (?P<instead>.*\.)\s*$", re.MULTILINE)
+_UNFIT = re.compile(r"ModuleNotFoundError|Can't get attribute|PYTHON_VERSION_MISMATCH")  # the second: an older release
 _REMEDY = "Set PYSPARK_PYTHON to an interpreter that has forward_lineage installed, before Spark starts."
 _REMEDY_OF_SERVER = (
     "Start the Spark Connect server with PYSPARK_PYTHON set to an interpreter of this client's version that has "
@@ -88,12 +89,9 @@ def _refusals(remedy: str) -> Iterator[None]:
 
 
 def _cannot_import(error: PythonException) -> str | None:
-    """Return the last line of what a worker said, if it is that it cannot import us.
+    """Return the line in which a worker said that it cannot import us, if it did.
 
     Only the text tells: Spark passes on what Python printed, whatever kind of error it was there.
     """
-    reason = str(error).rstrip().splitlines()[-1].strip()
-    ours = any(
-        each in reason for each in ("ModuleNotFoundError", "Can't get attribute")
-    )  # the latter: an older release
-    return reason if ours or "PYTHON_VERSION_MISMATCH" in str(error) else None
+    lines = str(error).splitlines()  # Spark Connect adds the JVM's stack trace
+    return next((line.strip() for line in reversed(lines) if _UNFIT.search(line)), None)
