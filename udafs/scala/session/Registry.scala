@@ -315,7 +315,7 @@ object Registry {
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(
-    RowPositionPushdown, UnusedMetadata, SharedScans, AskedValues, QuickQuestions, LateLineage, CheapFirst, OnceRead)
+    RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
