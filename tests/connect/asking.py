@@ -34,7 +34,8 @@ def registered(spark: SparkSession, tpch: Path, home: Path) -> Said:
     lineage.register("nation", path=tpch / "nation.parquet")
     lineage.register("orders", path=str(tpch / "order?.parquet"))
     lineage.register("region", path=tpch / "region.parquet", key="r_regionkey")
-    lineage.register("supplier", path=tpch / "supplier.parquet", key=["s_name", "s_phone"])
+    spark.read.parquet(str(tpch / "supplier.parquet")).createOrReplaceTempView("supplier")
+    lineage.register("supplier", key=["s_name", "s_phone"])
     lineage.register("sorted", source="nation", order_by="n_name")
     found = {name: str(manifest) for name, manifest in lineage.tables.items()}
     return {name: text for name, text in found.items() if name not in ("supplier", "sorted")} | {

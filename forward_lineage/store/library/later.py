@@ -19,7 +19,7 @@ from pathlib import Path
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.storage.fields import made
-from forward_lineage.storage.local_folder import LocalFolder, sync_folder, sync_folders, writable
+from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folder, sync_folders, writable
 from forward_lineage.storage.locks import Lock
 from forward_lineage.storage.own_files import check_no_link, read_file
 from forward_lineage.storage.sealed import seal, unseal
@@ -101,6 +101,7 @@ class Later:
         name = saved.name.lower()
         check_no_link(self._place.root, f"{name}/.capturing")
         with writable(self._place.path(name)):
+            make_folder(self._place.path(name))  # of a home in an object store it may not be on this machine
             lock = Lock(self._place.path(f"{name}/.capturing"))
         with lock:
             yield

@@ -108,7 +108,7 @@ def test_positions_in_files(session: Session, tmp_path: Path, elsewhere: Callabl
     assert other.sql("SELECT count(*) AS n FROM kept").collect()[0].n == 700
 
 
-def test_what_cannot_be_there_is_said(session: Session, home: str) -> None:
+def test_what_cannot_be_there_is_said(session: Session, home: str, tmp_path: Path) -> None:
     lineage = session()
     with pytest.raises(
         SetupError, match=rf"{home} is no place for it\. Write the rows as Parquet where Spark has them"
@@ -118,8 +118,10 @@ def test_what_cannot_be_there_is_said(session: Session, home: str) -> None:
         lineage.register("sales", key=["id", "k"])
     assert lineage.tables() == {}
     lineage.register("sales", key="id")
+    other = ForwardLineage(lineage.spark, tmp_path / "home")
+    other.register("sales", key="id")
     with pytest.raises(LineageError, match=r"was traced under the home .*, not"):
-        lineage.save(session().sql("SELECT k FROM sales"), "r")
+        lineage.save(other.sql("SELECT k FROM sales"), "r")
 
 
 def test_from_the_shell(session: Session, home: str) -> None:
