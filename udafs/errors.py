@@ -38,9 +38,17 @@ class LineageError(Exception):
         told = f". {self.instead}" if self.instead else ""
         super().__init__(f"{what}{place}{told}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Between processes it says what it said: made anew of its message it would say the remedy twice."""
+        return _made_again, (type(self), self.args), vars(self)
+
     def said_at(self, at: Position, what: str | None = None) -> Self:
         """Return the same error at a place that whoever caught it knows, in better words if there are some."""
         return type(self)(what or self.what, at=at, instead=self.instead)
+
+
+def _made_again(kind: type[LineageError], args: tuple[object, ...]) -> LineageError:
+    return kind.__new__(kind, *args)
 
 
 class NotRegisteredError(LineageError):
@@ -82,6 +90,10 @@ class SparkError(LineageError):
     ) -> None:
         super().__init__(what, at=at, instead=instead)
         self.condition = condition
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Between processes it says what it said: made anew of its message it would say the remedy twice."""
+        return _made_again, (type(self), self.args), vars(self)
 
     def said_at(self, at: Position, what: str | None = None) -> Self:
         """See `LineageError`."""
