@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.cluster.processes import die_with_parent
 from udafs.build import cache_folder
 
 BUCKET = "lineage-tests"
@@ -71,6 +72,7 @@ class ObjectServer:
                 stderr=file,
                 stdin=subprocess.DEVNULL,
                 text=True,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - it does one call of the C library
             )
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
