@@ -63,6 +63,9 @@ case class DlOf(child: Expression, protected val setting: Int) extends LineageCo
 case class DlUnionAll(children: Seq[Expression], protected val setting: Int) extends LineageConstructor {
   override def prettyName: String = "dl_union"
   override def inputTypes: Seq[AbstractDataType] = children.map(_ => DlUnionAll.Lists)
+
+  /** Whether it unites ids and sets, and no lists of them. */
+  def hasNoLists: Boolean = children.forall(each => each.dataType == LongType || each.dataType == BinaryType)
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): DlUnionAll =
     copy(children = newChildren)
 }

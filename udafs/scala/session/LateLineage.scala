@@ -49,9 +49,11 @@ object LateLineage extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** Whether it unites a set with ids at most, which take no more bytes apart. */
-  private def addsIds(made: Expression): Boolean =
-    made.exists(_.isInstanceOf[DlUnionAll]) && made.references.count(_.dataType == BinaryType) <= 1
+  /** Whether it unites a set with ids at most, which take no more bytes apart; lists, such as candidates of a key, would. */
+  private def addsIds(made: Expression): Boolean = {
+    val unions = made.collect { case union: DlUnionAll => union }
+    unions.nonEmpty && unions.forall(_.hasNoLists) && made.references.count(_.dataType == BinaryType) <= 1
+  }
 
   private def isLineage(kind: DataType): Boolean = kind match {
     case BinaryType => true

@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression.newExprId
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.types.{BinaryType, LongType}
 
 /**
  * dlunion(dl_union(a, b))  →  dl_union(dlunion(a), dlunion(b))
@@ -27,8 +26,7 @@ object UnionsOfUnions extends Rule[LogicalPlan] {
   }
 
   /** Lists of ids and of sets are no argument of dlunion. */
-  private def canSplit(union: DlUnionAll): Boolean =
-    union.deterministic && union.children.forall(each => each.dataType == LongType || each.dataType == BinaryType)
+  private def canSplit(union: DlUnionAll): Boolean = union.deterministic && union.hasNoLists
 
   private def split(grouping: Aggregate, unions: AttributeMap[DlUnionAll]): Aggregate =
     grouping.transformExpressions {
