@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -191,6 +191,19 @@ def draw(found: Sequence[dict[str, object]], groups: int, file: Path) -> None:
     figure.savefig(file, dpi=150)
 
 
+def chosen(only: str, known: Mapping[str, object], what: str) -> list[str]:
+    """Return the names in a list with commas.
+
+    Raises:
+        click.UsageError: one of them is not known.
+
+    """
+    names = [name.strip() for name in only.split(",")]
+    if unknown := [name for name in names if name not in known]:
+        raise click.UsageError(f"no {what} is called {', '.join(unknown)}; there are {', '.join(known)}")
+    return names
+
+
 @click.command()
 @click.option("--rows", default=3_000_000, show_default=True, help="Rows of each of the two tables.")
 @click.option("--groups", default=1_000, show_default=True)
@@ -203,9 +216,7 @@ def main(
     rows: int, groups: int, runs: int, only: str, driver_memory: str, json_path: Path | None, plot_path: Path | None
 ) -> None:
     """Measure and print."""
-    names, turns = [name.strip() for name in only.split(",")], Turns(runs)
-    if unknown := [name for name in names if name not in SHAPES]:
-        raise click.UsageError(f"no shape is called {', '.join(unknown)}; there are {', '.join(SHAPES)}")
+    names, turns = chosen(only, SHAPES, "shape"), Turns(runs)
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="by-reference-") as scratch:
         spark = local_session(

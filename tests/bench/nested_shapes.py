@@ -24,7 +24,7 @@ from rich.table import Table
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
-from tests.bench.by_reference import Size, looked_at, write_tables
+from tests.bench.by_reference import Size, chosen, looked_at, write_tables
 
 WARM_UP = 1  # turns that do not count
 WAYS = {"sql": "query", "text": "query", "affected": "query", "save": "written"}  # and what each is compared with
@@ -162,9 +162,7 @@ def report(found: Sequence[Figures]) -> Table:
 @click.option("--driver-memory", default="4g", show_default=True, help="Heap of Spark.")
 def main(rows: int, groups: int, runs: int, only: str, driver_memory: str) -> None:
     """Measure and print."""
-    names = [name.strip() for name in only.split(",")]
-    if unknown := [name for name in names if name not in KIN]:
-        raise click.UsageError(f"no query is called {', '.join(unknown)}; there are {', '.join(KIN)}")
+    names = chosen(only, KIN, "query")
     found: list[Figures] = []
     with tempfile.TemporaryDirectory(prefix="nested-shapes-") as scratch:
         spark = local_session(

@@ -27,7 +27,7 @@ from rich.table import Table
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
 from forward_lineage.store.library.saved_result import SavedResult
-from tests.bench.by_reference import SHAPES, Size, write_tables
+from tests.bench.by_reference import SHAPES, Size, chosen, write_tables
 
 ASKED = 30
 WARM_UP = 1  # turns that do not count
@@ -142,9 +142,7 @@ def report(found: Sequence[Figures]) -> Table:
 @click.option("--driver-memory", default="6g", show_default=True, help="Heap of Spark, e.g. 700m.")
 def main(rows: int, groups: int, runs: int, only: str, driver_memory: str) -> None:
     """Measure and print."""
-    names = [name.strip() for name in only.split(",")]
-    if unknown := [name for name in names if name not in SHAPES]:
-        raise click.UsageError(f"no shape is called {', '.join(unknown)}; there are {', '.join(SHAPES)}")
+    names = chosen(only, SHAPES, "shape")
     found: list[Figures] = []
     with tempfile.TemporaryDirectory(prefix="saving-by-reference-") as scratch:
         log = Path(scratch) / "spark.log"
