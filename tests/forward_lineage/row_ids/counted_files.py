@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from udafs.attach import _add_jar, kernel_object
-from udafs.build import compile_scala
+from tests.file_systems import with_classes
+from udafs.attach import kernel_object
 
 _SOURCES = sorted(Path(__file__).with_name("scala").glob("*.scala"))
 _CLASSES = {"counted": "CountedFileSystem", "flat": "FlatFileSystem"}
@@ -26,14 +24,7 @@ class CountedFiles:
     """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        classes = folder / "classes"
-        classes.mkdir()
-        compile_scala(_SOURCES, classes)
-        jar = Path(shutil.make_archive(str(folder / "counted"), "zip", classes)).rename(folder / "counted.jar")
-        _add_jar(spark, str(jar))
-        session: Any = spark._jsparkSession
-        hadoop = session.sparkContext().hadoopConfiguration()
-        hadoop.setClassLoader(session.sharedState().jarClassLoader())
+        hadoop = with_classes(spark, _SOURCES, folder)
         for scheme, name in _CLASSES.items():
             hadoop.set(f"fs.{scheme}.impl", f"forwardlineage.tests.{name}")
         self.plan = kernel_object(spark, "forwardlineage.tests.RequestsControl")
