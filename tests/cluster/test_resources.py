@@ -33,7 +33,7 @@ DYNAMIC = {
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.initialExecutors": "0",
     "spark.dynamicAllocation.executorIdleTimeout": "1s",
-    "spark.dynamicAllocation.schedulerBacklogTimeout": "100ms",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
 DECOMMISSION = {
     "spark.decommission.enabled": "true",
