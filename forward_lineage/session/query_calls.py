@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.dataframes import sql_of
 from forward_lineage.frontend import explanation, refuse_other_order
 from forward_lineage.results import meaning_of
 from forward_lineage.session.parts import Parts
@@ -41,6 +42,25 @@ class QueryCalls:
 
         """
         return self._parts.statements.run(self._parts.statements.trace(sql, semantics, args))
+
+    def trace(self, frame: DataFrame, semantics: str = "data") -> DataFrame:
+        """Return a DataFrame with `DL`, the lineage of every row, as its last column; docs/dataframes.md.
+
+        Args:
+            frame: over registered tables, views of them, saved results and tables that carry `DL`. It is not run.
+            semantics: ``"data"`` or ``"control"``.
+
+        Returns:
+            the rows of the DataFrame, with `DL` as from `sql`.
+
+        Raises:
+            LineageError: as for `sql`; something in the DataFrame has no SQL text.
+
+        """
+        return self.sql(self._text_of(frame), semantics)
+
+    def _text_of(self, frame: DataFrame) -> str:
+        return sql_of(self._parts.tables.spark, frame, map(quoted_name, self._parts.tables.all()))
 
     def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
         """Return Spark SQL that does what `sql` does, in any session that has the kernel and the same catalog tables.
