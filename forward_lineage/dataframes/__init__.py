@@ -1,5 +1,5 @@
-"""The second door: DataFrames, whose plans are written as SQL, for which everything else holds."""
+"""The second door: DataFrames, which are written as SQL, so that all that holds for SQL holds for them."""
 
-from forward_lineage.dataframes.written import sql_of
+from forward_lineage.dataframes.written import Frames
 
-__all__ = ["sql_of"]
+__all__ = ["Frames"]

@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.results import carries_lineage
+from forward_lineage.results import LINEAGE_COLUMN, carries_lineage
+from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.tables import columns_of
+from udafs.attach import is_remote
 from udafs.errors import BadArgumentError, NotTracedError
 from udafs.requests import ask_json
 
 
-def sql_of(spark: SparkSession, frame: DataFrame, registered: Iterable[str]) -> str:
-    """Return a query of the rows of a DataFrame.
+class Frames:
+    """DataFrames of a session as SQL. docs/dataframes.md says what each operator becomes.
 
     Args:
-        spark: the session that the lineage belongs to.
-        frame: over tables and views that this session knows; it is analysed, and nothing of it is run.
-        registered: names of tables, as SQL writes them; a part of the plan that has no name may be one of these.
-
-    Returns:
-        SQL whose optimised plan is that of the DataFrame. Functions of the user's in it are registered in the session.
-
-    Raises:
-        BadArgumentError: no DataFrame, or one of another session.
-        NotTracedError: something in it has no SQL text, or is not read back as it was; rows that are not registered.
+        tables: the registered tables.
+        bring_up_to_date: lets the tables know what other sessions saved meanwhile.
 
     """
-    if not isinstance(frame, DataFrame):
-        raise BadArgumentError(f"{type(frame).__name__} is no DataFrame", instead="Give a DataFrame, or SQL to lineage.sql.")
-    if frame.sparkSession is not spark:
-        raise BadArgumentError(
-            "the DataFrame belongs to another Spark session",
-            instead="Make it of lineage.spark, the session that the tables are registered in.",
-        )
-    if frame.isStreaming:
-        raise NotTracedError(
-            "the DataFrame is a stream, whose rows are never all there",
-            instead="Write the stream to a table of files, register that, and trace what is made of it.",
-        )
-    with spark_errors():
+
+    def __init__(self, tables: RegisteredTables, bring_up_to_date: Callable[[], None]) -> None:
+        self._tables = tables
+        self._bring_up_to_date = bring_up_to_date
+
+    def sql(self, query: DataFrame | str) -> str:
+        """Return a query of the rows of a DataFrame; SQL is returned as it is.
+
+        Args:
+            query: a DataFrame over tables and views that the session knows. It is analysed, and nothing of it is run.
+
+        Returns:
+            SQL whose optimised plan is that of the DataFrame. The user's functions in it are registered in the session.
+
+        Raises:
+            BadArgumentError: neither, or a DataFrame of another session.
+            NotTracedError: something in it has no SQL text, or is not read back as it was; rows that are not registered.
+
+        """
+        if isinstance(query, str):
+            return query
+        self._check(query)
+        self._bring_up_to_date()
+        names = "\n".join(map(quoted_name, self._tables.all()))
+        with spark_errors():
+            answer = ask_json(self._tables.spark, "sql of", query, registered=names)
+        if "what" in answer:
+            raise NotTracedError(f"the DataFrame has {answer['what']}", instead=answer["instead"])
+        return str(answer["sql"])
+
+    def _check(self, frame: object) -> None:
+        if not isinstance(frame, DataFrame):
+            raise BadArgumentError(
+                f"a query is SQL or a DataFrame of Spark, not {type(frame).__name__}",
+                instead="Give a text, or a DataFrame made of lineage.spark.",
+            )
+        if not _is_of(self._tables.spark, frame):
+            raise BadArgumentError(
+                "the DataFrame belongs to another Spark session",
+                instead="Make it of lineage.spark, the session in which the tables are registered.",
+            )
+        if frame.isStreaming:
+            raise NotTracedError(
+                "the DataFrame is a stream, whose rows are never all there",
+                instead="Write the stream to a table of files, register that, and trace what is made of it.",
+            )
         if carries_lineage(columns_of(frame)):
             raise NotTracedError(
-                "the DataFrame carries the lineage of its rows already, in its column DL",
-                instead="Trace the DataFrame before, or leave DL out with drop('DL').",
+                f"the DataFrame carries the lineage of its rows, in its column {LINEAGE_COLUMN}",
+                instead=f"Trace what it was made of; or leave the lineage out: drop({LINEAGE_COLUMN!r}).",
             )
-        answer = ask_json(spark, "sql of", frame, registered="\n".join(registered))
-    if "what" in answer:
-        raise NotTracedError(f"the DataFrame has {answer['what']}", instead=answer["instead"])
-    return str(answer["sql"])
+
+
+def _is_of(spark: SparkSession, frame: DataFrame) -> bool:
+    """Python may have several objects for one session of Spark's."""
+    mine, other = spark, frame.sparkSession
+    if mine is other or is_remote(mine) or is_remote(other):
+        return mine is other
+    sessions: tuple[Any, Any] = mine._jsparkSession, other._jsparkSession
+    return bool(sessions[0].equals(sessions[1]))

@@ -61,6 +61,10 @@ final private[sql] class ExpressionText(
       // What Spark makes of a date and days is read back as that.
       case DateAdd(date, ExtractANSIIntervalDays(days)) => s"(${text(date)} + ${text(days)})"
       case DateAdd(date, UnaryMinus(ExtractANSIIntervalDays(days), _)) => s"(${text(date)} - ${text(days)})"
+      case LikeAny(value, patterns) => s"(${text(value)} LIKE ANY (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
+      case LikeAll(value, patterns) => s"(${text(value)} LIKE ALL (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
+      case NotLikeAny(value, patterns) => s"(${text(value)} NOT LIKE ANY (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
+      case NotLikeAll(value, patterns) => s"(${text(value)} NOT LIKE ALL (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
       case named: CreateNamedStruct => s"named_struct(${named.children.map(text).mkString(", ")})"
       case replaced: InheritAnalysisRules => replaced.makeSQLString(replaced.parameters.map(text))
       case other => withText(other).sql
@@ -72,8 +76,13 @@ final private[sql] class ExpressionText(
       column.exprId,
       NotWritten.refuse(s"the column ${column.name} is read where it is not known", "Name it in a select before."))
 
+    /** The expression over texts; what takes children of a certain kind alone has to be written here, or is refused. */
     private def withText(expression: Expression): Expression =
-      expression.withNewChildren(expression.children.map(each => Text(text(each), each.dataType, each.nullable)))
+      try expression.withNewChildren(expression.children.map(each => Text(text(each), each.dataType, each.nullable)))
+      catch {
+        case _: ClassCastException =>
+          NotWritten.refuse(s"the function ${expression.prettyName}", "Write that part as SQL, in lineage.sql(…).")
+      }
 
     private def call(user: Expression): String =
       s"${Block.quoted(function(user))}(${user.children.map(text).mkString(", ")})"
@@ -92,7 +101,11 @@ final private[sql] class ExpressionText(
         Option(partitions).filter(_.nonEmpty).map(_.map(text).mkString("PARTITION BY ", ", ", "")),
         Option(keys).filter(_.nonEmpty).map(_.map(order).mkString("ORDER BY ", ", ", "")),
         frameOf(window.windowFunction, frame))
-      s"${text(window.windowFunction)} OVER (${parts.flatten.mkString(" ")})"
+      val nulls = window.windowFunction match {
+        case offset: OffsetWindowFunction if offset.ignoreNulls => " IGNORE NULLS"
+        case _ => ""
+      }
+      s"${text(window.windowFunction)}$nulls OVER (${parts.flatten.mkString(" ")})"
     }
 
     /** Functions such as `lag` and `rank` bring their frame with them. */

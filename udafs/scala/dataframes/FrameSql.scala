@@ -20,6 +20,7 @@ private[sql] object FrameSql {
   def of(session: SparkSession, frame: Dataset[_], registered: Seq[String]): String = session.withActive {
     val answer =
       try {
+        Plainer.refuseChance(frame.queryExecution.analyzed)
         val plan = Plainer(frame.queryExecution.analyzed)
         val names = new NamesInPlans(session, registered)
         val functions = new UsersFunctions(session)
@@ -35,16 +36,21 @@ private[sql] object FrameSql {
 
 /** What the parts of a plan are called in FROM. */
 final private class NamesInPlans(session: SparkSession, registered: Seq[String]) {
-  private val known = registered.map(_.toLowerCase(Locale.ROOT)).toSet
+  private val parser = session.sessionState.sqlParser
+  private val known = registered.map(parser.parseMultipartIdentifier).collect { case Seq(name) => name.toLowerCase(Locale.ROOT) }.toSet
 
   /** The plans of registered tables, looked at when a part has no name of its own. */
   private lazy val plans: Map[Any, Seq[String]] =
     registered.map(name => name -> NamesInPlans.key(bare(analyzed(name)))).groupMap(_._2)(_._1)
 
   def of(plan: LogicalPlan): Option[String] = plan match {
+    case view: View if view.desc.identifier.table.startsWith("__dl_") =>
+      NotWritten.refuse(
+        "rows that lineage.sql gave, without their lineage",
+        "Trace what it was made of; or keep the column DL, and save the DataFrame as it is.")
     case view: View if view.isTempView =>
-      val name = Block.quoted(view.desc.identifier.table)
-      if (known(name.toLowerCase(Locale.ROOT)) || !view.isTempViewStoringAnalyzedPlan) Some(name) else None
+      val name = view.desc.identifier.table
+      if (known(name.toLowerCase(Locale.ROOT)) || !view.isTempViewStoringAnalyzedPlan) Some(Block.quoted(name)) else None
     case view: View => Some(view.desc.identifier.nameParts.map(Block.quoted).mkString("."))
     case SubqueryAlias(identifier, below) if isNamed(below) =>
       Some((identifier.qualifier :+ identifier.name).map(Block.quoted).mkString("."))
@@ -71,7 +77,7 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
   }
 
   private def analyzed(name: String): LogicalPlan =
-    session.sessionState.executePlan(UnresolvedRelation(session.sessionState.sqlParser.parseMultipartIdentifier(name))).analyzed
+    session.sessionState.executePlan(UnresolvedRelation(parser.parseMultipartIdentifier(name))).analyzed
 
   /** Without the names around it, and the projection of a view to its own columns. */
   private def bare(plan: LogicalPlan): LogicalPlan = plan match {

@@ -17,6 +17,20 @@ private object Plainer {
     case expand: Expand => Unpivoted(expand).fold[LogicalPlan](expand)(_ => overColumns(expand))
   }.transformAllExpressionsWithSubqueries { case AtLeastNNonNulls(count, values) => atLeast(count, values) }
 
+  /** Rows that are spread anew come in another order, which decides what a LIMIT without one gives. */
+  def refuseChance(plan: LogicalPlan): Unit = plan.foreach {
+    case cut @ (_: GlobalLimit | _: LocalLimit | _: Offset) if isSpreadAnew(cut.children.head) =>
+      NotWritten.refuse("limit(…) or offset(…) of rows that were spread anew, which is left to chance", "Sort them before.")
+    case _ =>
+  }
+
+  private def isSpreadAnew(rows: LogicalPlan): Boolean = rows match {
+    case _: RepartitionOperation | _: RebalancePartitions => true
+    case sort: Sort if sort.global => false
+    case one: UnaryNode => isSpreadAnew(one.child)
+    case _ => false
+  }
+
   /** `dropDuplicates`: of rows with equal keys, the first that comes. */
   private def onceEach(unique: Deduplicate): LogicalPlan = {
     val keys = AttributeSet(unique.keys)

@@ -100,7 +100,7 @@ final private class PlanKeys {
       case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Seq(PlanKeys.filesOf(files))
       case range: Range => Seq(range.start, range.end, range.step)
       case leaf if leaf.children.isEmpty => Seq(leaf.canonicalized)
-      case _ => Seq(plan.canonicalized) // of what is not known here, names and places count
+      case other => other.productIterator.toSeq.map(argument(_, below)) // columns of its own are never equal
     }
     val computed: Columns = plan match {
       case window: Window => window.windowExpressions.map(each => each.exprId -> number(("of window", node, value(each, below)))).toMap
@@ -112,6 +112,13 @@ final private class PlanKeys {
       each.exprId -> computed.getOrElse(each.exprId, below.getOrElse(each.exprId, number(("column", node, place))))
     }
     (number((plan.nodeName, node, said, children.map(_._1))), around ++ columns)
+  }
+
+  private def argument(given: Any, columns: Columns): Any = given match {
+    case _: LogicalPlan => "rows"
+    case expression: Expression => value(expression, columns)
+    case several: Seq[_] => several.map(argument(_, columns))
+    case other => other
   }
 
   /** What an expression is, over columns that are such. */

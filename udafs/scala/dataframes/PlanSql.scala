@@ -72,19 +72,17 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private def known(columns: Seq[(ExprId, String)]): Map[ExprId, String] = outer ++ columns
 
   private def written(plan: LogicalPlan): Block = plan match {
-    case _: SubqueryAlias | _: View => block(plan.children.head)
+    // A derived table, a CTE, a view: what stands above it is another SELECT.
+    case _: SubqueryAlias | _: View => block(plan.children.head, each => each.isFrom && each.alias.isDefined)
     case ResolvedHint(child, told) => hinted(block(child, each => each.isFrom && each.alias.isDefined), told)
-    case Filter(condition, child) =>
-      val rows = block(child, _.isOpen)
-      rows.copy(where = rows.where :+ condition)
+    case Filter(condition, child) => filtered(condition, child)
     case Pivoted(pivot) => pivoted(pivot)
-    case Project(list, child) =>
-      val rows = block(child, _.isOpen)
-      if (list.forall(_.isInstanceOf[Attribute])) rows else rows.copy(select = Some(list))
-    case window: Window => block(window.child, _.isOpen).copy(select = Some(window.child.output ++ window.windowExpressions))
+    case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) => block(child, !_.distinct)
+    case Project(list, child) => block(child, _.isOpen).copy(select = Some(list))
+    case window: Window => withWindows(window)
     case groups: Aggregate => grouped(groups)
     case Distinct(child) =>
-      val rows = block(child, each => !each.distinct && each.mayBeSorted)
+      val rows = block(child, _.mayHaveColumns)
       rows.copy(distinct = true, select = rows.select.orElse(Some(child.output)))
     case sort: Sort =>
       val rows = block(sort.child, _.mayBeSorted)
@@ -92,6 +90,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case GlobalLimit(rows, LocalLimit(_, child)) => block(child, _.limit.isEmpty).copy(limit = Some(rows))
     case Offset(rows, child) => block(child, _.mayBeCut).copy(offset = Some(rows))
     case join: Join => joined(join)
+    case join: LateralJoin => joinedLaterally(join)
     case union: Union if !union.byName => setOperation(union, "UNION ALL")
     case Intersect(_, _, all) => setOperation(plan, if (all) "INTERSECT ALL" else "INTERSECT")
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
@@ -115,6 +114,28 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     Block(s"($inside) AS $alias", known(columns.map { case (each, name) => each.exprId -> s"$alias.$name" }), Some(alias))
   }
 
+  private def filtered(condition: Expression, child: LogicalPlan): Block = {
+    val rows = block(child)
+    // Spark names a window's value after its text where the text does not: in QUALIFY, which has other lineage than a filter above.
+    if (condition.references.exists(each => rows.windows(each.exprId) && each.name.contains(" OVER ("))) {
+      NotWritten.refuse(
+        "a filter by a window's value that has no name, which may be QUALIFY",
+        "Give the value a name with alias(…), or the text with QUALIFY to lineage.sql.")
+    }
+    if (rows.mayHaveConditions && rows.mayRead(condition)) rows.copy(having = rows.having :+ condition)
+    else {
+      val open = if (rows.isOpen) rows else wrapped(rows, child.output)
+      open.copy(where = open.where :+ condition)
+    }
+  }
+
+  /** Windows that do not read each other stand side by side, so that none has the lineage of another. */
+  private def withWindows(window: Window): Block = {
+    val rows = block(window.child, each => each.mayHaveColumns && window.windowExpressions.forall(each.mayRead))
+    val calls = window.windowExpressions
+    rows.copy(select = Some(rows.select.getOrElse(window.child.output) ++ calls), windows = rows.windows ++ calls.map(_.exprId))
+  }
+
   /** How a join is carried out decides which rows a LIMIT without an order gives, so it goes with the rows. */
   private def hinted(rows: Block, told: HintInfo): Block =
     rows.copy(hints = rows.hints ++ told.strategy.map(each => s"${each.displayName.toUpperCase(Locale.ROOT)}(${rows.alias.get})"))
@@ -126,13 +147,13 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
           (sets.id.exprId -> "grouping_id()")
         val all = expressions.grouping(sets.keys.map(_._1), columns)
         val each = sets.sets.map(set => s"(${expressions.grouping(set, columns)})").mkString(", ")
-        rows.copy(columns = columns, select = Some(groups.aggregateExpressions), groupBy = Some(s"$all GROUPING SETS ($each)"))
+        rows.copy(columns = columns, select = Some(groups.aggregateExpressions), groupBy = Some(s"$all GROUPING SETS ($each)"), keySets = true)
       }
     case child =>
       val rows = block(child, _.isOpen)
       val keys = groups.groupingExpressions
       val by = Option(keys).filter(_.nonEmpty).map(expressions.grouping(_, rows.columns))
-      rows.copy(select = Some(groups.aggregateExpressions), groupBy = by)
+      rows.copy(select = Some(groups.aggregateExpressions), groupBy = Some(by.getOrElse("")))
   }
 
   private def joined(join: Join): Block = {
@@ -151,6 +172,17 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     Block(s"${left.from} $kind ${right.from}$always", columns, hints = left.hints ++ right.hints)
   }
 
+  private def joinedLaterally(join: LateralJoin): Block = {
+    val left = block(join.left, _.isFrom)
+    val alias = fresh()
+    val inside = subquery(join.right.plan, left.columns)
+    val names = numbered(join.right.plan.output).map { case (column, name) => column.exprId -> s"$alias.$name" }
+    val both = left.columns ++ names.reverse
+    val kind = if (join.joinType == LeftOuter) "LEFT JOIN" else "JOIN"
+    val on = join.condition.fold(if (kind == "JOIN") "" else " ON true")(condition => s" ON ${expressions.text(condition, both)}")
+    Block(s"${left.from} $kind LATERAL ($inside) AS $alias$on", both, hints = left.hints)
+  }
+
   /** The sides' columns go by place, under the names of the first. */
   private def setOperation(plan: LogicalPlan, operator: String): Block = {
     val names = plan.output.map(nameFor)
@@ -162,7 +194,8 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   private def generated(generate: Generate): Block = {
-    val rows = block(generate.child, _.isFrom)
+    val below = block(generate.child, each => each.isFrom || each == Block("", outer))
+    val rows = if (below.from.isEmpty) below.copy(from = s"(SELECT 1) AS ${fresh()}") else below
     val alias = fresh()
     val names = generate.generatorOutput.map(each => each.exprId -> nameFor(each))
     val outerRows = if (generate.outer) "OUTER " else ""
