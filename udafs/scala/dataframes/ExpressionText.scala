@@ -14,10 +14,12 @@ final private[sql] case class Text(override val sql: String, dataType: DataType,
  *
  * @param query writes the query of a subquery, which sees the columns that are called so around it
  * @param function gives the name by which SQL can call a function of the user's
+ * @param outer what a column of the rows around a subquery is called
  */
 final private[sql] class ExpressionText(
     query: (LogicalPlan, Map[ExprId, String]) => String,
-    function: Expression => String) {
+    function: Expression => String,
+    outer: ExprId => Option[String]) {
 
   /** An expression over columns that are called so. */
   def text(expression: Expression, columns: Map[ExprId, String]): String = new Written(columns).text(expression)
@@ -40,8 +42,8 @@ final private[sql] class ExpressionText(
   final private class Written(columns: Map[ExprId, String]) {
 
     def text(expression: Expression): String = expression match {
-      case column: AttributeReference => called(column)
-      case OuterReference(column) => called(column)
+      case column: AttributeReference => columns.getOrElse(column.exprId, unknown(column))
+      case OuterReference(column) => outer(column.exprId).getOrElse(unknown(column))
       case alias: Alias => text(alias.child)
       case subquery: ScalarSubquery => s"(${query(subquery.plan, columns)})"
       case subquery: Exists => s"EXISTS (${query(subquery.plan, columns)})"
@@ -56,6 +58,9 @@ final private[sql] class ExpressionText(
       case AggregateExpression(called, _, distinct, filter, _) =>
         aggregate(called, distinct) + filter.fold("")(condition => s" FILTER (WHERE ${text(condition)})")
       case user: Expression with UserDefinedExpression => call(user)
+      case stale: InheritAnalysisRules if !isWhatItSays(stale) => text(stale.child)
+      case With(inside, shared) => text(inside.transform { case use: CommonExpressionRef => shared.find(_.id == use.id).fold[Expression](use)(_.child) })
+      case like: StringRegexExpression => s"(${withText(like).sql})"
       case between: Between => between.parameters.map(text) match { case Seq(value, lower, upper) => s"($value BETWEEN $lower AND $upper)" }
       case Extract(Literal(field: UTF8String, _), source, _) => s"extract($field FROM ${text(source)})"
       // What Spark makes of a date and days is read back as that.
@@ -72,9 +77,14 @@ final private[sql] class ExpressionText(
 
     def order(key: SortOrder): String = s"${text(key.child)} ${key.direction.sql} ${key.nullOrdering.sql}"
 
-    private def called(column: NamedExpression): String = columns.getOrElse(
-      column.exprId,
-      NotWritten.refuse(s"the column ${column.name} is read where it is not known", "Name it in a select before."))
+    /** Where Spark gives columns new numbers, it forgets the arguments that a function is shown with. */
+    private def isWhatItSays(call: InheritAnalysisRules): Boolean =
+      AttributeSet(call.parameters).subsetOf(call.child.references ++ AttributeSet(outerOf(call.child)))
+
+    private def outerOf(expression: Expression): Seq[Attribute] = expression.collect { case OuterReference(column) => column.toAttribute }
+
+    private def unknown(column: NamedExpression): Nothing =
+      NotWritten.refuse(s"the column ${column.name} where it is not known", "Name it in a select before.")
 
     /** The expression over texts; what takes children of a certain kind alone has to be written here, or is refused. */
     private def withText(expression: Expression): Expression =

@@ -2,6 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import java.util.Locale
 
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
@@ -41,7 +42,7 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
 
   /** The plans of registered tables, looked at when a part has no name of its own. */
   private lazy val plans: Map[Any, Seq[String]] =
-    registered.map(name => name -> NamesInPlans.key(bare(analyzed(name)))).groupMap(_._2)(_._1)
+    registered.flatMap(name => analyzed(name).map(plan => name -> NamesInPlans.key(bare(plan)))).groupMap(_._2)(_._1)
 
   def of(plan: LogicalPlan): Option[String] = plan match {
     case view: View if view.desc.identifier.table.startsWith("__dl_") =>
@@ -76,8 +77,10 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
       }
   }
 
-  private def analyzed(name: String): LogicalPlan =
-    session.sessionState.executePlan(UnresolvedRelation(parser.parseMultipartIdentifier(name))).analyzed
+  /** None: the table is gone, or cannot be read, which is nothing to rows of others. */
+  private def analyzed(name: String): Option[LogicalPlan] =
+    try Some(session.sessionState.executePlan(UnresolvedRelation(parser.parseMultipartIdentifier(name))).analyzed)
+    catch { case _: AnalysisException => None }
 
   /** Without the names around it, and the projection of a view to its own columns. */
   private def bare(plan: LogicalPlan): LogicalPlan = plan match {

@@ -114,7 +114,7 @@ final private class PlanKeys {
     (number((plan.nodeName, node, said, children.map(_._1))), around ++ columns)
   }
 
-  private def argument(given: Any, columns: Columns): Any = given match {
+  private def argument(written: Any, columns: Columns): Any = written match {
     case _: LogicalPlan => "rows"
     case expression: Expression => value(expression, columns)
     case several: Seq[_] => several.map(argument(_, columns))
@@ -142,6 +142,7 @@ private object PlanKeys {
 
   def conjuncts(condition: Expression): Seq[Expression] = condition match {
     case And(left, right) => conjuncts(left) ++ conjuncts(right)
+    case Literal.TrueLiteral => Nil
     case other => Seq(other)
   }
 

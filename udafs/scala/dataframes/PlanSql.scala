@@ -22,7 +22,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private var relations = 0
   private var outer = Map.empty[ExprId, String] // what subqueries see of the rows around them
 
-  private val expressions: ExpressionText = new ExpressionText(subquery, function)
+  private val expressions: ExpressionText = new ExpressionText(subquery, function, column => outer.get(column))
 
   /** The plan as a query whose columns have the plan's own names. */
   def text(plan: LogicalPlan): String = {
@@ -33,10 +33,12 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     last.text(plan.output.zip(columns), expressions)
   }
 
-  private def subquery(plan: LogicalPlan, around: Map[ExprId, String]): String = {
+  private def subquery(plan: LogicalPlan, around: Map[ExprId, String]): String = inside(around)(plain(plan))
+
+  private def inside(around: Map[ExprId, String])(write: => String): String = {
     val before = outer
     outer = around
-    try plain(plan) finally outer = before
+    try write finally outer = before
   }
 
   /** A query whose columns are called by number; with one of each. */
@@ -61,15 +63,13 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def table(name: String, plan: LogicalPlan): Block = {
     val alias = fresh()
-    Block(s"$name AS $alias", known(plan.output.map(each => each.exprId -> s"$alias.${Block.quoted(each.name)}")), Some(alias))
+    Block(s"$name AS $alias", plan.output.map(each => each.exprId -> s"$alias.${Block.quoted(each.name)}").toMap, Some(alias))
   }
 
   private def fresh(): String = {
     relations += 1
     s"r$relations"
   }
-
-  private def known(columns: Seq[(ExprId, String)]): Map[ExprId, String] = outer ++ columns
 
   private def written(plan: LogicalPlan): Block = plan match {
     // A derived table, a CTE, a view: what stands above it is another SELECT.
@@ -96,7 +96,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
-    case _: OneRowRelation => Block("", outer)
+    case _: OneRowRelation => Block("", Map.empty)
     case range: Range => this.range(range)
     case other => refused(other)
   }
@@ -111,7 +111,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val alias = fresh()
     val columns = output.distinctBy(_.exprId).map(each => each -> nameFor(each))
     val inside = block.text(columns, expressions)
-    Block(s"($inside) AS $alias", known(columns.map { case (each, name) => each.exprId -> s"$alias.$name" }), Some(alias))
+    Block(s"($inside) AS $alias", columns.map { case (each, name) => each.exprId -> s"$alias.$name" }.toMap, Some(alias))
   }
 
   private def filtered(condition: Expression, child: LogicalPlan): Block = {
@@ -175,12 +175,39 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private def joinedLaterally(join: LateralJoin): Block = {
     val left = block(join.left, _.isFrom)
     val alias = fresh()
-    val inside = subquery(join.right.plan, left.columns)
-    val names = numbered(join.right.plan.output).map { case (column, name) => column.exprId -> s"$alias.$name" }
-    val both = left.columns ++ names.reverse
+    val (rows, columns) = laterally(join.right.plan, left.columns, alias)
+    val both = left.columns ++ columns
     val kind = if (join.joinType == LeftOuter) "LEFT JOIN" else "JOIN"
     val on = join.condition.fold(if (kind == "JOIN") "" else " ON true")(condition => s" ON ${expressions.text(condition, both)}")
-    Block(s"${left.from} $kind LATERAL ($inside) AS $alias$on", both, hints = left.hints)
+    Block(s"${left.from} $kind LATERAL $rows$on", both, hints = left.hints)
+  }
+
+  /** The rows of a plan that sees the columns around it. A generator is no subquery: there Spark would not let it see them. */
+  private def laterally(plan: LogicalPlan, around: Map[ExprId, String], alias: String): (String, Map[ExprId, String]) = plan match {
+    case SubqueryAlias(_, child) => laterally(child, around, alias)
+    case Project(list, child @ Generated(_)) if list.forall(isColumn) =>
+      val (rows, columns) = laterally(child, around, alias)
+      (rows, list.map(each => each.exprId -> columns(each.references.head.exprId)).toMap)
+    case Generated(generate) =>
+      val names = generate.generatorOutput.map(each => each.exprId -> nameFor(each))
+      val call = inside(around)(expressions.text(generate.generator, Map.empty))
+      (s"$call AS $alias(${names.map(_._2).mkString(", ")})", names.map { case (each, name) => each -> s"$alias.$name" }.toMap)
+    case other =>
+      val names = numbered(other.output).map { case (column, name) => column.exprId -> s"$alias.$name" }
+      (s"(${subquery(other, around)}) AS $alias", names.reverse.toMap)
+  }
+
+  private def isColumn(item: NamedExpression): Boolean = item match {
+    case Alias(_: AttributeReference, _) | _: AttributeReference => true
+    case _ => false
+  }
+
+  /** A generator called as a table. */
+  private object Generated {
+    def unapply(plan: LogicalPlan): Option[Generate] = plan match {
+      case generate: Generate if !generate.outer && generate.child.isInstanceOf[OneRowRelation] => Some(generate)
+      case _ => None
+    }
   }
 
   /** The sides' columns go by place, under the names of the first. */
@@ -190,11 +217,11 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val alias = fresh()
     val sides = plan.children.map(side => s"(${block(side).text(side.output.zip(unique), expressions)})")
     val columns = plan.output.zip(unique).map { case (each, name) => each.exprId -> s"$alias.$name" }
-    Block(s"(${sides.mkString(s" $operator ")}) AS $alias", known(columns.reverse), Some(alias))
+    Block(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
   }
 
   private def generated(generate: Generate): Block = {
-    val below = block(generate.child, each => each.isFrom || each == Block("", outer))
+    val below = block(generate.child, each => each.isFrom || each == Block("", Map.empty))
     val rows = if (below.from.isEmpty) below.copy(from = s"(SELECT 1) AS ${fresh()}") else below
     val alias = fresh()
     val names = generate.generatorOutput.map(each => each.exprId -> nameFor(each))
@@ -213,7 +240,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val alias = fresh()
     val columns = (found.kept :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
     val turned = s"UNPIVOT INCLUDE NULLS (${nameFor(found.value)} FOR ${nameFor(found.name)} IN (${items.mkString(", ")}))"
-    Block(s"($inside) $turned AS $alias", known(columns), Some(alias))
+    Block(s"($inside) $turned AS $alias", columns.toMap, Some(alias))
   }
 
   /** What is not said to be a key must be read by the aggregates: PIVOT groups by all other columns. */
@@ -230,7 +257,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val names = for { value <- values.indices; call <- calls.indices } yield if (calls.size == 1) s"v$value" else s"v${value}_m$call"
     val columns = pivot.keys.map { case (_, column) => column.exprId -> s"$alias.${nameFor(column)}" } ++
       pivot.outputs.map(_.exprId).zip(names.map(name => s"$alias.$name"))
-    Block(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", known(columns), Some(alias))
+    Block(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap, Some(alias))
   }
 
   /** A query of these items over the rows of a plan. */
@@ -242,7 +269,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val column = rows.output.head
     Block(
       s"range(${rows.start}L, ${rows.end}L, ${rows.step}L) AS $alias",
-      known(Seq(column.exprId -> s"$alias.id")),
+      Map(column.exprId -> s"$alias.id"),
       Some(alias))
   }
 
