@@ -41,7 +41,7 @@ class Frames:
 
         Raises:
             BadArgumentError: neither, or a DataFrame of another session.
-            NotTracedError: something in it has no SQL text, or is not read back as it was; rows that are not registered.
+            NotTracedError: something in it has no SQL text, or is not read back as it was; rows of no registered table.
 
         """
         if isinstance(query, str):
