@@ -90,28 +90,24 @@ final private class PlanKeys {
     val children = plan.children.map(rows(_, around))
     val below = children.flatMap(_._2).toMap ++ around
     val node = next()
+    val own = plan match {
+      case window: Window => window.windowExpressions.map(each => each.exprId -> number(("of window", node, value(each, below))))
+      case other =>
+        val made = other.output.map(_.exprId).filterNot(below.contains)
+        made.zipWithIndex.map { case (column, place) => column -> number(("column", node, place)) }
+    }
+    val columns = below ++ own
     val said = plan match {
       case sort: Sort => Seq(sort.order.map(value(_, below)), sort.global)
       case window: Window => Seq(window.partitionSpec, window.orderSpec).map(_.map(value(_, below)))
+      // Which columns stay beside those of the generator was decided by the optimiser.
       case generate: Generate => Seq(value(generate.generator, below), generate.outer)
-      case GlobalLimit(count, _) => Seq(count)
-      case LocalLimit(count, _) => Seq(count)
-      case Offset(count, _) => Seq(count)
       case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Seq(PlanKeys.filesOf(files))
       case range: Range => Seq(range.start, range.end, range.step)
       case leaf if leaf.children.isEmpty => Seq(leaf.canonicalized)
-      case other => other.productIterator.toSeq.map(argument(_, below)) // columns of its own are never equal
+      case other => other.productIterator.toSeq.map(argument(_, columns))
     }
-    val computed: Columns = plan match {
-      case window: Window => window.windowExpressions.map(each => each.exprId -> number(("of window", node, value(each, below)))).toMap
-      // Which columns stay beside those of the generator was decided by the optimiser.
-      case generate: Generate => generate.generatorOutput.zipWithIndex.map { case (each, place) => each.exprId -> number(("column", node, place)) }.toMap
-      case _ => Map.empty
-    }
-    val columns = plan.output.zipWithIndex.map { case (each, place) =>
-      each.exprId -> computed.getOrElse(each.exprId, below.getOrElse(each.exprId, number(("column", node, place))))
-    }
-    (number((plan.nodeName, node, said, children.map(_._1))), around ++ columns)
+    (number((plan.nodeName, node, said, children.map(_._1))), around ++ plan.output.map(each => each.exprId -> columns(each.exprId)))
   }
 
   private def argument(written: Any, columns: Columns): Any = written match {
