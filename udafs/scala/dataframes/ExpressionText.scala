@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.{DataType, IntegerType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A part of an expression that is text already. */
-final private[sql] case class Text(override val sql: String, dataType: DataType, nullable: Boolean) extends LeafExpression with Unevaluable
+final private[sql] case class WrittenText(override val sql: String, dataType: DataType, nullable: Boolean) extends LeafExpression with Unevaluable
 
 /**
  * Expressions as SQL. Most write themselves; here is what would not be read back as it is.
@@ -50,9 +50,9 @@ final private[sql] class ExpressionText(
       case InSubquery(values, list) =>
         val left = if (values.size == 1) text(values.head) else values.map(text).mkString("(", ", ", ")")
         s"($left IN (${query(list.plan, columns)}))"
-      case variable: NamedLambdaVariable => Block.quoted(variable.name)
+      case variable: NamedLambdaVariable => SqlName.quoted(variable.name)
       case LambdaFunction(body, arguments, false) =>
-        val names = arguments.map(each => Block.quoted(each.name))
+        val names = arguments.map(each => SqlName.quoted(each.name))
         s"${if (names.size == 1) names.head else names.mkString("(", ", ", ")")} -> ${text(body)}"
       case window: WindowExpression => over(window)
       case AggregateExpression(called, _, distinct, filter, _) =>
@@ -88,14 +88,14 @@ final private[sql] class ExpressionText(
 
     /** The expression over texts; what takes children of a certain kind alone has to be written here, or is refused. */
     private def withText(expression: Expression): Expression =
-      try expression.withNewChildren(expression.children.map(each => Text(text(each), each.dataType, each.nullable)))
+      try expression.withNewChildren(expression.children.map(each => WrittenText(text(each), each.dataType, each.nullable)))
       catch {
         case _: ClassCastException =>
           NotWritten.refuse(s"the function ${expression.prettyName}", "Write that part as SQL, in lineage.sql(…).")
       }
 
     private def call(user: Expression): String =
-      s"${Block.quoted(function(user))}(${user.children.map(text).mkString(", ")})"
+      s"${SqlName.quoted(function(user))}(${user.children.map(text).mkString(", ")})"
 
     private def aggregate(called: AggregateFunction, distinct: Boolean): String = called match {
       case user: PythonUDAF => call(user)

@@ -33,6 +33,14 @@ private[sql] object FrameSql {
       }
     compact(JObject(answer.map { case (key, value) => key -> JString(value) }.toList))
   }
+
+  /** Whether SQL asks for the rows of a DataFrame: empty, or the difference. */
+  def difference(session: SparkSession, frame: Dataset[_], sql: String): String = session.withActive {
+    try {
+      SamePlan.check(session, Plainer(frame.queryExecution.analyzed), sql)
+      ""
+    } catch { case refused: NotWritten => refused.what }
+  }
 }
 
 /** What the parts of a plan are called in FROM. */
@@ -51,10 +59,10 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
         "Trace what it was made of; or keep the column DL, and save the DataFrame as it is.")
     case view: View if view.isTempView =>
       val name = view.desc.identifier.table
-      if (known(name.toLowerCase(Locale.ROOT)) || !view.isTempViewStoringAnalyzedPlan) Some(Block.quoted(name)) else None
-    case view: View => Some(view.desc.identifier.nameParts.map(Block.quoted).mkString("."))
+      if (known(name.toLowerCase(Locale.ROOT)) || !view.isTempViewStoringAnalyzedPlan) Some(SqlName.quoted(name)) else None
+    case view: View => Some(view.desc.identifier.nameParts.map(SqlName.quoted).mkString("."))
     case SubqueryAlias(identifier, below) if isNamed(below) =>
-      Some((identifier.qualifier :+ identifier.name).map(Block.quoted).mkString("."))
+      Some((identifier.qualifier :+ identifier.name).map(SqlName.quoted).mkString("."))
     case _: SubqueryAlias | _: Project | _: Filter | _: Join | _: Aggregate => None
     case leaf if leaf.children.isEmpty => registeredAs(leaf)
     case _ => None

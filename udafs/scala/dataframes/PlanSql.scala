@@ -56,14 +56,14 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def nameFor(column: NamedExpression): String = s"c${numbers.getOrElseUpdate(column.exprId, numbers.size + 1)}"
 
-  private def block(plan: LogicalPlan): Block = nameOf(plan) match {
+  private def block(plan: LogicalPlan): SelectBlock = nameOf(plan) match {
     case Some(name) => table(name, plan)
     case None => written(plan)
   }
 
-  private def table(name: String, plan: LogicalPlan): Block = {
+  private def table(name: String, plan: LogicalPlan): SelectBlock = {
     val alias = fresh()
-    Block(s"$name AS $alias", plan.output.map(each => each.exprId -> s"$alias.${Block.quoted(each.name)}").toMap, Some(alias))
+    SelectBlock(s"$name AS $alias", plan.output.map(each => each.exprId -> s"$alias.${SqlName.quoted(each.name)}").toMap, Some(alias))
   }
 
   private def fresh(): String = {
@@ -71,7 +71,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     s"r$relations"
   }
 
-  private def written(plan: LogicalPlan): Block = plan match {
+  private def written(plan: LogicalPlan): SelectBlock = plan match {
     // A derived table, a CTE, a view: what stands above it is another SELECT.
     case _: SubqueryAlias | _: View => block(plan.children.head, each => each.isFrom && each.alias.isDefined)
     case ResolvedHint(child, told) => hinted(block(child, each => each.isFrom && each.alias.isDefined), told)
@@ -96,25 +96,25 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
-    case _: OneRowRelation => Block("", Map.empty)
+    case _: OneRowRelation => SelectBlock("", Map.empty)
     case range: Range => this.range(range)
     case other => refused(other)
   }
 
   /** The block of the rows, if what comes next may be put into it; else a new one around it. */
-  private def block(plan: LogicalPlan, fits: Block => Boolean): Block = {
+  private def block(plan: LogicalPlan, fits: SelectBlock => Boolean): SelectBlock = {
     val rows = block(plan)
     if (fits(rows)) rows else wrapped(rows, plan.output)
   }
 
-  private def wrapped(block: Block, output: Seq[Attribute]): Block = {
+  private def wrapped(block: SelectBlock, output: Seq[Attribute]): SelectBlock = {
     val alias = fresh()
     val columns = output.distinctBy(_.exprId).map(each => each -> nameFor(each))
     val inside = block.text(columns, expressions)
-    Block(s"($inside) AS $alias", columns.map { case (each, name) => each.exprId -> s"$alias.$name" }.toMap, Some(alias))
+    SelectBlock(s"($inside) AS $alias", columns.map { case (each, name) => each.exprId -> s"$alias.$name" }.toMap, Some(alias))
   }
 
-  private def filtered(condition: Expression, child: LogicalPlan): Block = {
+  private def filtered(condition: Expression, child: LogicalPlan): SelectBlock = {
     val rows = block(child)
     // Spark names a window's value after its text where the text does not: in QUALIFY, which has other lineage than a filter above.
     if (condition.references.exists(each => rows.windows(each.exprId) && each.name.contains(" OVER ("))) {
@@ -130,17 +130,17 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   /** Windows that do not read each other stand side by side, so that none has the lineage of another. */
-  private def withWindows(window: Window): Block = {
+  private def withWindows(window: Window): SelectBlock = {
     val rows = block(window.child, each => each.mayHaveColumns && window.windowExpressions.forall(each.mayRead))
     val calls = window.windowExpressions
     rows.copy(select = Some(rows.select.getOrElse(window.child.output) ++ calls), windows = rows.windows ++ calls.map(_.exprId))
   }
 
   /** How a join is carried out decides which rows a LIMIT without an order gives, so it goes with the rows. */
-  private def hinted(rows: Block, told: HintInfo): Block =
+  private def hinted(rows: SelectBlock, told: HintInfo): SelectBlock =
     rows.copy(hints = rows.hints ++ told.strategy.map(each => s"${each.displayName.toUpperCase(Locale.ROOT)}(${rows.alias.get})"))
 
-  private def grouped(groups: Aggregate): Block = groups.child match {
+  private def grouped(groups: Aggregate): SelectBlock = groups.child match {
     case expand: Expand => KeySets(groups, expand).fold(refused(expand)) { sets =>
         val rows = block(sets.rows, _ => false)
         val columns = rows.columns ++ sets.keys.map { case (key, column) => key.exprId -> rows.columns(column.exprId) } +
@@ -156,7 +156,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
       rows.copy(select = Some(groups.aggregateExpressions), groupBy = Some(by.getOrElse("")))
   }
 
-  private def joined(join: Join): Block = {
+  private def joined(join: Join): SelectBlock = {
     val left = block(join.left, _.isFrom)
     val right = block(join.right, each => each.isFrom && each.alias.isDefined)
     val both = left.columns ++ right.columns
@@ -169,17 +169,17 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     }
     val always = if (on.isEmpty && kind != "CROSS JOIN") " ON true" else on
     val columns = if (join.joinType == LeftSemi || join.joinType == LeftAnti) left.columns else both
-    Block(s"${left.from} $kind ${right.from}$always", columns, hints = left.hints ++ right.hints)
+    SelectBlock(s"${left.from} $kind ${right.from}$always", columns, hints = left.hints ++ right.hints)
   }
 
-  private def joinedLaterally(join: LateralJoin): Block = {
+  private def joinedLaterally(join: LateralJoin): SelectBlock = {
     val left = block(join.left, _.isFrom)
     val alias = fresh()
     val (rows, columns) = laterally(join.right.plan, left.columns, alias)
     val both = left.columns ++ columns
     val kind = if (join.joinType == LeftOuter) "LEFT JOIN" else "JOIN"
     val on = join.condition.fold(if (kind == "JOIN") "" else " ON true")(condition => s" ON ${expressions.text(condition, both)}")
-    Block(s"${left.from} $kind LATERAL $rows$on", both, hints = left.hints)
+    SelectBlock(s"${left.from} $kind LATERAL $rows$on", both, hints = left.hints)
   }
 
   /** The rows of a plan that sees the columns around it. A generator is no subquery: there Spark would not let it see them. */
@@ -211,40 +211,40 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   /** The sides' columns go by place, under the names of the first. */
-  private def setOperation(plan: LogicalPlan, operator: String): Block = {
+  private def setOperation(plan: LogicalPlan, operator: String): SelectBlock = {
     val names = plan.output.map(nameFor)
     val unique = names.zipWithIndex.map { case (name, place) => if (names.indexOf(name) == place) name else s"${name}_$place" }
     val alias = fresh()
     val sides = plan.children.map(side => s"(${block(side).text(side.output.zip(unique), expressions)})")
     val columns = plan.output.zip(unique).map { case (each, name) => each.exprId -> s"$alias.$name" }
-    Block(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
+    SelectBlock(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
   }
 
-  private def generated(generate: Generate): Block = {
-    val below = block(generate.child, each => each.isFrom || each == Block("", Map.empty))
+  private def generated(generate: Generate): SelectBlock = {
+    val below = block(generate.child, each => each.isFrom || each == SelectBlock("", Map.empty))
     val rows = if (below.from.isEmpty) below.copy(from = s"(SELECT 1) AS ${fresh()}") else below
     val alias = fresh()
     val names = generate.generatorOutput.map(each => each.exprId -> nameFor(each))
     val outerRows = if (generate.outer) "OUTER " else ""
     val call = expressions.text(generate.generator, rows.columns)
     val view = s"LATERAL VIEW $outerRows$call $alias AS ${names.map(_._2).mkString(", ")}"
-    Block(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" })
+    SelectBlock(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" })
   }
 
   /** The columns that become rows get names of their own: UNPIVOT takes no expressions. */
-  private def unpivoted(expand: Expand): Block = {
+  private def unpivoted(expand: Expand): SelectBlock = {
     val found = Unpivoted(expand).getOrElse(refused(expand))
     val values = found.values.zipWithIndex.map { case (value, place) => Alias(value, s"v$place")() }
     val inside = selected(expand.child, found.kept ++ values, found.kept.map(nameFor) ++ values.map(_.name))
-    val items = values.zip(found.names).map { case (value, name) => s"${value.name} AS ${Block.quoted(name)}" }
+    val items = values.zip(found.names).map { case (value, name) => s"${value.name} AS ${SqlName.quoted(name)}" }
     val alias = fresh()
     val columns = (found.kept :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
     val turned = s"UNPIVOT INCLUDE NULLS (${nameFor(found.value)} FOR ${nameFor(found.name)} IN (${items.mkString(", ")}))"
-    Block(s"($inside) $turned AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) $turned AS $alias", columns.toMap, Some(alias))
   }
 
   /** What is not said to be a key must be read by the aggregates: PIVOT groups by all other columns. */
-  private def pivoted(pivot: Pivoted): Block = {
+  private def pivoted(pivot: Pivoted): SelectBlock = {
     val read = AttributeSet(pivot.aggregates).toSeq.zipWithIndex.map { case (column, place) => column -> Alias(column, s"a$place")() }.toMap
     val keys = pivot.keys.map { case (key, column) => Alias(key, nameFor(column))() }
     val by = Alias(pivot.by, "p")()
@@ -257,17 +257,17 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val names = for { value <- values.indices; call <- calls.indices } yield if (calls.size == 1) s"v$value" else s"v${value}_m$call"
     val columns = pivot.keys.map { case (_, column) => column.exprId -> s"$alias.${nameFor(column)}" } ++
       pivot.outputs.map(_.exprId).zip(names.map(name => s"$alias.$name"))
-    Block(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap, Some(alias))
   }
 
   /** A query of these items over the rows of a plan. */
   private def selected(plan: LogicalPlan, items: Seq[NamedExpression], names: Seq[String]): String =
     block(plan, _.isOpen).copy(select = Some(items)).text(items.map(_.toAttribute).zip(names), expressions)
 
-  private def range(rows: Range): Block = {
+  private def range(rows: Range): SelectBlock = {
     val alias = fresh()
     val column = rows.output.head
-    Block(
+    SelectBlock(
       s"range(${rows.start}L, ${rows.end}L, ${rows.step}L) AS $alias",
       Map(column.exprId -> s"$alias.id"),
       Some(alias))
@@ -277,14 +277,12 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case _: Sample => NotWritten.refuse("a sample, which is left to chance", "Save the sample as a table, register it, and trace what is made of it.")
     case given if given.children.isEmpty =>
       NotWritten.refuse(
-        s"rows that are not registered (${Refusals.shortened(given)})",
+        s"rows that are not registered (${shortened(given)})",
         "Register them: lineage.register(name, source=frame) or path=…; and make the DataFrame of lineage.spark.table(name).")
     case other => NotWritten.refuse(s"${other.nodeName}", "Write that part as SQL, or save what stands below it and register that.")
   }
-}
 
-private object Refusals {
-  def shortened(plan: LogicalPlan): String = {
+  private def shortened(plan: LogicalPlan): String = {
     val text = plan.simpleString(25).replaceAll("\\s+", " ")
     if (text.length <= 100) text else text.take(99) + "…"
   }

@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.expressions._
  * @param limit how many rows at most
  * @param offset how many rows are left out
  */
-final private[sql] case class Block(
+final private[sql] case class SelectBlock(
     from: String,
     columns: Map[ExprId, String],
     alias: Option[String] = None,
@@ -57,16 +57,16 @@ final private[sql] case class Block(
 
   /** Whether an expression over what is selected may stand beside it, what it reads being written again. */
   def mayRead(expression: Expression): Boolean =
-    Block.readBy(expression).flatMap(selected).forall { item =>
-      !windows(item.exprId) && Block.isCheap(item) && !(keySets && item.isInstanceOf[Attribute])
+    SelectBlock.readBy(expression).flatMap(selected).forall { item =>
+      !windows(item.exprId) && SelectBlock.isCheap(item) && !(keySets && item.isInstanceOf[Attribute])
     }
 
   private def selected(column: ExprId): Option[NamedExpression] = select.flatMap(_.find(_.exprId == column))
 
   /** The SELECT as text; each wanted column gets the name beside it. */
   def text(wanted: Seq[(Attribute, String)], expressions: ExpressionText): String = {
-    val made = columns ++ select.toSeq.flatten.filterNot(each => windows(each.exprId)).map(each => each.exprId -> Block.apart(each, expressions, columns))
-    val items = wanted.map { case (column, name) => s"${item(column, expressions, made)} AS ${Block.quoted(name)}" }
+    val made = columns ++ select.toSeq.flatten.filterNot(each => windows(each.exprId)).map(each => each.exprId -> SelectBlock.apart(each, expressions, columns))
+    val items = wanted.map { case (column, name) => s"${item(column, expressions, made)} AS ${SqlName.quoted(name)}" }
     val told = if (hints.isEmpty) "" else hints.distinct.mkString("/*+ ", ", ", " */ ")
     val clauses = Seq(
       Some(s"SELECT $told${if (distinct) "DISTINCT " else ""}${items.mkString(", ")}"),
@@ -85,7 +85,7 @@ final private[sql] case class Block(
 
   /** Keys of a sort are called by their names; those that are not wanted are written again. */
   private def sorted(wanted: Seq[(Attribute, String)], expressions: ExpressionText, made: Map[ExprId, String]): String = {
-    val named = wanted.map { case (column, name) => column.exprId -> Block.quoted(name) }.toMap
+    val named = wanted.map { case (column, name) => column.exprId -> SqlName.quoted(name) }.toMap
     val others = order.flatMap(_.references).filterNot(column => named.contains(column.exprId))
     expressions.order(order, named ++ others.map(column => column.exprId -> item(column, expressions, made)))
   }
@@ -98,7 +98,7 @@ final private[sql] case class Block(
     }
 }
 
-private[sql] object Block {
+private[sql] object SelectBlock {
 
   /** The columns that an expression reads, those around its subqueries too. */
   private def readBy(expression: Expression): Seq[ExprId] = expression.collect {
@@ -118,7 +118,4 @@ private[sql] object Block {
       case _: PlanExpression[_] | _: UserDefinedExpression => true
       case _ => false
     }
-
-  /** A name as SQL writes it, whatever is in it. */
-  def quoted(name: String): String = "`" + name.replace("`", "``") + "`"
 }
