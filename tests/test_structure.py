@@ -24,6 +24,7 @@ ROOMS = {
     "frontend": {"catalog", "stored_tables"},
     "row_ids": {"storage", "spark", "catalog", "results", "stored_tables"},
     "columns": {"relations", "storage", "row_ids", "spark"},
+    "dataframes": {"row_ids", "spark", "results"},
     "tracing": {"columns", "frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
@@ -34,6 +35,7 @@ ROOMS = {
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
     "pages": {"views", "frontend"},
     "session": {
+        "dataframes",
         "sketches",
         "pages",
         "views",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.dataframes import Frames
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
@@ -35,6 +36,7 @@ class Parts:
     Attributes:
         tables: what is registered.
         statements: how a statement is run.
+        frames: DataFrames as statements.
         library: what is saved.
         result_tables: saved results as tables that queries can read.
         saver: how results are saved.
@@ -49,6 +51,7 @@ class Parts:
 
     tables: RegisteredTables
     statements: Statements
+    frames: Frames
     library: Library
     result_tables: ResultTables
     saver: WorkloadSaver
@@ -94,6 +97,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home) -> P
     return Parts(
         tables,
         statements,
+        Frames(tables, up_to_date),
         library,
         result_tables,
         saver,

@@ -42,6 +42,23 @@ class QueryCalls:
         """
         return self._parts.statements.run(self._parts.statements.trace(sql, semantics, args))
 
+    def trace(self, frame: DataFrame, semantics: str = "data") -> DataFrame:
+        """Return a DataFrame with `DL`, the lineage of every row, as its last column; docs/dataframes.md.
+
+        Args:
+            frame: over registered tables, views of them and saved results. It is analysed here, and runs when the
+                returned one does.
+            semantics: ``"data"`` or ``"control"``.
+
+        Returns:
+            the rows of the DataFrame, and `DL` as from `sql`.
+
+        Raises:
+            LineageError: as for `sql`; something in the DataFrame has no SQL text, or its rows are not registered.
+
+        """
+        return self.sql(self._parts.frames.sql(frame), semantics)
+
     def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
         """Return Spark SQL that does what `sql` does, in any session that has the kernel and the same catalog tables.
 
@@ -74,7 +91,7 @@ class QueryCalls:
 
     def explain(
         self,
-        sql: str,
+        sql: str | DataFrame,
         semantics: str = "data",
         args: Arguments = None,
         *,
@@ -89,7 +106,8 @@ class QueryCalls:
         """Return how lineage travels in a statement: what is computed once and referred to, and what each row carries.
 
         Args:
-            sql: one statement, as for `sql`; it is not run.
+            sql: one statement, as for `sql`, or a DataFrame; it is not run. Of a DataFrame the SQL is told first that
+                it was written as.
             semantics: ``"data"`` or ``"control"``.
             args: values of its parameters.
             name: under which it would be saved; then also what would be captured, and made for the questions in
@@ -110,11 +128,14 @@ class QueryCalls:
             LineageError: as for `sql`.
 
         """
+        text = self._parts.frames.sql(sql)
+        told = [] if sql is text else [f"written as: {text}"]
         if name is None:
-            how = explanation(self._parts.statements.trace(sql, semantics, args).rewritten)
-            return "\n".join([how, *self._parts.runner.explain(sql, args)])
+            how = explanation(self._parts.statements.trace(text, semantics, args).rewritten)
+            return "\n".join([*told, how, *self._parts.runner.explain(text, args)])
         scope = Scope.of(tables, where, capture)
-        return self._parts.saver.explain(sql, name, semantics, scope, Foreseen(workload, partition_by, cube))
+        how = self._parts.saver.explain(text, name, semantics, scope, Foreseen(workload, partition_by, cube))
+        return "\n".join([*told, how])
 
     def granules(self, frame: DataFrame) -> DataFrame:
         """Return a result of LINEAGE ON with the values that its ids stand for in place of the ids.
@@ -131,13 +152,13 @@ class QueryCalls:
         """
         return decoded(frame, meaning_of(frame))
 
-    def affected(self, sql: str, table: str, where: str, semantics: str = "data") -> DataFrame:
+    def affected(self, sql: str | DataFrame, table: str, where: str, semantics: str = "data") -> DataFrame:
         """Return the result rows that were made from suspected base rows, computed once and not stored.
 
         Only the suspected rows are given ids, so nothing else is traced.   [Zhang 2007, §2.3]
 
         Args:
-            sql: the query.
+            sql: the query, or a DataFrame.
             table: the registered table that holds the suspected rows.
             where: which ones, as a condition over that table's columns.
             semantics: ``"data"`` or ``"control"``.
@@ -149,7 +170,7 @@ class QueryCalls:
             LineageError: as for `sql`; the condition is wrong; the query does not read the table, or is a command.
 
         """
-        tables, statements = self._parts.tables, self._parts.statements
+        tables, statements, sql = self._parts.tables, self._parts.statements, self._parts.frames.sql(sql)
         known = tables.registered(table)
         statements.check_condition(quoted_name(known.name), where)
         suspects = only([restricted(tables.base_table(known), where)])

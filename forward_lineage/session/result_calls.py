@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pyspark.sql import DataFrame
 
 from forward_lineage.relations.segment import Form
+from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.session.parts import Parts
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
@@ -40,9 +41,10 @@ class ResultCalls:
         """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
 
         Args:
-            df_or_sql: a query, or a DataFrame that `sql` returned, perhaps filtered, sorted or projected since.
+            df_or_sql: a query; a DataFrame, as for `trace`; or one with `DL`, which `sql` or `trace` returned, perhaps
+                filtered, sorted or projected since.
             name: letters, digits and _.
-            semantics: ``"data"`` or ``"control"``, of a query; a DataFrame has its own.
+            semantics: ``"data"`` or ``"control"``; a DataFrame with `DL` has its own.
             mode: ``"overwrite"``: a new version takes the place of the one before at one stroke, when all is written;
                 ``"error"``: refuse a name that is taken; ``"append"``: put the rows behind those that are there.
             keep_versions: let this version, and those before it that are there, stay readable when a later one is
@@ -69,7 +71,9 @@ class ResultCalls:
         """
         scope = Scope.of(tables, where, capture)
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
-        saved = self._parts.saver.save(df_or_sql, wish, Foreseen(workload, partition_by, cube))
+        traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
+        query = df_or_sql if traced else self._parts.frames.sql(df_or_sql)
+        saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube))
         self._parts.result_tables.bring_up_to_date()
         return saved
 

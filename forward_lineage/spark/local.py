@@ -40,8 +40,9 @@ def local_session(
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log = log or default_log()
-    # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    for repeating in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark repeats every analysis error on these with the JVM's stack trace.
+        PySparkLogger.getLogger(repeating).setLevel(logging.CRITICAL + 1)
     builder = SparkSession.builder.appName(app).master(master)
     for key, value in _small_and_quiet(driver_memory, log).items():
         builder = builder.config(key, value)

@@ -21,9 +21,9 @@ REPORTED = 10
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
-    wanted = blocks(options.queries, options.laws, options.seed)
+    wanted = blocks(options.queries, options.laws, options.seed, options.door)
     try:
-        with State(options.state, f"seed-{options.seed}-{fingerprint()}") as state:
+        with State(options.state, f"{options.door}-seed-{options.seed}-{fingerprint()}") as state:
             run(wanted, state, options.processes)
             return closing(wanted, [state.finished[block.name] for block in wanted])
     except StateError as error:
@@ -39,6 +39,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--queries", type=int, default=5_000, help="rounded up to hundreds (default: %(default)s)")
     parser.add_argument("--laws", type=int, default=0, metavar="N", help="trials of each law (default: none)")
     parser.add_argument("--seed", type=int, default=10_000_000, help="the first seed (default: %(default)s)")
+    parser.add_argument(
+        "--door",
+        choices=["text", "frame"],
+        default="text",
+        help="give queries as SQL, or as programs of the DataFrame API where it has words for them (default: text)",
+    )
     parser.add_argument("--processes", type=int, default=1, help="each with a Spark of its own (default: 1)")
     parser.add_argument(
         "--state",

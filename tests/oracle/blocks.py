@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from tests.oracle.comparison import Mode, Verdict, judge, report
+from tests.oracle.comparison import Door, Mode, Verdict, judge, report
 from tests.oracle.generation import Case, many_cases, shrunk
 from tests.oracle.law_trials import try_law
 from tests.oracle.laws import LAWS
@@ -45,6 +45,7 @@ class Block:
         modes: what is compared of each.
         granules: whether the queries end in LINEAGE ON.
         law: the law that is tried; None where Spark is compared with the interpreter.
+        door: as what the queries are given.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Block:
     modes: tuple[Mode, ...] = ("data", "control")
     granules: bool = False
     law: str | None = None
+    door: Door = "text"
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ class Outcome:
     seconds: float = 0.0
 
 
-def blocks(queries: int, trials: int, seed: int) -> list[Block]:
+def blocks(queries: int, trials: int, seed: int, door: Door = "text") -> list[Block]:
     """Blocks for that many queries, and for that many trials of each law, rounded up to whole blocks."""
-    found = [_of_queries(number, seed) for number in range(-(-queries // QUERIES_A_BLOCK))]
+    found = [_of_queries(number, seed, door) for number in range(-(-queries // QUERIES_A_BLOCK))]
     for place, law in enumerate(LAWS):
         first = seed + SEEDS_OF_LAWS + SEEDS_A_LAW * place
         found += [
@@ -90,8 +92,10 @@ def blocks(queries: int, trials: int, seed: int) -> list[Block]:
     return found
 
 
-def _of_queries(number: int, seed: int) -> Block:
-    """Every tenth block has granules; every tenth compares what plain Spark returns, too."""
+def _of_queries(number: int, seed: int, door: Door) -> Block:
+    """Every tenth block has granules; every tenth compares what plain Spark returns, too. DataFrames have neither."""
+    if door == "frame":
+        return Block(f"frames {number}", seed + SEEDS_A_BLOCK * number, QUERIES_A_BLOCK, door=door)
     modes: tuple[Mode, ...] = ("values", "data", "control") if number % 10 == 4 else ("data", "control")
     first = seed + SEEDS_A_BLOCK * number
     return Block(f"queries {number}", first, QUERIES_A_BLOCK, modes, granules=number % 10 == 9)
@@ -106,7 +110,7 @@ def judged(spark: SparkSession, block: Block) -> Outcome:
 
 def _of_cases(spark: SparkSession, block: Block) -> Outcome:
     generated = list(many_cases(block.count, block.seed, granules=block.granules))
-    verdicts = judge(spark, [case for _, case in generated], block.modes)
+    verdicts = judge(spark, [case for _, case in generated], block.modes, block.door)
     failing = [
         (number, case, mode)
         for mode, found in verdicts.items()
@@ -114,7 +118,7 @@ def _of_cases(spark: SparkSession, block: Block) -> Outcome:
         if verdict.outcome == "disagree"
     ]
     reports = [
-        described(spark, number, case, mode, granules=block.granules, shrink=place < MOST_SHRUNK)
+        described(spark, number, case, mode, block, shrink=place < MOST_SHRUNK)
         for place, (number, case, mode) in enumerate(failing)
     ]
     return _outcome(block, verdicts, reports)
@@ -145,15 +149,17 @@ def _reason(what: str, verdict: Verdict) -> str:
     return f"{what} {verdict.outcome}: " + re.sub(r"\(line.*?\)|`[^`]*`|\b\w*\d+\b", "…", verdict.detail)[:160]
 
 
-def described(spark: SparkSession, seed: int, case: Case, mode: Mode, *, granules: bool, shrink: bool) -> str:
+def described(spark: SparkSession, seed: int, case: Case, mode: Mode, block: Block, *, shrink: bool) -> str:
     """The report of a failing case, shrunk as far as the time allows."""
     deadline = time.monotonic() + SHRINK_SECONDS
 
     def fails(candidate: Case) -> bool:
-        return time.monotonic() < deadline and judge(spark, [candidate], [mode])[mode][0].outcome == "disagree"
+        return (
+            time.monotonic() < deadline and judge(spark, [candidate], [mode], block.door)[mode][0].outcome == "disagree"
+        )
 
-    smallest = shrunk(seed, fails, case, granules=granules) if shrink else case
-    verdict = judge(spark, [smallest], [mode])[mode][0]
+    smallest = shrunk(seed, fails, case, granules=block.granules) if shrink else case
+    verdict = judge(spark, [smallest], [mode], block.door)[mode][0]
     return f"seed {seed}, {report(smallest, mode, verdict)}"
 
 
@@ -189,7 +195,7 @@ def faults(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _too_few(what: str, counts: Counter[str]) -> Iterator[str]:
-    cases = sum(counts.values())
+    cases = sum(counts.values()) - counts["no words"]
     apart = counts["invalid"] + counts["open"] + counts["too long"]
     if what.startswith(OF_A_LAW):
         if counts["refused"] + apart > max(MOST_NOT_HELD * cases, 1):

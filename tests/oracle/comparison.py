@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import Catalog, LineageError
 from forward_lineage.catalog import key_table
 from forward_lineage.frontend import parse, rewrite_statement
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
+from tests.oracle.frames import FrameWriter, NoWordsError, written
 from tests.oracle.generation import Case
 from tests.oracle.having_keys import with_keys_selected
 from tests.oracle.interpreter import Semantics, interpret
@@ -26,6 +27,7 @@ from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns
 from tests.oracle.strategies import SCHEMAS
 
 Mode = Literal["values", "data", "control"]
+Door = Literal["text", "frame"]  # as what a query is given: its SQL, or a DataFrame
 AnnotatedRow = tuple[tuple[object, ...], frozenset[tuple[str, object]]]
 OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer."
 
@@ -35,7 +37,8 @@ class Verdict:
     """The outcome for one case.
 
     outcome: "agree"; "disagree"; "refused" by a LineageError; "invalid" where Spark itself does not run the query;
-    "open" where SQL allows several answers; "too long" where Spark would plan the rewritten text for minutes.
+    "open" where SQL allows several answers; "too long" where Spark would plan it for minutes; "no words"
+    where the DataFrame API does not have it.
     detail: the reason, or both sides of a disagreement.
     """
 
@@ -83,6 +86,7 @@ class _Setup:
     case: Case
     names: dict[str, str]
     original: str
+    frame: DataFrame | None = None
 
     @property
     def own_ids(self) -> bool:
@@ -92,6 +96,17 @@ class _Setup:
     @property
     def printer(self) -> Printer:
         return Printer(self.names)
+
+    def text(self) -> str:
+        """What the rules are given.
+
+        Raises:
+            NotTracedError: the DataFrame has no text.
+
+        """
+        if self.frame is None:
+            return self.printer.statement(self.case[1])
+        return written(self.frame, self.names.values())
 
 
 @dataclass(frozen=True)
@@ -107,14 +122,20 @@ class _Task:
     promised: bool = False  # whether its lineage must give each row back
 
 
-def judge(spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode]) -> dict[Mode, list[Verdict]]:
+def judge(
+    spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode], door: Door = "text"
+) -> dict[Mode, list[Verdict]]:
     """Compare Spark with the interpreter, case by case.
 
     Mode "values": the rows that plain Spark returns. Mode "data", "control": rows and lineage of the rewritten query
-    under that semantics, and the names and types of the user's columns.
+    under that semantics, and the names and types of the user's columns. Through the door "frame" the query is a program
+    of the DataFrame API, see `frames`.
     """
     setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
-    originals = all_columns(spark, [setup.original for setup in setups])
+    originals: list[Columns | Answer | Verdict] = list(all_columns(spark, [setup.original for setup in setups]))
+    if door == "frame":
+        pairs = [_as_frame(spark, *each) for each in zip(setups, originals, strict=True)]
+        setups, originals = [setup for setup, _ in pairs], [plain for _, plain in pairs]
     prepared = {
         mode: [_prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
     }
@@ -134,7 +155,23 @@ def _set_up(spark: SparkSession, number: int, case: Case) -> _Setup:
     return _Setup(case, names, Printer(names).query(statement.query))
 
 
-def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verdict:
+def _as_frame(
+    spark: SparkSession, setup: _Setup, plain: Columns | Answer | Verdict
+) -> tuple[_Setup, Columns | Answer | Verdict]:
+    """The case with its query as a DataFrame, whose columns may be called otherwise than those of the text."""
+    if isinstance(plain, Answer):
+        return setup, plain
+    try:
+        frame = FrameWriter(spark, setup.names).frame(setup.case[1].query)
+    except NoWordsError as reason:
+        return setup, Verdict("no words", str(reason))
+    columns = tuple((each.name, each.dataType.simpleString()) for each in frame.schema.fields)
+    return replace(setup, frame=frame), columns
+
+
+def _prepare(setup: _Setup, plain: Columns | Answer | Verdict, mode: Mode) -> _Task | Verdict:
+    if isinstance(plain, Verdict):
+        return plain
     if isinstance(plain, Answer):
         return Verdict("invalid", f"{plain.condition}")
     database, statement = setup.case
@@ -147,9 +184,9 @@ def _prepare(setup: _Setup, plain: Columns | Answer, mode: Mode) -> _Task | Verd
     text, traced = setup.original, mode != "values"
     if traced:
         try:
-            written = parse(setup.printer.statement(statement))
+            read = parse(setup.text())
             known = known_values if setup.own_ids else None
-            text = rewrite_statement(written, catalog(setup.names), semantics, text_only=True, known=known).sql
+            text = rewrite_statement(read, catalog(setup.names), semantics, text_only=True, known=known).sql
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
     if len(text) > LONGEST:

@@ -16,7 +16,7 @@ from forward_lineage import ForwardLineage, LineageError
 from tests.oracle import comparison
 from tests.oracle.algebra import Database
 from tests.oracle.blocks import Block, faults, judged, summary
-from tests.oracle.comparison import AnnotatedRow, Mode, annotated
+from tests.oracle.comparison import AnnotatedRow, Door, Mode, annotated
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import many_cases
 from tests.oracle.interpreter import interpret
@@ -27,9 +27,17 @@ from tests.oracle.spark_answers import answer_of
 pytestmark = pytest.mark.timeout(1800)
 
 
-def compare(spark: SparkSession, count: int, seed: int, modes: tuple[Mode, ...], *, granules: bool = False) -> None:
+def compare(
+    spark: SparkSession,
+    count: int,
+    seed: int,
+    modes: tuple[Mode, ...],
+    *,
+    granules: bool = False,
+    door: Door = "text",
+) -> None:
     """Judge `count` cases from `seed` on; fail on any disagreement, or if too few could be judged."""
-    outcome = judged(spark, Block("a few", seed, count, modes, granules))
+    outcome = judged(spark, Block("a few", seed, count, modes, granules, door=door))
     print(summary([outcome]))
     wrong = faults([outcome])
     assert not wrong, "\n\n".join([summary([outcome]), *wrong[:10]])
@@ -45,6 +53,10 @@ def test_rows_and_lineage(tiny: SparkSession) -> None:
 
 def test_granules(tiny: SparkSession) -> None:
     compare(tiny, 8, 300_000, ("data", "control"), granules=True)
+
+
+def test_programs_of_data_frames(tiny: SparkSession) -> None:
+    compare(tiny, 24, 700_000, ("data", "control"), door="frame")
 
 
 def test_what_would_be_planned_for_minutes_is_counted(tiny: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

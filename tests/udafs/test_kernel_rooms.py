@@ -47,7 +47,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "stages",
         "versions",
     ),  # what Spark and Python call
-    "requests": ("errors", "session"),  # all that Python asks, by name
+    "dataframes": ("versions",),  # a DataFrame's plan as SQL, and whether it is read back as it was
+    "requests": ("dataframes", "errors", "session"),  # all that Python asks, by name
     "connect": ("requests", "session"),  # the same through Spark Connect; compiled where Spark has its server
 }
 # Names that callers outside the kernel use; they stay.

@@ -62,6 +62,8 @@ object Requests {
       case "definition" => frame.queryExecution.analyzed.treeString
       case "last operator" => frame.queryExecution.logical.nodeName
       case "changed by" => TracedFrames.changedBy(frame.queryExecution.analyzed).getOrElse("")
+      case "sql of" => FrameSql.of(session, frame, asked.string("registered").split('\n').toSeq.filter(_.nonEmpty))
+      case "reads otherwise" => FrameSql.difference(session, frame, asked.string("sql"))
       case "size" => frame.queryExecution.optimizedPlan.stats.sizeInBytes.toString
       case "size read" => frame.queryExecution.optimizedPlan.collectLeaves().map(_.stats.sizeInBytes).sum.toString
       case "skipped" =>

@@ -1,0 +1,41 @@
+package org.apache.spark.sql.forwardlineage
+
+import java.security.MessageDigest
+
+
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.classic.SparkSession
+
+/** Functions of the user's that a DataFrame carries in it: SQL calls functions by name, so each gets one in the session. */
+final private class UsersFunctions(session: SparkSession) {
+
+  /** The name of a function; functions that do the same have the same. */
+  def nameOf(function: Expression): String = function match {
+    case python: PythonUDF =>
+      named(python.name, Seq(python.func.command.toArray, s"${python.evalType} ${python.dataType.json} ${python.udfDeterministic}".getBytes)) {
+        children => python.copy(children = children, resultId = NamedExpression.newExprId)
+      }
+    case python: PythonUDAF =>
+      named(python.name, Seq(python.func.command.toArray, s"${python.evalType} ${python.dataType.json} ${python.udfDeterministic}".getBytes)) {
+        children => python.copy(children = children, resultId = NamedExpression.newExprId)
+      }
+    case scala: ScalaUDF =>
+      val identity = s"${System.identityHashCode(scala.function)} ${scala.function.getClass.getName} ${scala.dataType.json}"
+      named(scala.name, Seq(identity.getBytes))(children => scala.copy(children = children))
+    case other =>
+      NotWritten.refuse(s"the function ${other.prettyName}", "Register it with a name, and call it in SQL: lineage.sql(…).")
+  }
+
+  private def named(name: String, says: Seq[Array[Byte]])(build: FunctionBuilder): String = {
+    val digest = MessageDigest.getInstance("SHA-256")
+    says.foreach(digest.update)
+    val called = s"frame_${name.filter(each => each.isLetterOrDigit || each == '_')}_${digest.digest().take(6).map("%02x".format(_)).mkString}"
+    val identifier = SessionFunctions.identifier(called)
+    if (!session.sessionState.functionRegistry.functionExists(identifier)) {
+      val info = new ExpressionInfo(build.getClass.getName, null, called, "A function of a DataFrame.", "", "", "", "", "", "", "python_udf")
+      session.sessionState.functionRegistry.registerFunction(identifier, info, build)
+    }
+    called
+  }
+}
