@@ -9,8 +9,8 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
-from pyspark.logger import PySparkLogger
 
+from forward_lineage.spark.versions import condition_of, logger_of, places_of
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
@@ -51,7 +51,7 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 @contextmanager
 def without_stack_traces() -> Iterator[None]:
     """Keep errors that we catch, or turn into our own, off the user's console."""
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    loggers = [logger_of(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
@@ -181,9 +181,10 @@ def _text(error: Py4JJavaError | PySparkException) -> str:
 
 def _condition(error: Py4JJavaError | PySparkException) -> str | None:
     if isinstance(error, PySparkException):
-        return error.getCondition()
+        return condition_of(error)
     java: Any = error.java_exception
-    return java.getCondition() if "getCondition" in dir(java) else None
+    known = dir(java)
+    return next((getattr(java, each)() for each in ("getCondition", "getErrorClass") if each in known), None)
 
 
 def _one_line(text: str) -> str:
@@ -197,8 +198,7 @@ def _one_line(text: str) -> str:
 
 def _place(error: Exception, text: str, sql: str) -> Position | None:
     if isinstance(error, PySparkException):
-        for context in error.getQueryContext() or ():
-            start = context.startIndex()
+        for start in places_of(error):
             if 0 <= start <= len(sql):
                 return _position(sql, start)
     match = _PLACE.search(text)

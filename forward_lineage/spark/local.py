@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.java import find_java
+from forward_lineage.spark.versions import logger_of
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -41,7 +41,7 @@ def local_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log = log or default_log()
     # PySpark repeats every analysis error on the `SQLQueryContextLogger` with the JVM's stack trace.
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logger_of("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     builder = SparkSession.builder.appName(app).master(master)
     for key, value in _small_and_quiet(driver_memory, log).items():
         builder = builder.config(key, value)

@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkStrategy
 import org.apache.spark.sql.types._
+
+import Sessions.SparkSession
 
 /** One SQL function: how many arguments, how it is built, and what DESCRIBE FUNCTION says. */
 private final case class SqlFunction(
