@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from forward_lineage.spark.versions import condition_of, logger_of, places_of
+from forward_lineage.spark.versions import condition_of, logger_of, places_of, said_in
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
@@ -151,8 +151,9 @@ def from_spark(
         return FailedQueryError(
             "the Spark Connect server has gone, or does not know this session any more", instead=_LOST_ENDED
         )
-    what = _one_line(text)
-    if name == _RAISED:
+    said, is_raised = said_in(text)
+    what = _one_line(said)
+    if is_raised or name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
         instead = f"{last}." if last else instead
     elif instead is None and _FULL.search(text):

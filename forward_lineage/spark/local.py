@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.java import find_java
-from forward_lineage.spark.versions import logger_of
+from forward_lineage.spark.versions import LATER_DEFAULTS, logger_of
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -52,6 +52,7 @@ def local_session(
 
 def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:
     return {
+        **LATER_DEFAULTS,
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
         "spark.ui.enabled": "false",

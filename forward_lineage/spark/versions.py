@@ -6,6 +6,7 @@ Which versions there are, and what differs in the kernel, is in `udafs.versions`
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -24,7 +25,14 @@ from udafs.versions import check_version
 
 _VERSION = check_version(pyspark.__version__)
 
+_PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$", re.S)
+_RAISED_IN_TASK = re.compile(
+    r"^Job aborted .*?: Lost task [^\n]*?\): java\.lang\.RuntimeException: (.*?)(?:\n\tat .*)?$", re.S
+)
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
+
+#: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not one of Hive's.
+LATER_DEFAULTS = {} if _VERSION >= (4, 0) else {"spark.sql.legacy.createHiveTableByDefault": "false"}
 
 #: VARIANT, where there is such a type.
 VARIANTS: tuple[type[T.DataType], ...] = (T.VariantType,) if _VERSION >= (4, 0) else ()
@@ -111,6 +119,18 @@ def places_of(error: PySparkException) -> list[int]:
         return [context.startIndex() for context in error.getQueryContext() or ()]
     java: Any = getattr(error, "_origin", None)  # PySpark has no such question
     return [int(context.startIndex()) for context in java.getQueryContext()] if _asks(java, "getQueryContext") else []
+
+
+def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
+    """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
+
+    Up to 3.5 a plan may follow the text; and what a task says stands behind which task it was, with no name of its own.
+    """
+    if version >= (4, 0):
+        return text, False
+    if raised := _RAISED_IN_TASK.search(text):
+        return raised[1], True
+    return _PLAN.sub("", text), False
 
 
 def _asks(java: Any, question: str) -> bool:

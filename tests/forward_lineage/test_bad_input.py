@@ -7,8 +7,8 @@ import logging
 import pytest
 from pyspark.errors import AnalysisException
 
-
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.spark.versions import logger_of
 
 FAILS_ANYWAY = ". Correct the SQL: it fails without lineage, too."
 QUERIES = [
