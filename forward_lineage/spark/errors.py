@@ -10,8 +10,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from forward_lineage.spark.versions import condition_of, logger_of, places_of, said_in
-from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
+from forward_lineage.spark.versions import condition_of, is_newer, logger_of, places_of, said_in
+from udafs.errors import FailedQueryError, InternalError, NotTracedError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
@@ -124,6 +124,7 @@ def rewritten_errors() -> Iterator[None]:
 
     Raises:
         InternalError: Spark refused it.
+        NotTracedError: it is too old to read it.
         FailedQueryError: Spark began to run it and could not finish.
 
     """
@@ -131,6 +132,9 @@ def rewritten_errors() -> Iterator[None]:
         with spark_errors():
             yield
     except WrongSqlError as error:
+        if is_newer(error.condition):
+            what = f"this Spark does not read what traces the statement: {error.what}"
+            raise NotTracedError(what, instead="Use Spark 4.0 or newer, or write the subquery as a join.") from None
         raise InternalError(f"Spark refuses the rewritten SQL: {error.what}") from None
 
 

@@ -121,6 +121,14 @@ def places_of(error: PySparkException) -> list[int]:
     return [int(context.startIndex()) for context in java.getQueryContext()] if _asks(java, "getQueryContext") else []
 
 
+def is_newer(condition: str | None) -> bool:
+    """Say whether an error of Spark's about a rewritten statement is one that newer Sparks do not have.
+
+    Up to 3.5 a subquery may not name a column of the query around it in a side of a set operation, or below LIMIT.
+    """
+    return _VERSION < (4, 0) and (condition or "").startswith("UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.")
+
+
 def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
     """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
 
