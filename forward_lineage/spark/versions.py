@@ -31,7 +31,7 @@ _RAISED_IN_TASK = re.compile(
 )
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
 
-#: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not one of Hive's.
+#: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not Hive's.
 LATER_DEFAULTS = {} if _VERSION >= (4, 0) else {"spark.sql.legacy.createHiveTableByDefault": "false"}
 
 #: VARIANT, where there is such a type.
