@@ -16,6 +16,7 @@ from udafs.errors import SetupError
 VERSIONS = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3))
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 CONNECT_SINCE = (4, 0)  # 3.5 comes without a server of Spark Connect, and its plugins have another interface
+DOUBLED_QUOTES_SINCE = (4, 0)  # 'it''s' is one string; before it, two that are joined
 STAR_EXCEPT_SINCE = (4, 0)  # SELECT * EXCEPT (…); before it the kernel has a function in its place
 ROOM = "versions"
 _FIRST_TWO = re.compile(r"(\d+)\.(\d+)(?:\D|$)")
