@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from udafs.errors import SetupError
@@ -38,6 +40,22 @@ def check_version(spark: str) -> tuple[int, int]:
             instead=f'Install one of these: pip install "pyspark>={_name(OLDEST)},<{_name(after)}".',
         )
     return version
+
+
+@cache
+def installed() -> tuple[int, int]:
+    """Return the version of the PySpark that is installed, which is not imported for it: (major, minor).
+
+    Whoever rewrites without a PySpark rewrites for the newest.
+
+    Raises:
+        SetupError: as for `check_version`.
+
+    """
+    try:
+        return check_version(metadata.version("pyspark"))
+    except metadata.PackageNotFoundError:
+        return NEWEST
 
 
 def check_connect(spark: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-import pyspark
 from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.nodes import TypedLiteral, type_of_text
 from udafs.errors import NotTracedError, Position
-from udafs.versions import DOUBLED_QUOTES_SINCE, check_version
+from udafs.versions import DOUBLED_QUOTES_SINCE, installed
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -64,7 +63,7 @@ class LiteralParser(SparkParser):
         **NUMERIC_PARSERS,
     }
 
-    DOUBLED_QUOTES: ClassVar[bool] = check_version(pyspark.__version__) >= DOUBLED_QUOTES_SINCE
+    DOUBLED_QUOTES: ClassVar[bool] = installed() >= DOUBLED_QUOTES_SINCE
     _joins_strings = True
 
     def _written(self, node: _Node, how: str) -> _Node:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import pyspark
 from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus, UnsignedRightShift
-from udafs.versions import STAR_EXCEPT_SINCE, check_version
+from udafs.versions import STAR_EXCEPT_SINCE, installed
 
 # Nodes that sqlglot rewrites on printing: for older Sparks (QUALIFY becomes a subquery), or into functions.
 _REWRITTEN_BY_SQLGLOT = {exp.CTE, exp.Create, exp.From, exp.Pivot, exp.Select, exp.Table, exp.TryCast, exp.With}
@@ -20,7 +19,7 @@ class FaithfulGenerator(SparkGenerator):
     """Prints nodes as they were read."""
 
     VERBATIM: ClassVar[bool] = False
-    HAS_STAR_EXCEPT: ClassVar[bool] = check_version(pyspark.__version__) >= STAR_EXCEPT_SINCE
+    HAS_STAR_EXCEPT: ClassVar[bool] = installed() >= STAR_EXCEPT_SINCE
     EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
     TABLESAMPLE_SEED_KEYWORD = "REPEATABLE"
     TABLESAMPLE_WITH_METHOD = True

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from udafs.build import SOURCES, scala_files
 from udafs.errors import SetupError
-from udafs.versions import ROOM, VERSIONS, check_connect, check_version, sources_for
+from udafs.versions import ROOM, VERSIONS, check_connect, check_version, installed, sources_for
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,10 @@ def test_a_version_outside_the_range(spark: str) -> None:
         f"this is Spark {spark}, and forward_lineage works with Spark 3.5 to 4.3. "
         'Install one of these: pip install "pyspark>=3.5,<4.4".'
     )
+
+
+def test_the_version_that_is_installed() -> None:
+    assert installed() == check_version(pyspark.__version__)
 
 
 def test_connect_has_no_door_in_every_version() -> None:
