@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from forward_lineage.spark.versions import condition_of, is_newer, logger_of, places_of, said_in
+from forward_lineage.spark.versions import condition_of, is_newer, logger_of, places_of, renamed, said_in
 from udafs.errors import FailedQueryError, InternalError, NotTracedError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
@@ -189,7 +189,7 @@ def _condition(error: Py4JJavaError | PySparkException) -> str | None:
         return condition_of(error)
     java: Any = error.java_exception
     known = dir(java)
-    return next((getattr(java, each)() for each in ("getCondition", "getErrorClass") if each in known), None)
+    return next((renamed(getattr(java, each)()) for each in ("getCondition", "getErrorClass") if each in known), None)
 
 
 def _one_line(text: str) -> str:

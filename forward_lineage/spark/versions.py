@@ -29,6 +29,7 @@ _PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$", re.S)
 _RAISED_IN_TASK = re.compile(
     r"^Job aborted .*?: Lost task [^\n]*?\): java\.lang\.RuntimeException: (.*?)(?:\n\tat .*)?$", re.S
 )
+_REFUSED = "_LEGACY_ERROR_TEMP_1332"  # as in udafs/scala/versions/Refusals/3.5.scala
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
 
 #: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not Hive's.
@@ -110,7 +111,12 @@ def map_in_arrow(frame: DataFrame, function: Callable[..., Any], schema: str) ->
 
 def condition_of(error: PySparkException) -> str | None:
     """Return the name of an error of Spark's, such as ``TABLE_OR_VIEW_NOT_FOUND``."""
-    return error.getCondition() if _VERSION >= (4, 0) else error.getErrorClass()
+    return error.getCondition() if _VERSION >= (4, 0) else renamed(error.getErrorClass())
+
+
+def renamed(condition: str | None) -> str | None:
+    """Return the newest name of an error: of what the kernel refuses, 3.5 has no name of its own."""
+    return "USER_RAISED_EXCEPTION" if condition == _REFUSED else condition
 
 
 def places_of(error: PySparkException) -> list[int]:

@@ -1,11 +1,11 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.{QueryContext, SparkException}
+import org.apache.spark.{QueryContext, SparkRuntimeException}
 
-/** What the kernel throws, under the name that Spark has for it from 4.0 on: 3.5 knows no text to go with the name. */
+/** What the kernel throws: 3.5 has no such name yet, but one whose text is what it is given, which Python's side knows. */
 private[forwardlineage] object Refusals {
-  private val Name = "USER_RAISED_EXCEPTION"
+  val Name = "_LEGACY_ERROR_TEMP_1332"
 
   def of(message: String): Exception =
-    new SparkException(s"[$Name] $message", null, Some(Name), Map("errorMessage" -> message), Array.empty[QueryContext])
+    new SparkRuntimeException(Name, Map("errorMessage" -> message), null, Array.empty[QueryContext], "")
 }
