@@ -25,7 +25,7 @@ from udafs.versions import check_version
 
 _VERSION = check_version(pyspark.__version__)
 
-_PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$", re.S)
+_PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$|\(line \d+, pos \d+\)(?:\n.*)?$", re.S)
 _RAISED_IN_TASK = re.compile(
     r"^Job aborted .*?: Lost task [^\n]*?\): java\.lang\.RuntimeException: (.*?)(?:\n\tat .*)?$", re.S
 )
@@ -138,7 +138,8 @@ def is_newer(condition: str | None) -> bool:
 def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
     """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
 
-    Up to 3.5 a plan may follow the text; and what a task says stands behind which task it was, with no name of its own.
+    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says stands behind which task it
+    was, with no name of its own.
     """
     if version >= (4, 0):
         return text, False

@@ -95,6 +95,7 @@ OF_A_TASK = (
         ("[A_B] no column `a`; line 1 pos 7;\n'Project ['a]\n+- Range\n", ("[A_B] no column `a`", False)),
         ("no view;\n'Project ['a]", ("no view", False)),
         ("no table; line 2 pos 14", ("no table", False)),
+        ("[A] error near 'v'.(line 1, pos 17)\n\n== SQL ==\nSELECT", ("[A] error near 'v'.", False)),
         ("a text; of two lines\nand a half", ("a text; of two lines\nand a half", False)),
         (OF_A_TASK.format("a; b. Do c."), ("a; b. Do c.", True)),
         (OF_A_TASK.format("two\nlines"), ("two\nlines", True)),
