@@ -11,7 +11,7 @@ JOBS   ?= 3
 # Files go to the processes in the order that tests/conftest.py gives them, the longest first.
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Versions for test-spark; the newest patch of each is installed.
-SPARK     ?= 4.0 4.1 4.2 4.3
+SPARK     ?= 3.5 4.0 4.1 4.2 4.3
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 

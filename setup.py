@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 RUNTIME = [
-    "pyspark>=4.0,<4.4",  # the kernel is compiled against Catalyst internals
+    "pyspark>=3.5,<4.4",  # the kernel is compiled against Catalyst internals
     "sqlglot>=30.30,<30.31",  # a patch series: what it prints is part of our contract
     "sqlparse>=0.5",
     "pyarrow>=17",

@@ -23,6 +23,7 @@ import sys
 from pathlib import Path
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
+from forward_lineage.spark.versions import arrow_table
 
 folder = Path(sys.argv[1])
 spark = local_session("class archive", master="local[2]", driver_memory="2g", log=folder / "log")
@@ -34,7 +35,7 @@ lineage = ForwardLineage(spark, folder / "home")
 for name in ("a", "b"):
     lineage.register(name, path=folder / name)
 text = "SELECT a.g, sum(b.v) FROM a JOIN b ON a.k = b.k WHERE b.k IN (SELECT g FROM a) GROUP BY a.g ORDER BY 2"
-lineage.sql(text).toArrow()
+arrow_table(lineage.sql(text))
 lineage.save(text, "saved")
 spark.stop()
 """

@@ -36,7 +36,10 @@ CAN_BE_NAMED = " " not in str(ARCHIVES)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes of the suite start; they and all programs that they start inherit the options."""
-    if check_version(spark_version()) < (4, 2):  # there `collect` leaves its socket to the garbage collector
+    version = check_version(spark_version())
+    if version < (4, 0):  # it compares versions of pyarrow
+        config.addinivalue_line("filterwarnings", "ignore:distutils Version classes are deprecated:DeprecationWarning")
+    if version < (4, 2):  # there `collect` leaves its socket to the garbage collector
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
     if hasattr(config, "workerinput") or not CAN_BE_NAMED:
         return

@@ -1,4 +1,4 @@
-"""The tests under several versions of Spark: ``python -m tests.spark_versions [4.0 4.1 …]``, as `make test-spark` does.
+"""The tests under several versions of Spark: ``python -m tests.spark_versions [3.5 4.0 …]``, as `make test-spark` does.
 
 Each version gets a virtual environment of its own, ``.venvs/<version>``, with the newest PySpark of it and all that
 the tests need, made once. Then its kernel is compiled and `SUITES` run. What a version cannot have is left out with a
@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.structure import REPOSITORY
+from udafs import versions
 from udafs.errors import SetupError
-from udafs.versions import NEWEST, OLDEST, check_version
+from udafs.versions import check_version
 
 ENVIRONMENTS = REPOSITORY / ".venvs"
-VERSIONS = tuple(f"{OLDEST[0]}.{minor}" for minor in range(OLDEST[1], NEWEST[1] + 1))
+VERSIONS = tuple(f"{major}.{minor}" for major, minor in versions.VERSIONS)
 # name → what pytest is given
 SUITES = {
     "quick tier": ("-m", "not long and not slow"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pyspark
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from udafs.build import build_kernel
-from udafs.versions import check_version
+from udafs.versions import check_connect, check_version
 
 _ENTRY = "forwardlineage.Kernel"
 _OBJECTS: WeakKeyDictionary[SparkSession, dict[str, Any]] = WeakKeyDictionary()  # to make one takes eight calls
@@ -21,7 +22,7 @@ def attach(spark: SparkSession) -> None:
     The jar is compiled when need be (`build_kernel`), sent to the executors, and loaded through the class loader that
     all sessions of the application share. Functions belong to a session: attach each ``newSession()`` of its own.
 
-    A session of Spark Connect has the kernel of its server, which must have been started with it.
+    A session of Spark Connect has the kernel of its server, which must have been started with it; from Spark 4.0 on.
 
     Raises:
         SetupError: its Spark is a version that the kernel is not made for (`udafs.versions`); the kernel does not
@@ -29,6 +30,7 @@ def attach(spark: SparkSession) -> None:
 
     """
     if is_remote(spark):
+        check_connect(pyspark.__version__)
         from udafs import remote  # noqa: PLC0415 - needs what only Spark Connect does
 
         remote.greet(spark)

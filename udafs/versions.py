@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from udafs.errors import SetupError
 
-OLDEST = (4, 0)
-NEWEST = (4, 3)
+VERSIONS = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3))
+OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+CONNECT_SINCE = (4, 0)  # 3.5 comes without a server of Spark Connect, and its plugins have another interface
+DOUBLED_QUOTES_SINCE = (4, 0)  # 'it''s' is one string; before it, two that are joined
+STAR_EXCEPT_SINCE = (4, 0)  # SELECT * EXCEPT (…); before it the kernel has a function in its place
 ROOM = "versions"
 _FIRST_TWO = re.compile(r"(\d+)\.(\d+)(?:\D|$)")
 
@@ -23,18 +28,48 @@ def check_version(spark: str) -> tuple[int, int]:
     """Return (major, minor) of a version of Spark, as in ``"4.1.4"``, when the kernel is made for it.
 
     Raises:
-        SetupError: it is older than `OLDEST`, newer than `NEWEST`, or no version at all.
+        SetupError: it is none of `VERSIONS`, or no version at all.
 
     """
     found = _FIRST_TWO.match(spark)
     version = (int(found[1]), int(found[2])) if found else None
-    if version is None or not OLDEST <= version <= NEWEST:
+    if version not in VERSIONS:
         after = (NEWEST[0], NEWEST[1] + 1)
         raise SetupError(
             f"this is Spark {spark}, and forward_lineage works with Spark {_name(OLDEST)} to {_name(NEWEST)}",
             instead=f'Install one of these: pip install "pyspark>={_name(OLDEST)},<{_name(after)}".',
         )
     return version
+
+
+@cache
+def installed() -> tuple[int, int]:
+    """Return the version of the PySpark that is installed, which is not imported for it: (major, minor).
+
+    Whoever rewrites without a PySpark rewrites for the newest.
+
+    Raises:
+        SetupError: as for `check_version`.
+
+    """
+    try:
+        return check_version(metadata.version("pyspark"))
+    except metadata.PackageNotFoundError:
+        return NEWEST
+
+
+def check_connect(spark: str) -> None:
+    """Check that the kernel has a door for Spark Connect in a version of Spark.
+
+    Raises:
+        SetupError: it has none, or as for `check_version`.
+
+    """
+    if check_version(spark) < CONNECT_SINCE:
+        raise SetupError(
+            f"sessions of Spark Connect are traced from Spark {_name(CONNECT_SINCE)} on, and this is Spark {spark}",
+            instead="Use a session in this process, SparkSession.builder.master(…), or a newer Spark on both sides.",
+        )
 
 
 def _name(version: tuple[int, int]) -> str:

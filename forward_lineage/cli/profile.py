@@ -22,6 +22,7 @@ from forward_lineage.cli.plain_text import cell, in_one_line, plain
 from forward_lineage.cli.tables import plain_table, show
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
+from forward_lineage.spark.versions import arrow_frame
 
 _VALUES = 6
 
@@ -83,7 +84,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 def _object(lineage: ForwardLineage, verdict: Verdict, limit: int) -> dict[str, Any]:
     shown = _first(verdict, limit)
-    lines = json_lines(lineage.spark.createDataFrame(shown)) if shown.num_rows else []
+    lines = json_lines(arrow_frame(lineage.spark, shown)) if shown.num_rows else []
     return {
         "constraint": verdict.constraint,
         "kind": verdict.kind,

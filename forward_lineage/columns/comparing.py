@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import types as T  # noqa: N812
 from sqlglot import exp
 
+from forward_lineage.spark.versions import VARIANTS
 from rewrites.refusals import refuse
 
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FLOATS = (T.FloatType, T.DoubleType)
-_NESTED = (T.StructType, T.ArrayType, T.MapType, T.VariantType)
+_NESTED = (T.StructType, T.ArrayType, T.MapType, *VARIANTS)
 
 
 def compared(key: exp.Expr, kind: T.DataType, where: str) -> exp.Expr:

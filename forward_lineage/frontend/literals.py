@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.nodes import TypedLiteral, type_of_text
 from udafs.errors import NotTracedError, Position
+from udafs.versions import DOUBLED_QUOTES_SINCE, installed
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -62,6 +63,7 @@ class LiteralParser(SparkParser):
         **NUMERIC_PARSERS,
     }
 
+    DOUBLED_QUOTES: ClassVar[bool] = installed() >= DOUBLED_QUOTES_SINCE
     _joins_strings = True
 
     def _written(self, node: _Node, how: str) -> _Node:
@@ -79,11 +81,17 @@ class LiteralParser(SparkParser):
         """One literal of one or several adjacent strings, which Spark joins."""
         value, last = first.text, first
         while self._joins_strings and self._match_set((TokenType.STRING, TokenType.RAW_STRING)):
+            value += f"{self._doubled_quote(last, self._prev)}{self._prev.text}"
             last = self._prev
-            value += last.text
         literal = exp.Literal.string(value)
         literal.meta["written"] = self._text(first, last)
         return self.expression(literal, first)
+
+    def _doubled_quote(self, before: Token, behind: Token) -> str:
+        """The quote that stands doubled between two parts of a string: 'it''s'. Older Sparks see two strings there."""
+        touching = before.end + 1 == behind.start and self.sql[before.end] == self.sql[behind.start]
+        plain = before.token_type is behind.token_type is TokenType.STRING
+        return self.sql[before.end] if touching and plain and self.DOUBLED_QUOTES else ""
 
     def _parse_key_value_property(self, *args: Any, **kwargs: Any) -> Any:
         self._joins_strings = False  # OPTIONS ('key' 'value')

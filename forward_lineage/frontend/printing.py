@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus, UnsignedRightShift
+from udafs.versions import STAR_EXCEPT_SINCE, installed
 
 # Nodes that sqlglot rewrites on printing: for older Sparks (QUALIFY becomes a subquery), or into functions.
 _REWRITTEN_BY_SQLGLOT = {exp.CTE, exp.Create, exp.From, exp.Pivot, exp.Select, exp.Table, exp.TryCast, exp.With}
@@ -18,6 +19,7 @@ class FaithfulGenerator(SparkGenerator):
     """Prints nodes as they were read."""
 
     VERBATIM: ClassVar[bool] = False
+    HAS_STAR_EXCEPT: ClassVar[bool] = installed() >= STAR_EXCEPT_SINCE
     EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
     TABLESAMPLE_SEED_KEYWORD = "REPEATABLE"
     TABLESAMPLE_WITH_METHOD = True
@@ -40,6 +42,25 @@ class FaithfulGenerator(SparkGenerator):
     def after_limit_modifiers(self, expression: exp.Expr) -> list[str]:
         """Text behind LIMIT; the sample of a subquery stands before its alias."""
         return [] if isinstance(expression, exp.Subquery) else super().after_limit_modifiers(expression)
+
+    def star_sql(self, expression: exp.Star) -> str:
+        """Print a star; where Spark does not read EXCEPT, as a function of the kernel's."""
+        return super().star_sql(expression) if self._is_read(expression) else self._star_except("*", expression)
+
+    def column_sql(self, expression: exp.Column) -> str:
+        """Print a column, or a star with what stands before its point."""
+        star = expression.this
+        if not isinstance(star, exp.Star) or self._is_read(star):
+            return super().column_sql(expression)
+        table = ".".join(self.sql(part) for part in expression.parts[:-1])
+        return self._star_except(f"{table}.*", star)
+
+    def _is_read(self, star: exp.Star) -> bool:
+        return self.HAS_STAR_EXCEPT or self.VERBATIM or not star.args.get("except_")
+
+    def _star_except(self, star: str, node: exp.Star) -> str:
+        texts = [star, *(self.sql(column) for column in node.args["except_"])]
+        return f"dl_star_except({', '.join(self.sql(exp.Literal.string(text)) for text in texts)})"
 
     def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
         """Print a query in parentheses. As sqlglot does, but the sample stays in the tree."""

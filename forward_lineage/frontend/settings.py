@@ -13,6 +13,7 @@ from udafs.errors import NotTracedError
 # setting → its default, the value that changes the reading, and how
 _OTHER_READINGS = {
     "spark.sql.caseSensitive": ("false", "true", "names that differ in case only are different names"),
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": ("false", "true", "'it''s' is two strings"),
     "spark.sql.legacy.ctePrecedencePolicy": ("corrected", "legacy", "an outer CTE hides an inner one of its name"),
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": ("false", "true", "HAVING without GROUP BY is WHERE"),
     "spark.sql.legacy.setopsPrecedence.enabled": ("false", "true", "INTERSECT binds no tighter than UNION"),

@@ -18,6 +18,7 @@ from pyspark.sql.window import Window
 from forward_lineage.row_ids.copies import sorted_rows
 from forward_lineage.spark.names import field_of_dl, quoted
 from forward_lineage.spark.tables import only_row
+from forward_lineage.spark.versions import arrow_table
 
 NEAR = 3  # ids less than this apart are neighbours
 
@@ -101,7 +102,7 @@ def ranks_under(rows: DataFrame, order_by: Sequence[str]) -> DataFrame:
     place = F.monotonically_increasing_id()  # the partition in the upper bits, the place in it in the lower 33
     ordered = sorted_rows(rows, order_by).select(F.col(quoted(rows.columns[0])).alias("id"), place.alias("place"))
     ordered = ordered.localCheckpoint().withColumn("part", F.shiftright("place", 33))
-    sizes = sorted(ordered.groupBy("part").count().toArrow().to_pylist(), key=lambda each: each["part"])
+    sizes = sorted(arrow_table(ordered.groupBy("part").count()).to_pylist(), key=lambda each: each["part"])
     before = list(itertools.accumulate((each["count"] for each in sizes), initial=0))
     starts = {each["part"]: start - (each["part"] << 33) for each, start in zip(sizes, before, strict=False)}
     table = rows.sparkSession.createDataFrame(list(starts.items()), "part BIGINT, start BIGINT")

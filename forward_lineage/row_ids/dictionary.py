@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructType
 
 from forward_lineage.catalog import no_such_column
 from forward_lineage.row_ids.checks import check_unchanged
@@ -35,10 +35,11 @@ from forward_lineage.spark.tables import (
     open_table,
     type_name,
 )
+from forward_lineage.spark.versions import VARIANTS
 from forward_lineage.storage.own_files import check_no_link
 from udafs.errors import BadArgumentError, ChangedError, DamagedError
 
-_NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, VariantType)  # no exact or no simple equality
+_NOT_A_KEY = (FloatType, DoubleType, ArrayType, MapType, StructType, *VARIANTS)  # no exact or no simple equality
 
 
 def from_columns(

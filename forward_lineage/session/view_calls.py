@@ -12,6 +12,7 @@ from forward_lineage.pages import check_installed
 from forward_lineage.pages.asked import AskedPage, page_of, read_page
 from forward_lineage.session.parts import Parts
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.versions import arrow_table
 from forward_lineage.views.linked import LinkedViews
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -105,6 +106,6 @@ class ViewCalls:
 
         def read(ids: LineageSet) -> pa.Table:
             with spark_errors():
-                return tables_now.rows(table).pick(ids).toArrow()
+                return arrow_table(tables_now.rows(table).pick(ids))
 
         return read

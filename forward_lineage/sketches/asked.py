@@ -122,7 +122,7 @@ class Reader:
             return found
         if sum(each.size for each in found) < least:
             return "its tables are small"
-        ansi = str(self._spark.conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
+        ansi = str(self._spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"
         return AskedQuery(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
 
     def statement(self, sql: str, args: Arguments) -> tuple[Statement, Instance] | str:

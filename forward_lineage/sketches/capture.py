@@ -19,6 +19,7 @@ from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.spark.names import field_of_dl, quoted
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.spark.versions import arrow_table
 from forward_lineage.tracing.statements import Statements
 from rewrites.granules import Ranges
 from udafs.errors import BadArgumentError, NotTracedError
@@ -98,7 +99,7 @@ def capture_with_rows(
     names = lineage.dataType.fieldNames()  # type: ignore[attr-defined]
     sets = [F.expr(field_of_dl(name)).alias(f"{lineage.name}_{i}") for i, name in enumerate(names)]
     with rewritten_errors():
-        rows = frame.select(*(F.col(quoted(each)) for each in users), *sets).toArrow()
+        rows = arrow_table(frame.select(*(F.col(quoted(each)) for each in users), *sets))
     found = {}
     for i, name in enumerate(names):
         partition = asked[name.lower()]

@@ -9,9 +9,9 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
-from pyspark.logger import PySparkLogger
 
-from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
+from forward_lineage.spark.versions import condition_of, is_newer, logger_of, places_of, renamed, said_in
+from udafs.errors import FailedQueryError, InternalError, NotTracedError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
 NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
@@ -51,7 +51,7 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 @contextmanager
 def without_stack_traces() -> Iterator[None]:
     """Keep errors that we catch, or turn into our own, off the user's console."""
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    loggers = [logger_of(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
@@ -124,6 +124,7 @@ def rewritten_errors() -> Iterator[None]:
 
     Raises:
         InternalError: Spark refused it.
+        NotTracedError: it is too old to read it.
         FailedQueryError: Spark began to run it and could not finish.
 
     """
@@ -131,6 +132,9 @@ def rewritten_errors() -> Iterator[None]:
         with spark_errors():
             yield
     except WrongSqlError as error:
+        if is_newer(error.condition):
+            what = f"this Spark does not read what traces the statement: {error.what}"
+            raise NotTracedError(what, instead="Use Spark 4.0 or newer, or write the subquery as a join.") from None
         raise InternalError(f"Spark refuses the rewritten SQL: {error.what}") from None
 
 
@@ -151,8 +155,9 @@ def from_spark(
         return FailedQueryError(
             "the Spark Connect server has gone, or does not know this session any more", instead=_LOST_ENDED
         )
-    what = _one_line(text)
-    if name == _RAISED:
+    said, is_raised = said_in(text)
+    what = _one_line(said)
+    if is_raised or name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
         instead = f"{last}." if last else instead
     elif instead is None and _FULL.search(text):
@@ -181,9 +186,10 @@ def _text(error: Py4JJavaError | PySparkException) -> str:
 
 def _condition(error: Py4JJavaError | PySparkException) -> str | None:
     if isinstance(error, PySparkException):
-        return error.getCondition()
+        return condition_of(error)
     java: Any = error.java_exception
-    return java.getCondition() if "getCondition" in dir(java) else None
+    known = dir(java)
+    return next((renamed(getattr(java, each)()) for each in ("getCondition", "getErrorClass") if each in known), None)
 
 
 def _one_line(text: str) -> str:
@@ -197,8 +203,7 @@ def _one_line(text: str) -> str:
 
 def _place(error: Exception, text: str, sql: str) -> Position | None:
     if isinstance(error, PySparkException):
-        for context in error.getQueryContext() or ():
-            start = context.startIndex()
+        for start in places_of(error):
             if 0 <= start <= len(sql):
                 return _position(sql, start)
     match = _PLACE.search(text)

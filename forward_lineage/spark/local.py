@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.java import find_java
+from forward_lineage.spark.versions import LATER_DEFAULTS, logger_of
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
@@ -42,7 +42,7 @@ def local_session(
     log = log or default_log()
     for repeating in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         # PySpark repeats every analysis error on these with the JVM's stack trace.
-        PySparkLogger.getLogger(repeating).setLevel(logging.CRITICAL + 1)
+        logger_of(repeating).setLevel(logging.CRITICAL + 1)
     builder = SparkSession.builder.appName(app).master(master)
     for key, value in _small_and_quiet(driver_memory, log).items():
         builder = builder.config(key, value)
@@ -53,6 +53,7 @@ def local_session(
 
 def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:
     return {
+        **LATER_DEFAULTS,
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -Dforward_lineage.log={log}",
         "spark.ui.enabled": "false",

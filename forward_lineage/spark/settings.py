@@ -36,8 +36,11 @@ _OF_VALUES_BEGIN = (
 
 
 def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
-    """Return what gives the value of a setting, or the default that is passed along."""
-    return lambda name, default: str(spark.conf.get(name, default))
+    """Return what gives the value of a setting, or the default that is passed along.
+
+    Of what every Spark knows it is Spark's own default, which is another one in another version: ANSI is off in 3.5.
+    """
+    return lambda name, default: str(spark.conf.get(name) if name in _OF_VALUES else spark.conf.get(name, default))
 
 
 def settings_made(spark: SparkSession) -> dict[str, str]:

@@ -5,16 +5,38 @@ Which versions there are, and what differs in the kernel, is in `udafs.versions`
 
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
 import pyarrow as pa
 import pyspark
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
+from pyspark.sql.udf import _create_udf
 from sqlglot import exp
 
 from rewrites.refusals import refuse
 from udafs.versions import check_version
 
 _VERSION = check_version(pyspark.__version__)
+
+_PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$|\(line \d+, pos \d+\)(?:\n.*)?$", re.S)
+_RAISED_IN_TASK = re.compile(
+    r"^Job aborted .*?: Lost task [^\n]*?\): java\.lang\.RuntimeException: (.*?)(?:\n\tat .*)?$", re.S
+)
+_REFUSED = "_LEGACY_ERROR_TEMP_1332"  # as in udafs/scala/versions/Refusals/3.5.scala
+_MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
+
+#: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not Hive's.
+LATER_DEFAULTS = {} if _VERSION >= (4, 0) else {"spark.sql.legacy.createHiveTableByDefault": "false"}
+
+#: VARIANT, where there is such a type.
+VARIANTS: tuple[type[T.DataType], ...] = (T.VariantType,) if _VERSION >= (4, 0) else ()
 
 
 def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) -> None:
@@ -40,6 +62,103 @@ def arrow_schema(schema: StructType, timezone: str | None) -> pa.Schema:
     if _VERSION >= (4, 2):
         return to_arrow_schema(schema, timezone=timezone)
     return in_time_zone(to_arrow_schema(schema), timezone or "UTC")  # there they are in UTC
+
+
+def arrow_table(frame: DataFrame) -> pa.Table:
+    """Return the rows of a DataFrame in order, as `DataFrame.toArrow` does, whose TIMESTAMPs are in UTC.
+
+    Raises:
+        PySparkException: Spark fails; or Arrow has no such type.
+
+    """
+    if _VERSION >= (4, 0):
+        return frame.toArrow()
+    schema = arrow_schema(frame.schema, "UTC")
+    batches = cast(Any, frame)._collect_as_arrow()
+    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Return a DataFrame with the rows of a table, as `SparkSession.createDataFrame` makes it of one from 4.0 on."""
+    if _VERSION >= (4, 0):
+        return spark.createDataFrame(table)
+    from pyspark.sql.pandas.serializers import ArrowStreamSerializer  # noqa: PLC0415 - it loads pandas, on 3.5
+
+    session: Any = spark
+    context, python = session._sc, session._jvm.PythonSQLUtils
+    rows = context._serialize_to_jvm(
+        table.to_batches(), ArrowStreamSerializer(), python.readArrowStreamFromFile, session._jvm.ArrowIteratorServer
+    )
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    return DataFrame(python.toDataFrame(rows, schema.json(), session._jsparkSession), spark)
+
+
+def map_in_arrow(frame: DataFrame, function: Callable[..., Any], schema: str) -> DataFrame:
+    """Do what `DataFrame.mapInArrow` does, without its check that pandas is installed.
+
+    Args:
+        frame: of a session with a JVM.
+        function: maps batches of Arrow to batches.
+        schema: of the batches that it returns, as DDL.
+
+    """
+    mapped: Any = _create_udf(function, T._parse_datatype_string(schema), _MAP_IN_ARROW)
+    column = mapped(*[frame[name] for name in frame.columns])._jc
+    java: Any = frame._jdf
+    made = java.mapInArrow(column, False, None) if _VERSION >= (4, 0) else java.pythonMapInArrow(column.expr(), False)
+    return DataFrame(made, frame.sparkSession)
+
+
+def condition_of(error: PySparkException) -> str | None:
+    """Return the name of an error of Spark's, such as ``TABLE_OR_VIEW_NOT_FOUND``."""
+    return error.getCondition() if _VERSION >= (4, 0) else renamed(error.getErrorClass())
+
+
+def renamed(condition: str | None) -> str | None:
+    """Return the newest name of an error: of what the kernel refuses, 3.5 has no name of its own."""
+    return "USER_RAISED_EXCEPTION" if condition == _REFUSED else condition
+
+
+def places_of(error: PySparkException) -> list[int]:
+    """Return the characters of a statement, counted from 0, at which it says that it is wrong; -1: it does not know."""
+    if _VERSION >= (4, 0):
+        return [context.startIndex() for context in error.getQueryContext() or ()]
+    java: Any = getattr(error, "_origin", None)  # PySpark has no such question
+    return [int(context.startIndex()) for context in java.getQueryContext()] if _asks(java, "getQueryContext") else []
+
+
+def is_newer(condition: str | None) -> bool:
+    """Say whether an error of Spark's about a rewritten statement is one that newer Sparks do not have.
+
+    Up to 3.5 a subquery may not name a column of the query around it in a side of a set operation, or below LIMIT.
+    """
+    return _VERSION < (4, 0) and (condition or "").startswith("UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.")
+
+
+def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
+    """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
+
+    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says stands behind which task it
+    was, with no name of its own.
+    """
+    if version >= (4, 0):
+        return text, False
+    if raised := _RAISED_IN_TASK.search(text):
+        return raised[1], True
+    return _PLAN.sub("", text), False
+
+
+def _asks(java: Any, question: str) -> bool:
+    return java is not None and question in dir(java)
+
+
+def logger_of(name: str) -> logging.Logger:
+    """Return a logger of PySpark's, which is of a class of its own from 4.0 on."""
+    if _VERSION >= (4, 0):
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - 3.5 has none
+
+        return PySparkLogger.getLogger(name)
+    return logging.getLogger(name)
 
 
 def in_time_zone(schema: pa.Schema, timezone: str) -> pa.Schema:

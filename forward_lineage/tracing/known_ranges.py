@@ -11,6 +11,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
+from forward_lineage.spark.versions import arrow_table
 from rewrites.tables import BaseTable
 from udafs.errors import BadArgumentError
 
@@ -73,7 +74,7 @@ class KnownRanges:
 
 
 def _arrow(values: DataFrame) -> pa.ChunkedArray:
-    column = values.toArrow()["value"]
+    column = arrow_table(values)["value"]
     if isinstance(values.schema["value"].dataType, TimestampType):  # the same instants, whatever the session's zone
         return column.cast(pa.timestamp("us", tz="UTC"))
     return column

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from forward_lineage.columns.files import Batch
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.versions import arrow_table
 from forward_lineage.views.encoding import Keys, numbers
 from forward_lineage.views.measures import ROWS, Counted, Measure, check_sums
 from forward_lineage.views.membership import Array
@@ -55,7 +56,7 @@ class Bars:
 
         """
         with spark_errors():
-            bars = cls(question, question.bars(spark).limit(MOST_BARS + 1).toArrow().combine_chunks())
+            bars = cls(question, arrow_table(question.bars(spark).limit(MOST_BARS + 1)).combine_chunks())
         if bars.table.num_rows > MOST_BARS:
             raise NotTracedError(
                 f"view {question.name} has more than {MOST_BARS:,} bars", instead="Group more coarsely."

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.spark.versions import arrow_table
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids
 from forward_lineage.store.asking.pipeline import Pipeline, ends_in_values
 from forward_lineage.store.asking.rows import IdentifiedRows
@@ -104,7 +105,7 @@ def views_of(linked: Linked, tables: RegisteredTables) -> list[View]:
             raise NotTracedError(
                 f"{saved.name} has {saved.rows:,} rows, a view may have {MOST_BARS:,}", instead="Group more coarsely."
             )
-        rows = IdentifiedRows.of_result(tables.spark, saved).without_ids(in_order=True).toArrow()
+        rows = arrow_table(IdentifiedRows.of_result(tables.spark, saved).without_ids(in_order=True))
         found.append(View(name, rows.combine_chunks(), (None,) * rows.num_columns))
     return found
 

@@ -25,7 +25,7 @@ from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments, Planner
 from forward_lineage.spark.settings import Settings, setting_of
-from forward_lineage.spark.versions import arrow_schema
+from forward_lineage.spark.versions import arrow_schema, arrow_table
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
@@ -109,7 +109,7 @@ class Answering:
         frame = self._sql(sql, "data", args)
         rows = frame if meaning_of(frame) is None else frame.drop(LINEAGE_COLUMN)
         with spark_errors():
-            table = rows.toArrow()
+            table = arrow_table(rows)
         return Answer(table, RECOMPUTED if self._library.lineage.recomputed > before else CAPTURED, why)
 
     def _from_form(self, ready: _Prepared, args: Arguments) -> pa.Table | str:

@@ -24,7 +24,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
-from forward_lineage.spark.versions import arrow_schema
+from forward_lineage.spark.versions import arrow_frame, arrow_schema, arrow_table
 from forward_lineage.workloads.columns import Coded, Places, Valued, batches_of, combined, valued
 from forward_lineage.workloads.shape import PLACE, column_text, texts_of
 from rewrites.tables import BaseTable
@@ -237,10 +237,10 @@ def _of_values(spark: SparkSession, values: Mapping[str, pa.Array], texts: Mappi
     beside = {name: each.take(pa.array(np.minimum(at, len(each) - 1))) for name, each in values.items() if len(each)}
     if len(beside) < len(values):
         raise NotTracedError("a column without values")
-    frame = spark.createDataFrame(pa.table({**beside, "__dl_at": at}))
+    frame = arrow_frame(spark, pa.table({**beside, "__dl_at": at}))
     with spark_errors():
         items = (f"{text} AS c{number}" for number, text in enumerate(texts))
-        table = frame.selectExpr("__dl_at", *items).toArrow().sort_by("__dl_at").combine_chunks()
+        table = arrow_table(frame.selectExpr("__dl_at", *items)).sort_by("__dl_at").combine_chunks()
     found = {}
     for number, (text, name) in enumerate(texts.items()):
         column = table.column(f"c{number}").slice(0, len(values[name]))

@@ -17,7 +17,6 @@ from tests.cluster.processes import die_with_parent, wait_for
 from tests.spark_settings import INTERPRETED
 from tests.structure import REPOSITORY
 from udafs.build import build_kernel
-from udafs.remote import SETTINGS
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -37,6 +36,8 @@ _SMALL = {
 
 def kernel_settings() -> dict[str, str]:
     """What a server is started with to have the kernel, as docs/deploying.md says."""
+    from udafs.remote import SETTINGS  # noqa: PLC0415 - 3.5 has not all that it needs
+
     return SETTINGS | {"spark.jars": str(build_kernel())}
 
 

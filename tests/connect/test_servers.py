@@ -13,7 +13,11 @@ from tests.connect.client import Client
 from tests.connect.server import Server, kernel_settings
 from udafs.build import build_kernel
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.since("4.0", "a server of Spark Connect among PySpark's jars"),
+]
 
 PLUGIN = "spark.connect.extensions.relation.classes"
 

@@ -6,9 +6,9 @@ import logging
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.logger import PySparkLogger
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.spark.versions import logger_of
 
 FAILS_ANYWAY = ". Correct the SQL: it fails without lineage, too."
 QUERIES = [
@@ -163,7 +163,7 @@ def test_contradictions(store: ForwardLineage, given: dict[str, str], message: s
 
 
 def test_no_stack_trace_on_the_console(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger = logger_of("SQLQueryContextLogger")
     silenced = logger.level
     # What a user's own session has. Not by `monkeypatch`: a logger remembers which levels it is enabled for.
     logger.setLevel(logging.NOTSET)

@@ -22,7 +22,7 @@ _TABLES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
         ("s_id", "s_name", "city", "state"),
         "s_id",
         """(1, 'Target', 'Palo Alto', 'CA'), (2, 'Target', 'Albany', 'NY'),
-           (3, 'Macy''s', 'San Francisco', 'CA'), (4, 'Macy''s', 'New York City', 'NY')""",
+           (3, "Macy's", 'San Francisco', 'CA'), (4, "Macy's", 'New York City', 'NY')""",
     ),
     "item": (
         ("i_id", "i_name", "category"),

@@ -14,17 +14,23 @@ from udafs.build import SOURCES
 # room → the rooms it uses besides itself
 ROOMS: dict[str, tuple[str, ...]] = {
     "versions": (),  # what differs between versions of Spark: for each thing a folder, for each change a file
-    "errors": (),  # what a function of the kernel says when it refuses
+    "errors": ("versions",),  # what a function of the kernel says when it refuses
     "encodings": ("errors",),  # one lineage value: its bytes, its ids, its union with others; nothing of SQL
-    "functions": ("encodings", "errors"),  # the scalar SQL functions on lineage values
-    "aggregation": ("encodings", "errors", "functions", "ranges"),  # dlunion: the aggregate, its pools, its plan
+    "functions": ("encodings", "errors", "versions"),  # the scalar SQL functions on lineage values
+    "aggregation": (
+        "encodings",
+        "errors",
+        "functions",
+        "ranges",
+        "versions",
+    ),  # dlunion: the aggregate, its pools, its plan
     "stages": (
         "encodings",
         "errors",
         "functions",
         "versions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
-    "joins": ("functions",),  # which side of a join is broadcast
+    "joins": ("functions", "versions"),  # which side of a join is broadcast
     "granules": ("errors", "functions"),  # values that are their own ids, and back
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
     "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read
@@ -47,9 +53,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "stages",
         "versions",
     ),  # what Spark and Python call
-    "dataframes": ("versions",),  # a DataFrame's plan as SQL, and whether it is read back as it was
-    "requests": ("dataframes", "errors", "session"),  # all that Python asks, by name
-    "connect": ("requests", "session"),  # the same through Spark Connect; compiled where Spark has its server
+    "dataframes": ("session", "versions"),  # a DataFrame's plan as SQL, and whether it is read back as it was
+    "requests": ("dataframes", "errors", "session", "versions"),  # all that Python asks, by name
+    "connect": (
+        "requests",
+        "session",
+        "versions",
+    ),  # the same through Spark Connect; compiled where Spark has its server
 }
 # Names that callers outside the kernel use; they stay.
 PUBLIC = {

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from pyspark.errors import SparkRuntimeException
+from forward_lineage.spark.versions import condition_of
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.local import local_session
@@ -32,7 +33,7 @@ try:
     print(traced.first())
     sys.exit("it was not refused")
 except SparkRuntimeException as error:
-    assert error.getCondition() == "USER_RAISED_EXCEPTION", error
+    assert condition_of(error) == "USER_RAISED_EXCEPTION", error
     text = str(error)
 for said in (words, "the lineage of a stage takes", "MiB", "Save the inner query", "spark.driver.memory"):
     assert said in text, text

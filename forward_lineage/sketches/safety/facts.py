@@ -67,7 +67,8 @@ class Facts:
 
     Attributes:
         tables: name → its columns in order, with what is known of each.
-        ansi: whether Spark fails where a number overflows (``spark.sql.ansi.enabled``); else it wraps around.
+        ansi: whether Spark fails where a number overflows (``spark.sql.ansi.enabled``); else it wraps around,
+            or is NULL.
     """
 
     tables: Mapping[str, Mapping[str, ColumnFacts]] = field(default_factory=dict)

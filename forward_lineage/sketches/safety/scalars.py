@@ -25,6 +25,7 @@ from forward_lineage.sketches.safety.algebra import (
 from forward_lineage.sketches.safety.facts import Family, family
 from forward_lineage.sketches.safety.literals import literal, shifted_date, typed_literal
 from forward_lineage.sketches.safety.names import Names
+from forward_lineage.sketches.safety.overflow import holds_every_integer, may_be_null
 from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 from rewrites.spark_functions import AGGREGATES, WINDOW_ONLY
 
@@ -63,7 +64,7 @@ class ScalarReader:
         grouped: whether aggregates may stand here; they become columns, in `calls`.
         calls: the aggregates so far.
         windows: the window functions so far.
-        ansi: whether an integer fails that leaves its range; else it wraps around.
+        ansi: whether a number fails that leaves its range; else an integer wraps around, and a decimal is NULL.
     """
 
     names: Names
@@ -127,7 +128,10 @@ class ScalarReader:
             case exp.Cast() | exp.TryCast():
                 to = family(str(node.args["to"].args.get("kind") or node.args["to"].sql()))
                 kind = "cast" if isinstance(node, exp.Cast) else "try_cast"
-                return Call(f"{kind} {node.args['to'].sql()}".lower(), (self._read(node.this),), family=to, node=node)
+                operand = self._read(node.this)
+                if to == "decimal" and not self.ansi and not holds_every_integer(node.args["to"].sql()):
+                    to = "other"  # it may be NULL
+                return Call(f"{kind} {node.args['to'].sql()}".lower(), (operand,), family=to, node=node)
             case exp.Window():
                 return self._window(node)
             case exp.Filter() | exp.Anonymous():
@@ -148,6 +152,8 @@ class ScalarReader:
             result = "float" if "float" in (left.family, right.family) else result
         else:
             result = "int" if operator == "div" else "string" if operator == "||" else "bool"
+        if result == "decimal" and not self.ansi and may_be_null(operator, left, right, dict(self.calls)):
+            result = "other"
         call = Call(operator, (left, right), family=result, node=node)
         return shifted_date(call) or call
 

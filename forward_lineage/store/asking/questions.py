@@ -12,6 +12,7 @@ from forward_lineage.frontend.demanded import condition_texts
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.settings import among_settings, settings_of_values
+from forward_lineage.spark.versions import arrow_frame
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
 from forward_lineage.store.asking.result_rows import ResultRows
@@ -228,7 +229,7 @@ class Questions:
 
     def _pairs(self, relation: LineageRelation) -> DataFrame:
         rows, ids = relation.pairs()
-        return self._spark.createDataFrame(pa.table({"row": rows, "id": ids}))
+        return arrow_frame(self._spark, pa.table({"row": rows, "id": ids}))
 
     # ------------------------------------------------------------ what is there
 

@@ -18,6 +18,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
+from forward_lineage.spark.versions import arrow_table
 from forward_lineage.store.library.row_files import ROW_NUMBER, files_as_read, rows_as_read
 from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
 from forward_lineage.tracing.restricting import depends_on
@@ -129,7 +130,7 @@ class IdentifiedRows:
     def _ids(self, found: DataFrame) -> LineageSet:
         if self.view is not None:  # Arrow would take a job
             return LineageSet(row[0] for row in found.collect())
-        return LineageSet(found.toArrow().column(0).to_numpy())
+        return LineageSet(arrow_table(found).column(0).to_numpy())
 
     def depends_on(self, asked: Asked) -> str | None:
         """Say what a condition depends on besides the row; None: nothing.

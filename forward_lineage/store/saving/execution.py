@@ -12,9 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType, _parse_datatype_string
-from pyspark.sql.udf import _create_udf
-from pyspark.util import PythonEvalType
+from pyspark.sql.types import StructField, StructType
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import HIDDEN_PREFIX
@@ -24,7 +22,7 @@ from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.python_workers import interpreter_of, interpreter_of_server, interrupted_with
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import type_name
-from forward_lineage.spark.versions import arrow_schema
+from forward_lineage.spark.versions import arrow_schema, map_in_arrow
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
@@ -139,11 +137,8 @@ def _run_tasks(flat: DataFrame, task: Task) -> list[Any]:
     if is_remote(flat.sparkSession):
         with interpreter_of_server(), interrupted_with(flat.sparkSession):
             return flat.mapInArrow(ServersSaveTask(task, release()), REPORT).collect()
-    # What `DataFrame.mapInArrow` does, without its check that pandas is installed, which nothing here needs.
-    function: Any = _create_udf(SaveTask(task), _parse_datatype_string(REPORT), PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
     with interpreter_of(flat.sparkSession.sparkContext):
-        column = function(*[flat[name] for name in flat.columns])
-        return DataFrame(flat._jdf.mapInArrow(column._jc, False, None), flat.sparkSession).collect()
+        return map_in_arrow(flat, SaveTask(task), REPORT).collect()
 
 
 def parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Schema:

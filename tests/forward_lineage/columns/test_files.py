@@ -59,7 +59,6 @@ def test_ids_with_a_gap(tmp_path: Path) -> None:
         ("a.parquet", {"x": ["1"]}, Asked("y", TEXT), {}),
         ("a.parquet", {"x": [1]}, Asked("x", TEXT), {}),  # another type than Spark says
         ("a.parquet", {"x": [0.0]}, Asked("x", T.DoubleType()), {}),  # two zeros that are one
-        ("a.parquet", {"x": ["1"]}, Asked("x", T.StringType("UTF8_LCASE")), {}),
         ("X=2/a.parquet", {"x": ["1"]}, Asked("x", TEXT), {}),  # the folder says what is in it
         ("a.parquet", {"x": ["1"], "X": ["2"]}, Asked("x", TEXT), {}),
         ("a.parquet", {"x": ["1"]}, Asked("x", TEXT), {"provider": Provider.KEY}),
@@ -69,6 +68,12 @@ def test_what_spark_has_to_read(
     tmp_path: Path, place: str, columns: dict[str, Any], asked: Asked, how: dict[str, Any]
 ) -> None:
     assert as_they_stand(table(tmp_path, {place: columns}, **how), {"key": asked}) is None
+
+
+@pytest.mark.since("4.0", "collations")
+def test_spark_has_to_read_what_has_a_collation(tmp_path: Path) -> None:
+    asked = Asked("x", T.StringType("UTF8_LCASE"))
+    assert as_they_stand(table(tmp_path, {"a.parquet": {"x": ["1"]}}), {"key": asked}) is None
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend.dialect import print_sql, print_verbatim
 from forward_lineage.frontend.lexing import lex
+from forward_lineage.frontend.literals import LiteralParser
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus
 from forward_lineage.frontend.statement import parse
 from tests.forward_lineage.frontend.plans import parsed_plan, statements
@@ -135,10 +136,31 @@ def test_nodes_that_mean_something_else_are_not_equal(one: str, other: str) -> N
     assert first.sql(dialect="spark") != second.sql(dialect="spark")
 
 
-def test_adjacent_strings_are_one_literal() -> None:
-    literal = parse("SELECT 'it''s' ' me'").tree.expressions[0]
-    assert isinstance(literal, exp.Literal)
-    assert print_sql(literal) == "'it''s' ' me'"
+@pytest.mark.parametrize(
+    ("text", "new", "old"),
+    [
+        ("'it''s' ' me'", "it's me", "its me"),
+        ('"a""b"', 'a"b', "ab"),
+        ("'a''''b'", "a''b", "ab"),
+        ("''''", "'", ""),
+        ("'a'\"b\"", "ab", "ab"),
+        ("r'a''b'", "ab", "ab"),
+        ("'a' '' 'b'", "ab", "ab"),
+    ],
+)
+def test_adjacent_strings_are_one_literal(text: str, new: str, old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for doubled, value in ((True, new), (False, old)):
+        monkeypatch.setattr(LiteralParser, "DOUBLED_QUOTES", doubled)
+        literal = parse(f"SELECT {text}").tree.expressions[0]
+        assert isinstance(literal, exp.Literal)
+        assert print_sql(literal) == text
+        assert literal.this == value
+
+
+def test_strings_are_what_spark_says(spark: SparkSession) -> None:
+    texts = ["'it''s' ' me'", '"a""b"', "'a''''b'", "''''", "'a'\"b\"", "r'a''b'", "'a' '' 'b'", "'a\\'b'"]
+    sql = f"SELECT {', '.join(texts)}"
+    assert [each.this for each in parse(sql).tree.expressions] == list(spark.sql(sql).collect()[0])
 
 
 _KEYWORDS = set(

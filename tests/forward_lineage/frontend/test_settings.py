@@ -17,6 +17,7 @@ def check(sql: str, **settings: str) -> None:
     ("name", "value"),
     [
         ("caseSensitive", "true"),
+        ("legacy__consecutiveStringLiterals__enabled", "true"),
         ("legacy__ctePrecedencePolicy", "LEGACY"),
         ("legacy__setopsPrecedence__enabled", "true"),
         ("legacy__parser__havingWithoutGroupByAsWhere", "true"),
@@ -27,7 +28,10 @@ def check(sql: str, **settings: str) -> None:
 def test_refused(name: str, value: str) -> None:
     check("SELECT 1")
     with pytest.raises(
-        LineageError, match=name.rsplit("__", maxsplit=1)[-1].replace("enabled", r"(setopsPrecedence|path)\.enabled")
+        LineageError,
+        match=name.rsplit("__", maxsplit=1)[-1].replace(
+            "enabled", r"(setopsPrecedence|consecutiveStringLiterals|path)\.enabled"
+        ),
     ):
         check("SELECT 1", **{name: value})
 

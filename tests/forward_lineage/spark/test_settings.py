@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from pyspark.sql import SparkSession
 
+from forward_lineage.frontend.settings import refuse_other_readings
 from forward_lineage.spark.settings import (
     Settings,
     among_settings,
     configured,
+    setting_of,
     settings_in_force,
     settings_of_values,
 )
+from udafs.errors import NotTracedError
 
 
 def test_settings_are_what_they_were(spark: SparkSession) -> None:
@@ -37,7 +42,7 @@ def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
     ("name", "value"),
     [
         ("spark.sql.session.timeZone", "Asia/Tokyo"),
-        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.ansi.enabled", None),
         ("spark.sql.caseSensitive", "true"),
         ("spark.sql.timestampType", "TIMESTAMP_NTZ"),
         ("spark.sql.decimalOperations.allowPrecisionLoss", "false"),
@@ -47,8 +52,9 @@ def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
         ("spark.sql.parquet.inferTimestampNTZ.enabled", "false"),
     ],
 )
-def test_what_values_depend_on(spark: SparkSession, name: str, value: str) -> None:
+def test_what_values_depend_on(spark: SparkSession, name: str, value: str | None) -> None:
     session = spark.newSession()
+    value = value or _other(session, name)
     before = settings_of_values(session)
     settings = Settings(session)
     assert settings.now() == before
@@ -57,3 +63,18 @@ def test_what_values_depend_on(spark: SparkSession, name: str, value: str) -> No
     assert settings_of_values(session) == settings.now() == before
     with configured(session, {"spark.sql.shuffle.partitions": "3"}):
         assert settings_of_values(session) == before
+
+
+def _other(session: SparkSession, name: str) -> str:
+    """The other value than that which holds: what holds anyhow is another one in Spark 3.5."""
+    return "false" if session.conf.get(name) == "true" else "true"
+
+
+def test_what_holds_anyhow_is_what_spark_says(spark: SparkSession) -> None:
+    session, name = spark.newSession(), "spark.sql.ansi.enabled"
+    holds = str(session.conf.get(name))
+    assert {setting_of(session)(name, default) for default in ("true", "false")} == {holds}
+    with configured(session, {"spark.sql.ansi.doubleQuotedIdentifiers": "true"}):
+        refused = pytest.raises(NotTracedError, match="double quotes make names")
+        with refused if holds == "true" else nullcontext():
+            refuse_other_readings(setting_of(session), 'SELECT "a"')

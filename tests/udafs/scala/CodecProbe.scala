@@ -97,7 +97,7 @@ object CodecProbe {
     try read
     catch {
       case e: SparkRuntimeException if e.getMessage.contains("too large") => "large"
-      case e: SparkRuntimeException if e.getCondition == "USER_RAISED_EXCEPTION" => "refused"
+      case e: SparkRuntimeException if e.getErrorClass == Refusals.Name => "refused"
       case e: Throwable => throw new AssertionError(s"on $what", e)
     }
 
@@ -118,7 +118,7 @@ object CodecProbe {
     val in = ByteBuffer.wrap(packed.get(new ManifestFile("x", bytes).files).asInstanceOf[Array[Byte]])
     val count = in.getInt
     val numbers = Array.fill(count) {
-      in.position(in.position + 4 + in.getInt(in.position))
+      in.position(in.position() + 4 + in.getInt(in.position()))
       Array.fill(3)(in.getLong)
     }
     s"$count ${crc(pack(numbers.flatten))}"

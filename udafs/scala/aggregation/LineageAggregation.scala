@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, 
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import org.apache.spark.sql.internal.SQLConf
@@ -54,7 +54,7 @@ object LineageAggregation extends SparkStrategy {
       unions.nonEmpty && !unions.exists(_.isDistinct) && others.forall(_.aggregateFunction.isInstanceOf[DeclarativeAggregate]) && {
         val buffers = others.flatMap(_.aggregateFunction.aggBufferAttributes)
         val arguments = others.filter(_.isDistinct).flatMap(distinctArguments)
-        Aggregate.supportsHashAggregate(buffers, keys ++ arguments) && buffers.count(isWideDecimal) < ManyWideDecimals
+        Planning.supportsHashAggregate(buffers, keys ++ arguments) && buffers.count(isWideDecimal) < ManyWideDecimals
       }
     }
 

@@ -11,12 +11,13 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.plugin.RelationPlugin
-import org.apache.spark.sql.forwardlineage.{Registry, Request, Requests}
+import org.apache.spark.sql.forwardlineage.{Registry, Request, Requests, Sessions}
 import org.apache.spark.sql.types.BinaryType
 import org.sparkproject.connect.protobuf.{Any => Packed}
+
+import Sessions.{Dataset, SparkSession}
 
 /**
  * The kernel's door for Spark Connect: a relation that stands for a request, whose rows are the answer.

@@ -59,9 +59,9 @@ final private[sql] class ExpressionText(
         aggregate(called, distinct) + filter.fold("")(condition => s" FILTER (WHERE ${text(condition)})")
       case user: Expression with UserDefinedExpression => call(user)
       case stale: InheritAnalysisRules if !isWhatItSays(stale) => text(stale.child)
-      case With(inside, shared) => text(inside.transform { case use: CommonExpressionRef => shared.find(_.id == use.id).fold[Expression](use)(_.child) })
+      case NewerExpressions.Shared(inside) => text(inside)
       case like: StringRegexExpression => s"(${withText(like).sql})"
-      case between: Between => between.parameters.map(text) match { case Seq(value, lower, upper) => s"($value BETWEEN $lower AND $upper)" }
+      case NewerExpressions.Range(value, lower, upper) => s"(${text(value)} BETWEEN ${text(lower)} AND ${text(upper)})"
       case Extract(Literal(field: UTF8String, _), source, _) => s"extract($field FROM ${text(source)})"
       // What Spark makes of a date and days is read back as that.
       case DateAdd(date, ExtractANSIIntervalDays(days)) => s"(${text(date)} + ${text(days)})"

@@ -5,10 +5,11 @@ import java.util.Locale
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.json4s.{JObject, JString}
 import org.json4s.jackson.JsonMethods.compact
+
+import Sessions.{Dataset, SparkSession}
 
 /** A DataFrame as the SQL that asks for the same rows, checked by Spark. */
 private[sql] object FrameSql {
@@ -50,7 +51,8 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
 
   /** The plans of registered tables, looked at when a part has no name of its own. */
   private lazy val plans: Map[Any, Seq[String]] =
-    registered.flatMap(name => analyzed(name).map(plan => name -> NamesInPlans.key(bare(plan)))).groupMap(_._2)(_._1)
+    registered.flatMap(name => analyzed(name).map(plan => NamesInPlans.key(bare(plan)) -> name))
+      .groupBy(_._1).map { case (key, names) => key -> names.map(_._2) }
 
   def of(plan: LogicalPlan): Option[String] = plan match {
     case view: View if view.desc.identifier.table.startsWith("__dl_") =>
@@ -81,7 +83,7 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
         case Nil => None
         case several => NotWritten.refuse(
             s"rows that several tables have: ${several.mkString(", ")}",
-            s"Say which one is meant: make the DataFrame of lineage.spark.table(\"${several.head.filter(_ != '`')}\").")
+            s"Say which one is meant: make the DataFrame of lineage.spark.table('${several.head.replace("`", "")}').")
       }
   }
 
@@ -103,7 +105,7 @@ private object NamesInPlans {
 
   /** What two relations have in common if they have the same rows: files may be named in several ways. */
   def key(leaf: LogicalPlan): Any = leaf match {
-    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
+    case RelationOf(files: HadoopFsRelation, _) =>
       PlanKeys.filesOf(files)
     case other => other.canonicalized
   }

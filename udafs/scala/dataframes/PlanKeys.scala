@@ -7,7 +7,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
 /**
  * What optimised plans compute, as keys that are equal where it is the same. Spark's own `canonicalized` takes columns by place, so that a
@@ -102,7 +102,7 @@ final private class PlanKeys {
       case window: Window => Seq(window.partitionSpec, window.orderSpec).map(_.map(value(_, below)))
       // Which columns stay beside those of the generator was decided by the optimiser.
       case generate: Generate => Seq(value(generate.generator, below), generate.outer)
-      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Seq(PlanKeys.filesOf(files))
+      case RelationOf(files: HadoopFsRelation, _) => Seq(PlanKeys.filesOf(files))
       case range: Range => Seq(range.start, range.end, range.step)
       case leaf if leaf.children.isEmpty => Seq(leaf.canonicalized)
       case other => other.productIterator.toSeq.map(argument(_, columns))

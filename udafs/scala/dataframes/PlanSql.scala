@@ -109,7 +109,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def wrapped(block: SelectBlock, output: Seq[Attribute]): SelectBlock = {
     val alias = fresh()
-    val columns = output.distinctBy(_.exprId).map(each => each -> nameFor(each))
+    val columns = output.groupBy(_.exprId).values.map(_.head).toSeq.sortBy(output.indexOf(_)).map(each => each -> nameFor(each))
     val inside = block.text(columns, expressions)
     SelectBlock(s"($inside) AS $alias", columns.map { case (each, name) => each.exprId -> s"$alias.$name" }.toMap, Some(alias))
   }

@@ -3,8 +3,9 @@ package org.apache.spark.sql.forwardlineage
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, ReplaceExceptWithFilter}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ResolvedHint}
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
+
+import Sessions.SparkSession
 
 /** The fidelity guard of DataFrames: the SQL that was written must mean to Spark what the plan means. */
 private object SamePlan {

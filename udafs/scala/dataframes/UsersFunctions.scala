@@ -2,10 +2,10 @@ package org.apache.spark.sql.forwardlineage
 
 import java.security.MessageDigest
 
-
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.classic.SparkSession
+
+import Sessions.SparkSession
 
 /** Functions of the user's that a DataFrame carries in it: SQL calls functions by name, so each gets one in the session. */
 final private class UsersFunctions(session: SparkSession) {

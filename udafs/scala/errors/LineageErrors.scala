@@ -1,7 +1,5 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.SparkRuntimeException
-
 /** Every error a lineage function raises while a query runs. */
 object LineageErrors {
 
@@ -14,7 +12,5 @@ object LineageErrors {
 
   def tooLarge(what: String): Nothing = refuse(what)
 
-  /** A condition of Spark's own, so that drivers and Python read what a task threw without any class of ours. */
-  def refuse(message: String): Nothing =
-    throw new SparkRuntimeException("USER_RAISED_EXCEPTION", Map("errorMessage" -> message), null, Array.empty, "")
+  def refuse(message: String): Nothing = throw Refusals.of(message)
 }

@@ -8,7 +8,7 @@ object AtOnce {
 
   /** The answers, in order; the first failure is thrown when no other request is under way any more. */
   def map[A, B](items: Seq[A])(ask: A => B): Seq[B] =
-    if (items.sizeIs <= 1) items.map(ask)
+    if (items.lengthCompare(1) <= 0) items.map(ask)
     else {
       val pool = Executors.newFixedThreadPool(math.min(Most, items.size), thread)
       try {

@@ -2,6 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import java.io.FileNotFoundException
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
 
@@ -69,14 +70,15 @@ final class Listing(conf: Configuration) {
   def some(roots: Seq[String], wanted: Seq[String]): Seq[ListedFile] = {
     val names = wanted.toSet
     val holders = roots.filterNot(names)
-    val found = holders.flatMap(root => orNone(under(root))).filter(file => names(file.path)).distinctBy(_.path)
+    val seen = mutable.Set[String]()
+    val found = holders.flatMap(root => orNone(under(root))).filter(file => names(file.path) && seen.add(file.path))
     val left = wanted.filterNot(found.map(_.path).toSet).distinct.groupBy(path => new Path(path).getParent)
     found ++ AtOnce.map(left.toSeq) { case (folder, files) => besides(folder, files) }.flatten
   }
 
   private def besides(folder: Path, files: Seq[String]): Seq[ListedFile] = {
     val fs = folder.getFileSystem(conf)
-    if (files.sizeIs <= Listing.Few) files.flatMap(file => orNone(Seq(ListedFile.of(fs.getFileStatus(new Path(file))))))
+    if (files.lengthCompare(Listing.Few) <= 0) files.flatMap(file => orNone(Seq(ListedFile.of(fs.getFileStatus(new Path(file))))))
     else {
       val names = files.toSet
       orNone(all(fs.listStatusIterator(folder)).filter(_.isFile).map(ListedFile.of)).filter(file => names(file.path))

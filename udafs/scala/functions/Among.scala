@@ -9,10 +9,9 @@ import org.apache.spark.sql.types._
  *
  * Over ids by position it also says what need not be read, see `ChosenRows`.
  */
-case class DlAmong(child: Expression, ids: ChosenIds) extends UnaryExpression with Predicate with ExpectsInputTypes {
+case class DlAmong(child: Expression, ids: ChosenIds) extends UnaryExpression with Predicate with ExpectsInputTypes with NullForNull {
   override def prettyName: String = "dl_contains"
   override def inputTypes: Seq[AbstractDataType] = LongType :: Nil
-  override def nullIntolerant: Boolean = true
   override protected def nullSafeEval(id: Any): Any = ids.test(id.asInstanceOf[Long])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {

@@ -10,5 +10,5 @@ private object HiddenColumns {
   private val OfValues = s"$Prefix(key\\d+|rows|its value|\\..*)".r
 
   /** Whether it is one. A table with the name of a key is taken for none: a plan may cost more then, and is never another one. */
-  def is(column: NamedExpression): Boolean = column.name.startsWith(Prefix) && !OfValues.matches(column.name)
+  def is(column: NamedExpression): Boolean = column.name.startsWith(Prefix) && !OfValues.pattern.matcher(column.name).matches
 }

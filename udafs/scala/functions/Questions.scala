@@ -9,11 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.types._
 
 /** A question to one lineage value; NULL for NULL. */
-abstract class LineageQuestion extends UnaryExpression with ExpectsInputTypes {
+abstract class LineageQuestion extends UnaryExpression with ExpectsInputTypes with NullForNull {
   protected def op: Op[Array[Byte], Any]
 
   override def inputTypes: Seq[AbstractDataType] = BinaryType :: Nil
-  override def nullIntolerant: Boolean = true
   override protected def nullSafeEval(value: Any): Any = op(value.asInstanceOf[Array[Byte]])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
@@ -59,11 +58,10 @@ object DlEncoding {
 }
 
 /** Two arguments, NULL when either is; the op takes them as a pair of objects. */
-abstract class LineageComparison extends BinaryExpression with ExpectsInputTypes {
+abstract class LineageComparison extends BinaryExpression with ExpectsInputTypes with NullForNull {
   protected def op: Op[Array[AnyRef], Any]
 
   override def dataType: DataType = BooleanType
-  override def nullIntolerant: Boolean = true
   override protected def nullSafeEval(a: Any, b: Any): Any = op(Array(a.asInstanceOf[AnyRef], b.asInstanceOf[AnyRef]))
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {

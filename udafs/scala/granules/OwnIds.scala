@@ -29,7 +29,7 @@ object OwnIds {
     else LineageErrors.refuse(s"$function needs its bounds as literals.")
 
   private def text(literal: Expression): Option[String] =
-    Option.when(literal.foldable && literal.dataType == StringType)(literal.eval().toString)
+    if (literal.foldable && literal.dataType == StringType) Some(literal.eval().toString) else None
 
   /** The integer that a value is, in generated code. */
   private[forwardlineage] def integer(typed: DataType, value: String): String = typed match {

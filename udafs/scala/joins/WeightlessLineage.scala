@@ -1,10 +1,9 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Broadcasts the side of a join that Spark would broadcast of the query as the user wrote it.
@@ -14,17 +13,15 @@ import org.apache.spark.sql.internal.SQLConf
  * (TPC-H Q8, scale factor 10: 60 million of `lineitem`, 1.7 of the query's time). What is broadcast instead is at most so much
  * larger than Spark's limit as the lineage is wider than the rest.
  */
-object WeightlessLineage extends SparkStrategy with JoinSelectionHelper {
+object WeightlessLineage extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join @ Join(_, _, _, _, JoinHint.NONE) if join.children.exists(_.output.exists(HiddenColumns.is)) =>
-      broadcast(without(join)) match {
-        case side @ Some(wanted) if side != broadcast(join) => planned(join.copy(hint = asked(wanted)))
+      Planning.broadcastSide(without(join)) match {
+        case side @ Some(wanted) if side != Planning.broadcastSide(join) => planned(join.copy(hint = asked(wanted)))
         case _ => Nil
       }
     case _ => Nil
   }
-
-  private def broadcast(join: Join): Option[BuildSide] = getBroadcastBuildSide(join, hintOnly = false, SQLConf.get)
 
   private def planned(join: Join): Seq[SparkPlan] = SparkSession.active.sessionState.planner.JoinSelection(join)
 

@@ -1,10 +1,11 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
-import org.apache.spark.sql.classic.SparkSession
 import org.json4s.{JArray, JBool, JObject, JString, JValue}
 import org.json4s.JsonAST.JNull
 import org.json4s.jackson.JsonMethods.compact
+
+import Sessions.SparkSession
 
 /** What names mean to a session's catalog: tables, views, functions. Names are quoted. */
 private[sql] object CatalogNames {

@@ -3,10 +3,11 @@ package org.apache.spark.sql.forwardlineage
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.spark.sql.{Dataset => AnyDataset, Row}
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.json4s.{JArray, JObject, JString, JValue}
 import org.json4s.JsonAST.JNull
 import org.json4s.jackson.JsonMethods.compact
+
+import Sessions.{Dataset, SparkSession}
 
 /**
  * All that Python asks of the kernel, by name, with arguments as JSON: one place for both doors, py4j and Spark Connect, so that what is

@@ -77,6 +77,6 @@ object FileBounds {
           GroupBounds(block.getRowCount, block.getCompressedSize, ColumnPages.of(reader, block, chunk, typed))
         }
       }
-      Option.when(groups.forall(_.isDefined))(groups.flatten)
+      if (groups.forall(_.isDefined)) Some(groups.flatten) else None
     }
 }

@@ -41,7 +41,10 @@ private final class ChosenRowGroups(reader: ParquetFileReader, path: String, cho
   }
 
   private def closePages(): Unit = {
-    if (open != null) open.close()
+    open match {
+      case pages: AutoCloseable => pages.close()
+      case _ => // none, or Parquet 1.13's, which keep nothing open
+    }
     open = null
   }
 

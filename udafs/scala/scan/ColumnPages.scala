@@ -33,7 +33,7 @@ object ColumnPages {
   /** Nothing where it is not known which column of the file is meant. */
   def chunk(block: BlockMetaData, column: String): Option[ColumnChunkMetaData] = {
     val found = block.getColumns.asScala.filter(_.getPath.toDotString.equalsIgnoreCase(column))
-    found.headOption.filter(only => found.sizeIs == 1 && only.getPath.size == 1)
+    found.headOption.filter(only => found.size == 1 && only.getPath.size == 1)
   }
 
   def of(reader: ParquetFileReader, block: BlockMetaData, chunk: ColumnChunkMetaData, typed: DataType): Seq[PageBounds] = {

@@ -68,7 +68,8 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
     val files = json.path("files")
     if (!files.isArray) damaged("it has no list of files")
     val placed = files.elements.asScala.zipWithIndex.map { case (file, i) => placedFile(file, s"file $i") }.toSeq
-    for (twice <- placed.diff(placed.distinctBy(_._1)).headOption) damaged(s"it lists ${twice._1} twice")
+    val paths = placed.map(_._1)
+    for (twice <- paths.diff(paths.distinct).headOption) damaged(s"it lists $twice twice")
     PlacedFiles(name, placed)
   }
 

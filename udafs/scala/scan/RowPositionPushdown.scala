@@ -49,7 +49,7 @@ object RowPositionPushdown extends Rule[LogicalPlan] {
 
   /** The plan with the id instead of the struct; None where something else needs the struct, or changes rows. */
   private def below(plan: LogicalPlan, metadata: Attribute, id: Alias): Option[LogicalPlan] = plan match {
-    case scan if isScan(scan) => Option.when(has(scan.output, metadata))(Project(without(scan.output, metadata) :+ id, scan))
+    case scan if isScan(scan) => if (has(scan.output, metadata)) Some(Project(without(scan.output, metadata) :+ id, scan)) else None
     case Project(list, child) if has(list, metadata) && !uses(without(list, metadata), metadata) =>
       if (isScan(child)) Some(Project(without(list, metadata) :+ id, child))
       else below(child, metadata, id).map(Project(without(list, metadata) :+ id.toAttribute, _))

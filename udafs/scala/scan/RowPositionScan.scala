@@ -44,9 +44,10 @@ object RowPositionScan extends SparkStrategy {
         case GetStructField(a: Attribute, place, _) if a.exprId == id => fields(place)
       }.asInstanceOf[E]
       val (directly, filter) = (list.map(direct), condition.map(direct(_)))
-      Option.when(!(directly ++ filter).exists(_.references.exists(_.exprId == id))) {
+      if ((directly ++ filter).exists(_.references.exists(_.exprId == id))) None
+      else {
         val read = ProjectExec(scan.projectList.filterNot(_.exprId == id) ++ fields, scan.child)
-        ProjectExec(directly, filter.fold[SparkPlan](read)(FilterExec(_, read)))
+        Some(ProjectExec(directly, filter.fold[SparkPlan](read)(FilterExec(_, read))))
       }
     }
 

@@ -29,7 +29,7 @@ object SharedScans extends Rule[LogicalPlan] with PredicateHelper {
   }
 
   private def wider(plan: LogicalPlan, traced: Seq[Side]): LogicalPlan =
-    Side.of(plan).filterNot(_.isTraced).flatMap(narrow => traced.iterator.flatMap(narrow.as).nextOption()).getOrElse(plan)
+    Side.of(plan).filterNot(_.isTraced).flatMap(narrow => traced.collectFirst(Function.unlift(narrow.as))).getOrElse(plan)
 
   /** One side of a join: a scan that is small enough to be broadcast. */
   private case class Side(list: Seq[NamedExpression], scan: LogicalPlan) {
@@ -52,7 +52,7 @@ object SharedScans extends Rule[LogicalPlan] with PredicateHelper {
         added.forall(each => FileSourceMetadataAttribute.isValid(each.metadata)) &&
         list.forall(column => columns.exists(_.semanticEquals(column))) &&
         ExpressionSet(conditions) == ExpressionSet(other.conditions.map(mapped(_)))
-      Option.when(isSame)(Project(columns, scan.transformUp { case _: LogicalRelation => whole }))
+      if (isSame) Some(Project(columns, scan.transformUp { case _: LogicalRelation => whole })) else None
     }
 
     private def counterpart(theirs: AttributeReference): AttributeReference =

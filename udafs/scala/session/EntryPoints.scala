@@ -1,8 +1,9 @@
 package forwardlineage
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.forwardlineage.Registry
+import org.apache.spark.sql.forwardlineage.{Registry, Sessions}
+
+import Sessions.SparkSession
 
 // Everything else stands in org.apache.spark.sql.forwardlineage: Catalyst keeps the types of function arguments and the
 // classes of its errors private to org.apache.spark.

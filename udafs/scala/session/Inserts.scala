@@ -1,8 +1,9 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoDir, InsertIntoStatement, LogicalPlan, Union, UnresolvedWith}
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types.{StructField, StructType}
+
+import Sessions.SparkSession
 
 /**
  * Where the rows of an INSERT go, and whether its target has a column for their lineage.

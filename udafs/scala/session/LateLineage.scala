@@ -15,8 +15,8 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
  */
 object LateLineage extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case sort @ Sort(order, true, child, _) =>
-      apart(child, AttributeSet(order.flatMap(_.references))).fold[LogicalPlan](sort) { case (made, rows) =>
+    case sort: Sort if sort.global =>
+      apart(sort.child, AttributeSet(sort.order.flatMap(_.references))).fold[LogicalPlan](sort) { case (made, rows) =>
         Project(made, sort.copy(child = rows))
       }
   }

@@ -7,11 +7,12 @@ import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, FileTable}
+
+import Sessions.{Dataset, SparkSession}
 
 /**
  * What the rows of a table or view depend on, read off its analysed plan, views and subqueries included: where they come
@@ -44,7 +45,7 @@ final class PlanFacts {
     val plan =
       if (cached) frame.sparkSession.sessionState.optimizer.execute(execution.analyzed.clone()) else execution.optimizedPlan
     plan.collectWithSubqueries {
-      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.inputFiles.toSeq
+      case RelationOf(files: HadoopFsRelation, _) => files.inputFiles.toSeq
       case scan: DataSourceV2ScanRelation => scan.relation.table match {
           case files: FileTable => files.fileIndex.inputFiles.toSeq
           case _ => Seq.empty
@@ -78,8 +79,8 @@ final class PlanFacts {
   private def plan(frame: Dataset[_]): LogicalPlan = InlineCTE(alwaysInline = true)(frame.queryExecution.analyzed)
 
   private def source(leaf: LogicalPlan): Option[String] = leaf match {
-    case LogicalRelation(_: HadoopFsRelation, _, _, _, _) => None // files, wherever they are: they can be listed
-    case LogicalRelation(other, _, _, _, _) => Some(s"a data source (${other.getClass.getSimpleName})")
+    case RelationOf(_: HadoopFsRelation, _) => None // files, wherever they are: they can be listed
+    case RelationOf(other, _) => Some(s"a data source (${other.getClass.getSimpleName})")
     case table: HiveTableRelation => Some(s"the Hive table ${table.tableMeta.identifier.unquotedString}")
     case relation: DataSourceV2Relation => relation.table match {
       case _: FileTable => None
@@ -87,7 +88,8 @@ final class PlanFacts {
     }
     case given: LogicalRDD if isFixed(given.rdd) => None
     case _: LogicalRDD => Some("an RDD that reads something itself")
-    case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation => None
+    case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef => None
+    case own if NewerPlans.readsNothing(own) => None
     case other => Some(other.nodeName)
   }
 

@@ -2,11 +2,12 @@ package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.PythonUDAF
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, CompoundBody, LocalRelation, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Command, LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.command.CreateViewCommand
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+
+import Sessions.SparkSession
 
 /**
  * What Spark makes of a statement, as text: two texts with equal plans ask for the same.
@@ -51,7 +52,7 @@ final class PlanText {
   /** A script (BEGIN … END) is carried out when it is analysed, so nothing is asked of it. */
   private def parse(session: SparkSession, sql: String): LogicalPlan =
     session.sessionState.sqlParser.parsePlan(sql) match {
-      case _: CompoundBody => OneRowRelation()
+      case script if NewerPlans.isScript(script) => OneRowRelation()
       case plan => plan
     }
 
@@ -101,7 +102,7 @@ final class PlanText {
       case table: LocalRelation =>
         val types = table.schema
         table.data.map(_.toSeq(types).map(show).mkString("(", ", ", ")")).mkString("rows ", ", ", "")
-      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.rootPaths.mkString("files ", ", ", "")
+      case RelationOf(files: HadoopFsRelation, _) => files.location.rootPaths.mkString("files ", ", ", "")
     }
     val tree = plan.treeString(verbose = true, addSuffix = false, maxFields = Int.MaxValue, printOperatorId = false)
     (tree +: leaves).mkString("\n")

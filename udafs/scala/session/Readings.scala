@@ -2,13 +2,12 @@ package org.apache.spark.sql.forwardlineage
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.analysis.{SQLFunctionNode, SQLScalarFunction}
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.Origin
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
@@ -40,8 +39,8 @@ final private class Readings {
         relations += inside
         look(view.child, inside, inText = !view.isTempViewStoringAnalyzedPlan)
       case leaf if leaf.children.isEmpty => nameOf(leaf).foreach(each => relations += views :+ each)
-      case SQLFunctionNode(function, body) =>
-        called(views :+ function.name.funcName, isByChance(body), inText)
+      case NewerPlans.TableFunction(name, body) =>
+        called(views :+ name.funcName, isByChance(body), inText)
         look(body, views, inText)
       case node => node.children.foreach(look(_, views, inText))
     }
@@ -54,7 +53,7 @@ final private class Readings {
       case subquery: PlanExpression[_] =>
         val origin = subquery.origin
         if (origin.startIndex.isEmpty || seen.add(origin)) look(subquery.plan.asInstanceOf[LogicalPlan], views, inText)
-      case SQLScalarFunction(function, _, body) => called(views :+ function.name.funcName, isByChance(body), inText)
+      case NewerPlans.ScalarFunction(name, body) => called(views :+ name.funcName, isByChance(body), inText)
       case function: Expression with UserDefinedExpression => called(views :+ function.name, !function.deterministic, inText)
       case _ =>
     }
@@ -79,11 +78,12 @@ final private class Readings {
 
   /** What a leaf is called; None: its rows stand in the text. */
   private def nameOf(leaf: LogicalPlan): Option[String] = leaf match {
-    case LogicalRelation(_, _, Some(table), _, _) => Some(table.identifier.table)
-    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => Some(files.location.rootPaths.mkString(", "))
+    case RelationOf(_, Some(table)) => Some(table.identifier.table)
+    case RelationOf(files: HadoopFsRelation, _) => Some(files.location.rootPaths.mkString(", "))
     case table: HiveTableRelation => Some(table.tableMeta.identifier.table)
     case relation: DataSourceV2Relation => Some(relation.identifier.fold(relation.table.name)(_.name))
-    case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef | _: UnionLoopRef | _: EmptyRelation => None
+    case _: LocalRelation | _: Range | _: OneRowRelation | _: CTERelationRef => None
+    case own if NewerPlans.readsNothing(own) => None
     case other => Some(other.nodeName)
   }
 }

@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkStrategy
 import org.apache.spark.sql.types._
+
+import Sessions.SparkSession
 
 /** One SQL function: how many arguments, how it is built, and what DESCRIBE FUNCTION says. */
 private final case class SqlFunction(
@@ -300,6 +301,15 @@ object Registry {
       "_FUNC_(dl) - Returns the encoding of the lineage value `dl`: set, bdd or roaring.",
       """      > SELECT _FUNC_(dl_of(7));
         |       set
+        |""".stripMargin)) ++ StarExcept.function.map(build => SqlFunction(
+      "dl_star_except",
+      None,
+      build,
+      StarExcept.getClass,
+      "misc_funcs",
+      "_FUNC_(star, column, ...) - Stands for the columns of a star but for some, all of them string literals.",
+      """      > SELECT _FUNC_('t.*', 'b') FROM VALUES (1, 2) AS t(a, b);
+        |       1
         |""".stripMargin))
 
   private def counted(function: String, arguments: Seq[Expression], least: Int, most: Int): Seq[Expression] =

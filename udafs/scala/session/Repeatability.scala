@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
+
+import Sessions.{Dataset, SparkSession}
 
 /** What a plan leaves open: two executions of it over the same data may give other rows. CTEs are expected to be inlined. */
 private object Repeatability {
@@ -47,7 +48,7 @@ private object Repeatability {
       case _ => found
     }
     open.map {
-      case variable: VariableReference => s"the variable ${variable.identifier.name}"
+      case NewerPlans.Variable(name) => s"the variable $name"
       case function: UserDefinedExpression => s"${function.name}()"
       case function => s"${function.prettyName.toLowerCase(Locale.ROOT)}()"
     }
@@ -56,7 +57,7 @@ private object Repeatability {
   /** The expression that brings chance in, not those around it. */
   private def isChance(each: Expression): Boolean = each match {
     case _: PlanExpression[_] => false // its plan is looked at itself
-    case _: VariableReference => true
+    case NewerPlans.Variable(_) => true
     case function if ofAnyOrder(function) => true
     case _ =>
       (!each.deterministic && each.children.forall(_.deterministic)) ||

@@ -4,9 +4,10 @@ import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, SubqueryAlias, View}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+
+import Sessions.{Dataset => ClassicDataset, SparkSession}
 
 /**
  * A query whose accesses of some tables read only the rows in some ranges of a column.   [Niu 2022, §5]
@@ -108,7 +109,7 @@ private object SketchUse {
   private def reading(session: SparkSession, access: LogicalPlan, column: Attribute, ranges: RangeSet): LogicalPlan =
     (access, files(session, access, column, ranges)) match {
       case (relation: LogicalRelation, Some((files, chosen, conf)))
-          if session.sharedState.cacheManager.lookupCachedData(session, relation).isEmpty =>
+          if !Planning.isCached(session, relation) =>
         val left = new ChosenFiles(files.location, Seq(chosen), conf)
         val read = files.copy(location = left, fileFormat = new PositionedParquet(Seq(chosen), Some(left)))(files.sparkSession)
         relation.copy(relation = read, catalogTable = relation.catalogTable.map(_.copy(stats = None)))
@@ -116,8 +117,8 @@ private object SketchUse {
     }
 
   private def files(session: SparkSession, access: LogicalPlan, column: Attribute, ranges: RangeSet) = access match {
-    case LogicalRelation(files: HadoopFsRelation, _, _, false, _)
-        if files.fileFormat.getClass == classOf[ParquetFileFormat] && files.dataSchema.exists(_.name == column.name) &&
+    case RelationOf(files: HadoopFsRelation, _)
+        if !access.isStreaming && files.fileFormat.getClass == classOf[ParquetFileFormat] && files.dataSchema.exists(_.name == column.name) &&
           !files.partitionSchema.exists(_.name == column.name) && !byFieldId(session, files) =>
       val conf = session.sessionState.newHadoopConfWithOptions(files.options)
       Some((files, ChosenRanges(column.name, column.dataType, ranges), conf))

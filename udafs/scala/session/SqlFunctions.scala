@@ -1,6 +1,5 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.analysis.{SQLFunctionNode, SQLScalarFunction}
 import org.apache.spark.sql.catalyst.expressions.{Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation, Range, View}
 
@@ -13,10 +12,10 @@ private object SqlFunctions {
   /** The calls in an analysed plan. */
   def called(plan: LogicalPlan): Seq[Call] =
     plan.collectWithSubqueries {
-      case SQLFunctionNode(function, body) => Seq(Call(function.name.unquotedString, readsTables(body)))
+      case NewerPlans.TableFunction(name, body) => Seq(Call(name.unquotedString, readsTables(body)))
       case node =>
-        node.expressions.flatMap(_.collect { case SQLScalarFunction(function, _, body) =>
-          Call(function.name.unquotedString, asksTables(body))
+        node.expressions.flatMap(_.collect { case NewerPlans.ScalarFunction(name, body) =>
+          Call(name.unquotedString, asksTables(body))
         })
     }.flatten
 

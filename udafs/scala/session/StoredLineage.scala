@@ -9,11 +9,11 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType, Hi
 import org.apache.spark.sql.catalyst.expressions.{Alias, Cast, Expression, NamedExpression, UpCast}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
+
+import Sessions.SparkSession
 
 /**
  * Tables that keep the lineage of their rows in a column `DL`, and in a property what its ids mean.
@@ -38,7 +38,7 @@ private object StoredLineage {
 
   /** What an analysed relation says of its lineage. */
   def meaning(relation: LogicalPlan): Option[String] = relation.collectFirst {
-    case LogicalRelation(_, _, Some(table), _, _) => table
+    case RelationOf(_, Some(table)) => table
     case hive: HiveTableRelation => hive.tableMeta
   }.flatMap(_.properties.get(Property))
 
@@ -91,7 +91,6 @@ private object StoredLineage {
   def analyzer(session: SparkSession): Analyzer = {
     val own = session.sessionState.analyzer
     new SessionAnalyzer(session) {
-      override val hintResolutionRules: Seq[Rule[LogicalPlan]] = own.hintResolutionRules
       override val extendedResolutionRules: Seq[Rule[LogicalPlan]] = UsersColumns +: own.extendedResolutionRules
       override val postHocResolutionRules: Seq[Rule[LogicalPlan]] = own.postHocResolutionRules
       override val extendedCheckRules: Seq[LogicalPlan => Unit] = own.extendedCheckRules

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.classic.SparkSession
+import Sessions.SparkSession
 
 /**
  * Temporary views that are resolved once.

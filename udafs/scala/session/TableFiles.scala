@@ -7,9 +7,10 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
+
+import Sessions.{Dataset, SparkSession}
 
 /**
  * What Python asks of files that lie on other file systems than the local one, as the session is configured: one call each for all
@@ -64,7 +65,7 @@ final class TableFiles {
   }
 
   private def indexes(frame: Dataset[_]): Seq[FileIndex] = frame.queryExecution.optimizedPlan.collectWithSubqueries {
-    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location
+    case RelationOf(files: HadoopFsRelation, _) => files.location
     case scan: DataSourceV2ScanRelation if scan.relation.table.isInstanceOf[FileTable] =>
       scan.relation.table.asInstanceOf[FileTable].fileIndex
   }

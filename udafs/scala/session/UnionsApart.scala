@@ -9,7 +9,7 @@ private object UnionsApart {
   def apply(grouping: Aggregate, isMade: NamedExpression => Boolean): Option[Project] = {
     val (made, kept) = grouping.aggregateExpressions.partition(isMade)
     val unions = made.flatMap(_.collect { case e: AggregateExpression => e })
-    val columns = unions.distinctBy(_.canonicalized).map(e => e.canonicalized -> Alias(e, "dl")()).toMap
+    val columns = unions.map(e => e.canonicalized -> Alias(e, "dl")()).toMap
     val above = grouping.aggregateExpressions.map { column =>
       if (made.contains(column))
         column.transformDown { case e: AggregateExpression => columns(e.canonicalized).toAttribute }.asInstanceOf[NamedExpression]
@@ -17,6 +17,6 @@ private object UnionsApart {
     }
     val below = grouping.copy(aggregateExpressions = kept ++ columns.values)
     val project = Project(above, below)
-    Option.when(made.nonEmpty && columns.nonEmpty && project.references.subsetOf(below.outputSet))(project)
+    if (made.nonEmpty && columns.nonEmpty && project.references.subsetOf(below.outputSet)) Some(project) else None
   }
 }

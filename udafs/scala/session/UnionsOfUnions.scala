@@ -14,7 +14,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
  */
 object UnionsOfUnions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case grouping @ Aggregate(_, _, Project(columns, rows), _) =>
+    case grouping: Aggregate if grouping.child.isInstanceOf[Project] =>
+      val Project(columns, rows) = grouping.child
       val unions = AttributeMap(columns.collect { case made @ Alias(union: DlUnionAll, _) if canSplit(union) => made.toAttribute -> union })
       val apart = split(grouping, unions)
       if (apart.fastEquals(grouping)) grouping

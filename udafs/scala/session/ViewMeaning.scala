@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedFunction, UnresolvedRelation, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedWith, View}
-import org.apache.spark.sql.classic.SparkSession
+
+import Sessions.SparkSession
 
 /**
  * What the text of a view means to Spark and would not mean where the view's name stands: it is read under the settings,
@@ -17,7 +18,7 @@ final class ViewMeaning {
   /** Settings that may change what SQL means and are others here than for the view: name, value there, value here. */
   def otherSettings(session: SparkSession, view: CatalogTable, isTemporary: Boolean): Array[Array[String]] = {
     val (there, here) = (View.effectiveSQLConf(view.viewSQLConfigs, isTemporary), session.sessionState.conf)
-    val captured = ViewSettings.captured(here)
+    val captured = ViewSettings.captured(session)
     (view.viewSQLConfigs.keySet ++ captured).filterNot(name => ViewMeaning.OfExecution.exists(name.startsWith)).toArray.sorted
       .map(name => Array(name) ++ Seq(there, here).map(conf => Try(conf.getConfString(name)).getOrElse("not set")))
       .filter(each => each(1) != each(2))

@@ -123,7 +123,7 @@ object Requests {
       case i =>
         val (request, after, act) = planned(i)
         planned = if (after > 0) planned.updated(i, (request, after - 1, act)) else planned.patch(i, Nil, 1)
-        Option.when(after == 0)(act)
+        if (after == 0) Some(act) else None
     }
   }
 }

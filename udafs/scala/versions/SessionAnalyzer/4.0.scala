@@ -1,8 +1,13 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.analysis.Analyzer
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+
+import Sessions.SparkSession
 
 /** An analyser over the catalogs of the session's own one: in 4.0 it takes nothing else. */
 private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
-    extends Analyzer(session.sessionState.analyzer.catalogManager)
+    extends Analyzer(session.sessionState.analyzer.catalogManager) {
+  override val hintResolutionRules: Seq[Rule[LogicalPlan]] = session.sessionState.analyzer.hintResolutionRules
+}

@@ -1,0 +1,24 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.expressions.{Between, CommonExpressionRef, Expression, With}
+
+/** Expressions that Spark has from 4.0 on. */
+private[forwardlineage] object NewerExpressions {
+
+  /** One with parts that it shares, with these in every place where they are used. */
+  object Shared {
+    def unapply(expression: Expression): Option[Expression] = expression match {
+      case With(inside, shared) =>
+        Some(inside.transform { case use: CommonExpressionRef => shared.find(_.id == use.id).fold[Expression](use)(_.child) })
+      case _ => None
+    }
+  }
+
+  /** BETWEEN: the value, and the bounds. */
+  object Range {
+    def unapply(expression: Expression): Option[(Expression, Expression, Expression)] = expression match {
+      case between: Between => Some((between.parameters.head, between.parameters(1), between.parameters(2)))
+      case _ => None
+    }
+  }
+}

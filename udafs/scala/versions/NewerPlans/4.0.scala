@@ -1,0 +1,33 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.{SQLFunctionNode, SQLScalarFunction}
+import org.apache.spark.sql.catalyst.expressions.{Expression, VariableReference}
+import org.apache.spark.sql.catalyst.plans.logical.{CompoundBody, EmptyRelation, LogicalPlan, UnionLoopRef}
+
+/** What plans have since 4.0: functions whose body is SQL, variables of a session, scripts, recursion. */
+private[forwardlineage] object NewerPlans {
+
+  /** A call of a function in FROM whose body is SQL: its name and its body. */
+  object TableFunction {
+    def unapply(plan: SQLFunctionNode): Some[(FunctionIdentifier, LogicalPlan)] = Some((plan.function.name, plan.child))
+  }
+
+  /** A call of one that gives a value. */
+  object ScalarFunction {
+    def unapply(call: SQLScalarFunction): Some[(FunctionIdentifier, Expression)] = Some((call.function.name, call.child))
+  }
+
+  object Variable {
+    def unapply(variable: VariableReference): Some[String] = Some(variable.identifier.name)
+  }
+
+  /** BEGIN … END */
+  def isScript(plan: LogicalPlan): Boolean = plan.isInstanceOf[CompoundBody]
+
+  /** Whether a leaf's rows come from the plan itself. */
+  def readsNothing(leaf: LogicalPlan): Boolean = leaf match {
+    case _: UnionLoopRef | _: EmptyRelation => true
+    case _ => false
+  }
+}

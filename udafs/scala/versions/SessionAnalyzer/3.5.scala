@@ -1,0 +1,9 @@
+package org.apache.spark.sql.forwardlineage
+
+import org.apache.spark.sql.catalyst.analysis.Analyzer
+
+import Sessions.SparkSession
+
+/** An analyser over the catalogs of the session's own one: up to 4.0 it takes nothing else, and in 3.5 it has no hints of extensions. */
+private[forwardlineage] abstract class SessionAnalyzer(session: SparkSession)
+    extends Analyzer(session.sessionState.analyzer.catalogManager)
