@@ -27,7 +27,9 @@ _VERSION = check_version(pyspark.__version__)
 
 _PLAN = re.compile(r"(?:; line \d+ pos \d+)?;\n.*|; line \d+ pos \d+$|\(line \d+, pos \d+\)(?:\n.*)?$", re.S)
 _RAISED_IN_TASK = re.compile(
-    r"^Job aborted .*?: Lost task [^\n]*?\): java\.lang\.RuntimeException: (.*?)(?:\n\tat .*)?$", re.S
+    r"^Job aborted .*?: Lost task [^\n]*?\): "
+    r"(?:java\.lang\.|org\.apache\.spark\.Spark)RuntimeException: (.*?)(?:\n\tat .*)?$",
+    re.S,
 )
 _REFUSED = "_LEGACY_ERROR_TEMP_1332"  # as in udafs/scala/versions/Refusals/3.5.scala
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
@@ -144,7 +146,7 @@ def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
     if version >= (4, 0):
         return text, False
     if raised := _RAISED_IN_TASK.search(text):
-        return raised[1], True
+        return raised[1], not raised[1].startswith("[")  # the name of an error of Spark's own
     return _PLAN.sub("", text), False
 
 

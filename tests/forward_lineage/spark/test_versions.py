@@ -99,6 +99,8 @@ OF_A_TASK = (
         ("a text; of two lines\nand a half", ("a text; of two lines\nand a half", False)),
         (OF_A_TASK.format("a; b. Do c."), ("a; b. Do c.", True)),
         (OF_A_TASK.format("two\nlines"), ("two\nlines", True)),
+        (OF_A_TASK.replace("java.lang.", "org.apache.spark.Spark").format("a. Do c."), ("a. Do c.", True)),
+        (OF_A_TASK.replace("java.lang.", "org.apache.spark.Spark").format("[A_B] a"), ("[A_B] a", False)),
         (OF_A_TASK.replace("RuntimeException", "IOException").format("a"), None),
     ],
 )
