@@ -160,7 +160,11 @@ class FrameWriter:
         scope = tuple(Named(name, None) for name, _ in items)
         by_output = select.distinct or all(isinstance(key.expr, q.Lit) for key in order)
         hidden = [] if by_output else [self._fresh() for _ in order]
-        keys = [self._key(key, items, place, ctes).alias(name) for key, name in zip(order, hidden, strict=False)]
+        explodes = any(isinstance(item, q.ExplodeItem) for item in select.items)
+        keys = [
+            self._key(key, items, place, ctes, explodes=explodes).alias(name)
+            for key, name in zip(order, hidden, strict=False)
+        ]
         frame = rows.frame.select(*(column.alias(name) for (_, column), name in zip(items, names, strict=True)), *keys)
         if select.distinct:
             frame = frame.distinct()
@@ -170,10 +174,18 @@ class FrameWriter:
         return Rows(frame.drop(*hidden), scope)
 
     def _key(
-        self, key: q.SortKey, items: Sequence[tuple[str | None, Column]], place: Place, ctes: Mapping[str, Rows]
+        self,
+        key: q.SortKey,
+        items: Sequence[tuple[str | None, Column]],
+        place: Place,
+        ctes: Mapping[str, Rows],
+        *,
+        explodes: bool,
     ) -> Column:
         if isinstance(key.expr, q.Lit):
             assert isinstance(key.expr.value, int)
+            if explodes:
+                raise NoWordsError("a sort by what explode gives, and by what is not selected")
             return items[key.expr.value - 1][1]
         if isinstance(key.expr, q.Col) and any(name == key.expr.name for name, _ in items):
             raise NoWordsError("a sort by a name that is selected, too")
