@@ -37,7 +37,7 @@ def registered(spark: SparkSession, tpch: Path, home: Path) -> Said:
     spark.read.parquet(str(tpch / "supplier.parquet")).createOrReplaceTempView("supplier")
     lineage.register("supplier", key=["s_name", "s_phone"])
     lineage.register("sorted", source="nation", order_by="n_name")
-    found = {name: str(manifest) for name, manifest in lineage.tables().items()}
+    found = {name: str(vars(manifest)) for name, manifest in lineage.tables().items()}
     return {name: text for name, text in found.items() if name not in ("supplier", "sorted")} | {
         "ids": lineage.sql("SELECT count(*) AS n FROM supplier, sorted, region").collect(),
     }
