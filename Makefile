@@ -31,7 +31,7 @@ help:
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
 	@echo "make check       formatter, linter, types, the pages' links"
-	@echo "make docs        the pages as a site: site/index.html"
+	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv, .venvs and generated data"
 
