@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
-.PHONY: help setup demo test test-quick test-long test-cluster test-spark check format bench clean
+.PHONY: help setup demo test test-quick test-long test-cluster test-spark check docs format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,7 +30,8 @@ help:
 	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
-	@echo "make check       formatter, linter, types"
+	@echo "make check       formatter, linter, types, the pages' links"
+	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv, .venvs and generated data"
 
@@ -76,6 +77,11 @@ check: $(READY)
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+	@$(MAKE) --no-print-directory docs
+
+# Links, anchors and the navigation are checked: a page that leads nowhere fails.
+docs: $(READY)
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
 format: $(READY)
 	@$(PY) -m ruff format .
@@ -86,4 +92,4 @@ bench: $(READY)
 	@$(PY) -m forward_lineage bench --scale $(BENCH_SF) --output $(BENCH_OUT)
 
 clean:
-	rm -rf $(VENV) .venvs .data bench_report .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .venvs .data bench_report site .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -30,11 +30,22 @@ CONNECT = [  # what PySpark's own client of Spark Connect asks for
     "pandas>=2.2,<3",
 ]
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
+OPENLINEAGE = ["openlineage-python>=1.40,<2"]
+NOTEBOOK = ["ipython>=8.18,<10"]
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
     *TPCH,
     *PAGES,
+    *NOTEBOOK,
+    *OPENLINEAGE,
+    "mkdocs-material>=9.6,<10",  # the pages as a site
+    "mkdocstrings[python]>=0.30,<2",
+    "jsonschema>=4.20,<5",  # whether our facet is what its schema says
+    "ipykernel>=6.29,<8",  # notebooks are run as people run them
+    "nbclient>=0.10,<1",
+    "nbformat>=5.10,<6",
+    "nbconvert>=7.16,<8",
     *ICEBERG,
     "deltalake>=1.1,<2",  # writes and reads Delta tables, in tests: another implementation than ours
     "pyiceberg[sql-sqlite]>=0.10,<0.13",  # the same of Iceberg; a patch series: its Avro schemas are used
@@ -72,13 +83,15 @@ setup(
     package_data={
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
+        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*", "openlineage/*.json"],
     },
     install_requires=RUNTIME,
     extras_require={
         "drawing": DRAWING,
         "tpch": TPCH,
         "pages": PAGES,
+        "notebook": [*NOTEBOOK, *DRAWING],
+        "openlineage": OPENLINEAGE,
         "iceberg": ICEBERG,
         "connect": CONNECT,
         "s3": S3,

@@ -4,6 +4,7 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 
 - `python` runs with a Spark session called `spark`, as a notebook would have it;
 - `sql` runs in that session, `sql lineage` through `lineage.sql` of the `lineage` that the page has made before;
+- `python notebook` is a cell of a notebook, run by IPython's shell, what a `python` snippet has made at hand;
 - `python connect` needs a server of Spark Connect: `tests/connect` runs it;
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
@@ -33,7 +34,9 @@ from typing import Any
 
 import sqlparse
 from click.testing import Result
+from IPython.core.interactiveshell import InteractiveShell
 from pyspark.sql import DataFrame, SparkSession
+from traitlets.config import Config
 
 from forward_lineage.cli.answers import FOUND
 from tests.conftest import REPOSITORY
@@ -51,6 +54,7 @@ class Reader:
     def __init__(self, page: str, spark: SparkSession, folder: Path, tpch: Path) -> None:
         self.page = page
         self.folder = folder
+        self.shell: InteractiveShell | None = None
         self.names: dict[str, Any] = {"__name__": "__main__", "spark": spark, "folder": folder, "tpch": tpch}
 
     def read(self, blocks: list[Block]) -> None:
@@ -73,6 +77,8 @@ class Reader:
             return None
         if block.info == "python connect":
             return None
+        if block.info == "python notebook":
+            return self._cell(block, where)
         if block.language == "python":
             return self._python(block)
         if block.language == "sql":
@@ -90,6 +96,14 @@ class Reader:
         with contextlib.redirect_stdout(printed):
             exec(code, self.names)
         return printed.getvalue()
+
+    def _cell(self, block: Block, where: str) -> str:
+        if self.shell is None:
+            config = Config({"HistoryManager": {"enabled": False}})
+            self.shell = InteractiveShell(user_ns=self.names, config=config)
+        done = self.shell.run_cell(block.text)
+        assert done.success, f"{where}: {done.error_in_exec or done.error_before_exec}"
+        return "" if done.result is None else str(self.shell.display_formatter.format(done.result)[0]["text/plain"])
 
     def _sql(self, block: Block, where: str) -> str:
         traced = block.info.split()[1:] == ["lineage"]

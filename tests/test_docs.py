@@ -13,7 +13,7 @@ from tests.page_reader import Reader
 
 PAGES = [
     REPOSITORY / "README.md",
-    *sorted((REPOSITORY / "docs").glob("*.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
     REPOSITORY / "tpch_queries" / "README.md",
     REPOSITORY / "walmart_demo" / "README.md",
     REPOSITORY / "udafs" / "FORMAT.md",

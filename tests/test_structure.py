@@ -18,24 +18,28 @@ ROOMS = {
     "relations": set[str](),
     "storage": set[str](),
     "spark": {"results"},
+    "showing": {"spark", "results"},
     "stored_tables": {"spark.names"},
     "catalog": {"spark.names", "stored_tables"},
     "results": set[str](),
     "frontend": {"catalog", "stored_tables"},
-    "row_ids": {"storage", "spark", "catalog", "results", "stored_tables"},
+    "row_ids": {"showing", "storage", "spark", "catalog", "results", "stored_tables"},
     "columns": {"relations", "storage", "row_ids", "spark"},
     "dataframes": {"row_ids", "spark", "results"},
     "tracing": {"columns", "frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
-    "store": {"relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
+    "store": {"showing", "relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
     "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
     "workloads": {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
+    "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "pages": {"views", "frontend"},
     "session": {
         "dataframes",
+        "showing",
+        "openlineage",
         "sketches",
         "pages",
         "views",
@@ -54,6 +58,7 @@ ROOMS = {
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
+    "notebooks": {"session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
     "cli": {
         "session",
         "profiling",
@@ -72,7 +77,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session", "sketches"),
+    *("profiling", "workloads", "session", "sketches", "openlineage"),
 }
 
 

@@ -7,6 +7,7 @@ set is its identity; equal sets have equal bytes. Bytes are those of `udafs/FORM
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Self, cast
 
@@ -292,6 +293,12 @@ class LineageSet:
 
     # ------------------------------------------------------------ collection
 
+    def first(self, most: int) -> list[int]:
+        """The smallest ids, ascending, at most so many; the others are not listed."""
+        if self._ids is not None:
+            return [int(each) for each in self._ids[:most]]
+        return list(itertools.islice(robdd_enumerate.one_by_one(self.table()), most))
+
     def _end(self, which: Literal[0, -1]) -> int | None:
         if self._ids is not None:
             return int(self._ids[which]) if self.cardinality else None
@@ -318,7 +325,7 @@ class LineageSet:
             yield from robdd_enumerate.one_by_one(self.table())
 
     def __repr__(self) -> str:
-        first = [str(row_id) for row_id, _ in zip(self, range(6), strict=False)]
+        first = [str(row_id) for row_id in self.first(6)]
         more = [f"… {self.cardinality} ids"] if self.cardinality > len(first) else []
         return f"LineageSet({{{', '.join(first + more)}}})"
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.secrets import redacted
+from forward_lineage.showing.html import facts_html, table_html
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.names import split_name, string_literal
 from forward_lineage.spark.paths import is_address, is_far
 from forward_lineage.storage.fields import made, number, text
@@ -107,6 +109,22 @@ class Manifest:
     next_id: int = 0
     retired: tuple[tuple[int, int], ...] = ()
     trusted: bool = False
+
+    def __repr__(self) -> str:
+        on_trust = ", on trust" if self.trusted else ""
+        columns = counted(len(self.columns), "column")
+        return f"Manifest({self.name}, version {self.version}, ids by {self.ids_by}{on_trust}, {columns})"
+
+    def _repr_html_(self) -> str:
+        facts = [("ids by", self.ids_by), ("version", str(self.version)), ("on trust", "yes" if self.trusted else "no")]
+        facts += [("files", f"{len(self.files):,}")] if self.files else []
+        return facts_html(self.name, facts, [table_html(("column", "type"), self.columns)])
+
+    @property
+    def ids_by(self) -> str:
+        """What gives the ids, in words: ``key (t_id)``, ``position``."""
+        by = () if self.provider.by_format else self.key or self.order_by
+        return f"{self.provider.value} ({', '.join(by)})" if by else self.provider.value
 
     def base_table(self, path: Path) -> BaseTable:
         """Return what the rules need to know.

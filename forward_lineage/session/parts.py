@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.dataframes import Frames
+from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.session.looking import Looking
 from forward_lineage.sketches.running import Runner
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.storage.homes import Home, folder_of
@@ -46,6 +48,8 @@ class Parts:
         opening: how linked views are opened.
         profiler: how constraints are checked.
         runner: runs queries with sketches.
+        looking: shows rows.
+        runs: tells other tools of runs.
 
     """
 
@@ -61,15 +65,18 @@ class Parts:
     opening: Opening
     profiler: Profiler
     runner: Runner
+    looking: Looking
+    runs: Runs
 
 
-def parts_of(spark: SparkSession, registrations: Registrations, home: Home) -> Parts:
+def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
     """Put the parts together.
 
     Args:
         spark: a session with the kernel attached.
         registrations: the registrations under the home.
         home: where registrations and results are.
+        openlineage: where events of runs go.
 
     """
     near = folder_of(home)  # where what can be made again is kept
@@ -107,4 +114,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home) -> P
         opening,
         profiler,
         runner,
+        Looking(tables, questions),
+        Runs(openlineage, tables, names, str(home)),
     )

@@ -40,7 +40,9 @@ class QueryCalls:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
         """
-        return self._parts.statements.run(self._parts.statements.trace(sql, semantics, args))
+        traced = self._parts.statements.trace(sql, semantics, args)
+        with self._parts.runs.command(traced):
+            return self._parts.statements.run(traced)
 
     def trace(self, frame: DataFrame, semantics: str = "data") -> DataFrame:
         """Return a DataFrame with `DL`, the lineage of every row, as its last column; docs/dataframes.md.

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.openlineage.runs import Given
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.session.parts import parts_of
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.remote_calls import says_when_the_server_is_gone
 from forward_lineage.session.result_calls import ResultCalls
+from forward_lineage.session.show_calls import ShowCalls
 from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
@@ -21,7 +23,7 @@ from udafs.attach import attach
 
 
 @says_when_the_server_is_gone
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls):
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
     """Rows with their lineage, for a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`
@@ -32,17 +34,21 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
         home: where registrations and saved results are: a folder, or an address in an object store such as
             ``s3://bucket/prefix``; $FORWARD_LINEAGE_HOME, else ./lineage_home. Under Spark Connect the server and its
             executors must see a folder under the same path.
+        openlineage: where events of saves, and of tables that queries write, are sent: the address of an endpoint, a
+            file, or `forward_lineage.openlineage.OpenLineage`; $FORWARD_LINEAGE_OPENLINEAGE, else nothing is sent.
 
     Raises:
         LineageError: the session is one of Spark Connect, and its server does not have the kernel or does not see the
-            home. A damaged registration is reported when it is used.
+            home; events are to be sent, and there is no client. A damaged registration is reported when it is used.
 
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path | ObjectHome | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, home: str | Path | ObjectHome | None = None, *, openlineage: Given = None
+    ) -> None:
         attach(spark)
         self.spark = spark
         self.home = home_folder(home)
         check_shared_home(spark, folder_of(self.home))
         self.registrations = Registrations(self.home)
-        self._parts = parts_of(spark, self.registrations, self.home)
+        self._parts = parts_of(spark, self.registrations, self.home, openlineage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import json
 import os
 import time
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from forward_lineage import ForwardLineage, LineageError
+from forward_lineage import ForwardLineage, LineageError, ids
+from forward_lineage.notebooks.finding import session_of
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Planner
 from forward_lineage.store.saving import execution
@@ -37,7 +39,7 @@ def registered(spark: SparkSession, tpch: Path, home: Path) -> Said:
     spark.read.parquet(str(tpch / "supplier.parquet")).createOrReplaceTempView("supplier")
     lineage.register("supplier", key=["s_name", "s_phone"])
     lineage.register("sorted", source="nation", order_by="n_name")
-    found = {name: str(manifest) for name, manifest in lineage.tables().items()}
+    found = {name: str(vars(manifest)) for name, manifest in lineage.tables().items()}
     return {name: text for name, text in found.items() if name not in ("supplier", "sorted")} | {
         "ids": lineage.sql("SELECT count(*) AS n FROM supplier, sorted, region").collect(),
     }
@@ -71,6 +73,28 @@ def saved(spark: SparkSession, tpch: Path, home: Path) -> int:
     lineage.register("nation", path=tpch / "nation.parquet")
     lineage.save(lineage.sql(SQL).where("nations > 2").select("DL", "n_regionkey"), "left")
     return lineage.save(f"{SQL} ORDER BY n_regionkey", "per_region").rows
+
+
+def shown(spark: SparkSession, tpch: Path, home: Path) -> Said:
+    """Show rows as a console and a notebook do, list ids, and tell of a save; saved results must be there."""
+    events = home.parent / f"{home.name}.jsonl"
+    lineage = ForwardLineage(spark, home, openlineage=events)
+    lineage.register("nation", path=tpch / "nation.parquet")
+    saved = lineage.save(f"{SQL} ORDER BY n_regionkey", "shown")
+    assert lineage.flush_events(60)
+    told = json.loads(events.read_text().splitlines()[-1])["outputs"][0]
+    frame = lineage.sql(f"{SQL} ORDER BY n_regionkey")
+    names = {"here": lineage}
+    return {
+        "text": lineage.shown(frame).text(),
+        "html": lineage.shown(frame)._repr_html_(),
+        "values": lineage.shown(f"{SQL} ORDER BY n_regionkey LINEAGE ON n_name").text(),
+        "saved": lineage.shown(saved)._repr_html_(),
+        "ids": lineage.ids(frame).toArrow()["DL"].to_pylist(),
+        "listed": ids(frame.toArrow())["DL"].to_pylist(),
+        "found": session_of(names) is lineage,
+        "columns": told["facets"]["columnLineage"]["fields"],
+    }
 
 
 def refused(spark: SparkSession, tpch: Path, home: Path) -> Said:

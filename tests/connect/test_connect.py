@@ -51,6 +51,13 @@ def test_one_home_through_both_doors(spark: SparkSession, client: Client, tpch: 
     assert client.call(asking.questions, tmp_path) == asking.questions(spark.newSession(), tmp_path)
 
 
+def test_what_people_look_at(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
+    there = client.call(asking.shown, tpch, tmp_path / "there")
+    assert there == asking.shown(spark.newSession(), tpch, tmp_path / "here")
+    assert "nation {0, 5, 14, 15, 16} 5 rows" in str(there["text"])
+    assert there["found"]
+
+
 def test_refusals(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
     there = client.call(asking.refused, tpch, tmp_path / "there")
     assert there == asking.refused(spark.newSession(), tpch, tmp_path / "here")

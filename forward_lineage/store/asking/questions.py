@@ -56,16 +56,33 @@ class Questions:
     ) -> DataFrame:
         """See `ForwardLineage.backward`."""
         reached, saved = self._backward(result, where, rows, table)
+        answer = self.rows_of(saved, reached, reached.ids)
+        return answer.drop(answer.columns[0]) if reached.edges[0][1].granules else answer
+
+    def rows_of(self, saved: SavedResult, reached: Reached, ids: LineageSet) -> DataFrame:
+        """Return some of the rows, or values, that were reached from a result, in the order of their ids.
+
+        Args:
+            saved: the result.
+            reached: what `traced_back` returned.
+            ids: which of them.
+
+        Returns:
+            the table's columns, or the expressions of LINEAGE ON, after a column with the id.
+
+        Raises:
+            LineageError: as for `ForwardLineage.backward`.
+
+        """
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
         owner, edge = edges[0]
         if edge.granules:
-            values = IdentifiedRows.of_granules(self._spark, owner, edge).pick(reached.ids)
-            return self._on_trust(values.drop(values.columns[0]), edges)
+            return self._on_trust(IdentifiedRows.of_granules(self._spark, owner, edge).pick(ids), edges)
         if edge.is_result:
             newest = max(each.version for _, each in edges)  # has the rows of the others and perhaps more behind them
-            return IdentifiedRows.of_result(self._spark, self._library.get(edge.name, newest)).pick(reached.ids)
+            return IdentifiedRows.of_result(self._spark, self._library.get(edge.name, newest)).pick(ids)
         oldest = min((each for _, each in edges), key=lambda each: each.version)
-        return self._on_trust(self.tables_now.pick(saved.name, oldest, reached.ids), edges)
+        return self._on_trust(self.tables_now.pick(saved.name, oldest, ids), edges)
 
     def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
         """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""

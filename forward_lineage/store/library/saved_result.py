@@ -22,6 +22,7 @@ from forward_lineage.storage.fields import made
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library import bounds
 from forward_lineage.store.library.captured import Captured, Recipe
+from forward_lineage.store.library.described import Described
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
@@ -187,8 +188,8 @@ class Stage:
         return (entry for part in parts for entry in part.segments)
 
 
-@dataclass(frozen=True)
-class SavedResult:
+@dataclass(frozen=True, repr=False)
+class SavedResult(Described):
     """One version of a saved result.
 
     Attributes:
@@ -344,7 +345,6 @@ def _check_first_format(data: dict[str, Any]) -> None:
 
 
 def _without_secrets(entry: Any) -> Any:
-    manifest = entry.get("manifest") if isinstance(entry, dict) else None
-    if manifest is None:
+    if not isinstance(entry, dict) or (manifest := entry.get("manifest")) is None:
         return entry
     return {**entry, "manifest": {**manifest, "source": redacted(manifest["source"])}}

@@ -1,0 +1,49 @@
+"""What ``%load_ext forward_lineage`` does: magics, and DataFrames with `DL` that show their lineage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from forward_lineage.notebooks.finding import session_of_home
+from forward_lineage.notebooks.magics import LineageMagics
+from forward_lineage.results import meaning_of
+from udafs.errors import LineageError
+
+_TEXT_ONLY = ["text/plain"]  # what IPython's terminal shows
+
+
+def load(shell: Any) -> None:
+    """Give a shell of IPython the magics and the display of results.
+
+    Args:
+        shell: an `InteractiveShell`.
+
+    """
+    shell.register_magics(LineageMagics)
+
+    def shown(frame: DataFrame) -> dict[str, str] | None:
+        return _bundle(frame, shell)
+
+    shell.display_formatter.mimebundle_formatter.for_type(DataFrame, shown)
+
+
+def unload(shell: Any) -> None:
+    """Take the display of results away, and the magics."""
+    shell.display_formatter.mimebundle_formatter.pop(DataFrame, None)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("lineage", None)
+
+
+def _bundle(frame: DataFrame, shell: Any) -> dict[str, str] | None:
+    """What a result of `lineage.sql` is in a cell; None for any other frame, which is shown as ever."""
+    meaning = meaning_of(frame)
+    if meaning is None:
+        return None
+    opens = shell.display_formatter.active_types != _TEXT_ONLY
+    try:
+        session = session_of_home(shell.user_ns, frame.sparkSession, meaning["home"])
+        return session.shown(frame, base_rows=5 if opens else 0)._repr_mimebundle_()
+    except LineageError as error:
+        return {"text/plain": f"{frame!r}\nIts rows cannot be shown: {error}"}
