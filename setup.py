@@ -13,6 +13,7 @@ RUNTIME = [
     "dd>=0.6",
     "click>=8.1",
     "rich>=13.7",
+    "prompt_toolkit>=3.0.47,<4",  # the shell's prompt: history, completion, lines
     "z3-solver>=4.13",  # decides what a safe sketch takes for granted
 ]
 DRAWING = [
@@ -47,6 +48,7 @@ DEV = [
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
     "desbordante>=2.5",  # rival of our dependencies, in benches
+    "pexpect>=4.9,<5",  # the shell is tried in a terminal
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
@@ -72,7 +74,7 @@ setup(
     package_data={
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*"],
+        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*", "drawing/static/*"],
     },
     install_requires=RUNTIME,
     extras_require={

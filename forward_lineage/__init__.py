@@ -1,34 +1,39 @@
-"""Spark SQL whose every result row says which base rows it was made of."""
+"""Spark SQL whose every result row says which base rows it was made of.
+
+What stands here is imported when it is first used: a command that needs no Spark should not wait for it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from forward_lineage.shadowing import refuse_strangers
 
 refuse_strangers()  # before anything is imported from the packages beside this one
 
-from pyspark import __version__ as _pyspark_version
+from udafs.versions import check_installed
 
-from udafs.versions import check_version
+check_installed()  # before anything is imported that another PySpark may lack
 
-check_version(_pyspark_version)  # before anything is imported that another PySpark may lack
-
-from forward_lineage.catalog import Catalog
-from forward_lineage.frontend import rewrite_sql, split_script
-from forward_lineage.session import ForwardLineage
-from udafs.errors import (
-    BadArgumentError,
-    ChangedError,
-    CorruptLineageError,
-    DamagedError,
-    FailedQueryError,
-    InternalError,
-    LineageError,
-    NameTakenError,
-    NotRegisteredError,
-    NotSavedError,
-    NotTracedError,
-    SetupError,
-    SparkError,
-    WrongSqlError,
-)
+if TYPE_CHECKING:
+    from forward_lineage.catalog import Catalog
+    from forward_lineage.frontend import rewrite_sql, split_script
+    from forward_lineage.session import ForwardLineage
+    from udafs.errors import (
+        BadArgumentError,
+        ChangedError,
+        CorruptLineageError,
+        DamagedError,
+        FailedQueryError,
+        InternalError,
+        LineageError,
+        NameTakenError,
+        NotRegisteredError,
+        NotSavedError,
+        NotTracedError,
+        SetupError,
+        SparkError,
+        WrongSqlError,
+    )
 
 __all__ = [
     "BadArgumentError",
@@ -50,3 +55,22 @@ __all__ = [
     "rewrite_sql",
     "split_script",
 ]
+
+_PLACES = {
+    "Catalog": "forward_lineage.catalog",
+    "ForwardLineage": "forward_lineage.session",
+    "rewrite_sql": "forward_lineage.frontend",
+    "split_script": "forward_lineage.frontend",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PLACES.get(name, "udafs.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

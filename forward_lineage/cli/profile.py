@@ -15,10 +15,11 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from forward_lineage.cli.answers import FOUND, UNCHECKED, json_lines, print_objects
+from forward_lineage.cli.answers import FOUND
+from forward_lineage.cli.frames import json_lines
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
-from forward_lineage.cli.plain_text import cell, in_one_line, plain
+from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
 from forward_lineage.cli.tables import plain_table, show
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
