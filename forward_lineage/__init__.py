@@ -4,6 +4,7 @@ What stands here is imported when it is first used: a command that needs no Spar
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from forward_lineage.shadowing import refuse_strangers
@@ -66,6 +67,8 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")  # rooms were there once this was imported, and still are
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_PLACES.get(name, "udafs.errors")), name)
     globals()[name] = found

@@ -16,6 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from forward_lineage.cli.answers import FOUND
+from forward_lineage.cli.checks import check_asked_about
 from forward_lineage.cli.frames import json_lines
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
@@ -60,6 +61,7 @@ def profile(
     "not (t.npi = u.npi and t.zip <> u.zip)"; attributes are columns or expressions over them. With --json each is one
     object, its first violations in it. Ends with 0 if all hold, else with 3.
     """
+    check_asked_about(opening, table)
     with opening.session("profile") as lineage:
         with _progress() as tell:
             verdicts = lineage.dependencies(table, constraints, nulls=nulls, save=prefix, progress=tell)

@@ -27,6 +27,7 @@ class BaseTables:
 
     def __init__(self, registrations: Registrations) -> None:
         self._registrations = registrations
+        self._read: dict[str, Manifest] = {}
 
     def registered(self, name: str) -> Manifest:
         """Return a table's registration.
@@ -77,25 +78,29 @@ class BaseTables:
             NeedsSpark: only Spark reads them, or knows whether they are the same.
 
         """
-        if self.registered(edge.name).version != edge.version or edge.trusted:
+        now = self.registered(edge.name)
+        if now.version != edge.version or edge.trusted:
             raise NeedsSpark(f"{edge.name}, which is registered as another version now, or is taken on trust")
-        return self.rows_now(edge.name)
+        return self._opened(now)
 
     def rows_now(self, name: str) -> Identified:
         """Return the rows of a table as they are; errors as for `rows`."""
-        now = self.registered(name)
+        return self._opened(self.registered(name))
+
+    def _opened(self, now: Manifest) -> Identified:
         if now.trusted:
-            raise NeedsSpark(f"{name}, which is taken on trust")
+            raise NeedsSpark(f"{now.name}, which is taken on trust")
+        self._read[now.name.lower()] = now
         return _identified(now)
 
     def check_still(self, name: str) -> None:
-        """Check, behind the reading of rows, that a table was what was registered all the time.
+        """Check, behind the reading of rows, that a table was what was registered then all the time.
 
         Raises:
             ChangedError: it is not.
 
         """
-        check_unchanged(self.registered(name))
+        check_unchanged(self._read[name.lower()])
 
 
 def check_unchanged(manifest: Manifest) -> None:

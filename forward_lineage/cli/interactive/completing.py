@@ -65,7 +65,7 @@ class ShellCompleter(Completer):
             return self._of_command(before.split())
         names = self._known()
         if _TABLE_FOLLOWS.search(before):
-            return sorted(names.all)
+            return [*sorted(names.all), "BACKWARD(", "FORWARD("]
         return [*self._columns(text), *sorted(names.all), *_OURS, *_WORDS] if word else []
 
     def _of_command(self, words: list[str]) -> list[str]:

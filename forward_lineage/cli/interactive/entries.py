@@ -9,6 +9,7 @@ A command begins a line with a backslash where no statement is open. Those that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from udafs.errors import LineageError
 
 #: Commands with a statement in them.
 WITH_SQL = frozenset({"save", "explain", "affected"})
+
+
+_NAME = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,9 @@ def entries_of(text: str) -> Iterator[Entry]:
 
 
 def _command(stripped: str) -> tuple[str, str]:
-    name, _, rest = stripped[1:].replace("\n", " \n", 1).partition(" ")
-    return name.lower(), rest.strip()
+    found = _NAME.match(stripped, 1)
+    end = found.end() if found is not None else 1
+    return stripped[1:end].lower(), stripped[end:].strip()
 
 
 def _ends(text: str) -> bool:

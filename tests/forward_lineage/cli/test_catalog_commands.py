@@ -184,6 +184,7 @@ def test_describe_needs_no_spark(run: Run, data: Path) -> None:
         (["register", "parts", "--path", "x", "--source", "y"], "path= and source= both say"),
         (["register"], "name a table, or a catalog"),
         (["describe", "nope"], "table nope is not registered"),
+        (["profile", "nope", "a -> b"], "table nope is not registered"),
     ],
 )
 def test_arguments_are_checked_before_spark_starts(
