@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from forward_lineage.cli.answers import Rows
 from forward_lineage.cli.opening import Opening
 from forward_lineage.embedded.needs_spark import NeedsSpark
-from forward_lineage.row_ids.registrations import home_folder
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -74,10 +73,8 @@ def ask(opening: Opening, command: str, question: Callable[[Asked], T]) -> T:
 
     """
     if opening.catalog is None:
-        from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
-
         try:
-            return question(Questions(home_folder(opening.home)))
+            return question(opening.questions())
         except NeedsSpark:
             pass
     with opening.session(command) as lineage:

@@ -17,8 +17,10 @@ from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.options import Command, catalog_option, home_option, master_option
 from forward_lineage.row_ids.catalog_file import read_catalog_file
+from forward_lineage.row_ids.registrations import home_folder
 
 if TYPE_CHECKING:
+    from forward_lineage.embedded.questions import Questions
     from forward_lineage.session import ForwardLineage
 
 
@@ -42,6 +44,12 @@ class Opening(ABC):
             LineageError: the catalog cannot be read; said before Spark starts.
 
         """
+
+    def questions(self) -> Questions:
+        """Return what answers questions to the home without Spark."""
+        from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
+
+        return Questions(home_folder(self.home))
 
     @abstractmethod
     def session_to_look(self, command: str) -> AbstractContextManager[ForwardLineage]:

@@ -13,7 +13,11 @@ from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Setting
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.catalog_file import arguments_of, read_catalog_file
+from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.request import Request
+from forward_lineage.spark.names import glob_literal
+from forward_lineage.spark.paths import is_local, local_path
+from udafs.errors import BadArgumentError
 
 
 @click.command()
@@ -63,6 +67,7 @@ def register(
             trusted=trusted,
         )
         request.check()
+        _check_there(name, paths, file_format)
     names = _in_catalog(opening.catalog) if name is None else [name]
     with opening.session("register") as lineage:  # which registers what is in the catalog
         if request is not None:
@@ -70,6 +75,20 @@ def register(
         known = {each.lower(): manifest for each, manifest in lineage.tables().items()}
         for each in names:
             click.echo(in_one_line(f"registered {in_words(known[each.lower()])}"))
+
+
+def _check_there(name: str, paths: tuple[str, ...], file_format: str) -> None:
+    """Check what can be known of paths on this machine before Spark starts.
+
+    Raises:
+        BadArgumentError: there is nothing, or a file of another format.
+
+    """
+    for path in paths:
+        if is_local(path) and glob_literal(path) == path and not local_path(path).exists():
+            raise BadArgumentError(f"there is no {path}", instead="Name a file, or a folder of files.")
+    if file_format == "parquet":
+        refuse_other_formats(name, paths)
 
 
 def _one_or_several(given: tuple[str, ...]) -> str | list[str] | None:

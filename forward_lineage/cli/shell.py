@@ -25,7 +25,7 @@ def shell(*, opening: Opening) -> None:
     """
     with closing(KeptSession(opening)) as kept:
         if is_typed():
-            do_what_is_typed(Shell(kept, timed=True), home_folder(opening.home))
+            do_what_is_typed(Shell(kept, typed=True), home_folder(opening.home))
             return
         script = Shell(kept)
         do_script(script, iter(sys.stdin.readline, ""))

@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -42,41 +43,56 @@ HELP = ("h", "help", "?")
 #: Begin statements that are traced; what begins otherwise is Spark's alone.
 _TRACED = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE")
 _ROWS, _IDS = 20, 8
+_PATIENCE = 0.3  # seconds until Spark is told again: a statement may have several jobs
 
 
 class Shell:
     """Does entries, one after another.
 
+    They are done in a thread of their own, always the same, since it is that thread of Spark's which waits for a job:
+    this one is free to hear Ctrl-C, and to tell Spark.
+
     Args:
         kept: the session.
-        timed: whether to say how long each took.
+        typed: whether somebody sits in front of it, who is told how long each took, and goes on after Ctrl-C.
 
     Attributes:
         failed: whether one could not be done.
 
     """
 
-    def __init__(self, kept: KeptSession, *, timed: bool = False) -> None:
+    def __init__(self, kept: KeptSession, *, typed: bool = False) -> None:
         self.kept = kept
         self.failed = False
-        self._timed = timed
+        self._typed = typed
+        self._thread = ThreadPoolExecutor(1)
 
     def do(self, entry: Entry) -> bool:
         """Do an entry; returns whether the shell goes on. What goes wrong is said, and nothing is raised."""
         if entry.command in QUIT:
             return False
         begun = time.perf_counter()
+        doing = self._thread.submit(self._done, entry)
         try:
-            self._done(entry)
+            doing.result()
         except KeyboardInterrupt:
-            click.echo("cancelled", err=True)
-            self.failed = True
+            self._cancel(doing)
+            return self._typed
         except Exception as error:  # the session goes on, whatever it is
             self.say(error)
         else:
-            if self._timed:
+            if self._typed:
                 click.secho(f"{time.perf_counter() - begun:.3f} s", err=True, dim=True)
         return True
+
+    def _cancel(self, doing: Future[None]) -> None:
+        """End what is being done: whatever it asks of Spark is cancelled, until it gives up."""
+        self.failed = True
+        while not doing.done():
+            if self.kept.started is not None:
+                self.kept.started.spark.sparkContext.cancelAllJobs()
+            wait([doing], _PATIENCE)
+        click.echo("cancelled", err=True)
 
     def _done(self, entry: Entry) -> None:
         if entry.command is None:

@@ -183,6 +183,11 @@ def test_describe_needs_no_spark(run: Run, data: Path) -> None:
         (["save", "-", "no name"], "'no name' cannot be the name of a saved result"),
         (["register", "parts", "--path", "x", "--source", "y"], "path= and source= both say"),
         (["register"], "name a table, or a catalog"),
+        (["register", "x", "--path", "nope.parquet"], "there is no nope.parquet"),
+        (
+            ["register", "x", "--path", "../data/sales.csv"],
+            "sales.csv is CSV by its name, and no Parquet file. Say so:",
+        ),
         (["describe", "nope"], "table nope is not registered"),
         (["profile", "nope", "a -> b"], "table nope is not registered"),
     ],
