@@ -13,6 +13,7 @@ RUNTIME = [
     "dd>=0.6",
     "click>=8.1",
     "rich>=13.7",
+    "prompt_toolkit>=3.0.47,<4",  # the shell's prompt: history, completion, lines
     "z3-solver>=4.13",  # decides what a safe sketch takes for granted
 ]
 DRAWING = [
@@ -58,6 +59,7 @@ DEV = [
     "duckdb>=1.4",  # rivals of our linked views, in benches
     "polars>=1.30",
     "desbordante>=2.5",  # rival of our dependencies, in benches
+    "pexpect>=4.9,<5",  # the shell is tried in a terminal
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
@@ -83,7 +85,13 @@ setup(
     package_data={
         "udafs": ["scala/**/*.scala", "FORMAT.md", "py.typed"],
         "rewrites": ["py.typed"],
-        "forward_lineage": ["py.typed", "spark/log4j2.properties", "pages/static/*", "openlineage/*.json"],
+        "forward_lineage": [
+            "py.typed",
+            "spark/log4j2.properties",
+            "pages/static/*",
+            "drawing/static/*",
+            "openlineage/*.json",
+        ],
     },
     install_requires=RUNTIME,
     extras_require={

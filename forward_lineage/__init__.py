@@ -1,38 +1,42 @@
-"""Spark SQL whose every result row says which base rows it was made of."""
+"""Spark SQL whose every result row says which base rows it was made of.
 
-from typing import Any
+What stands here is imported when it is first used: a command that needs no Spark should not wait for it.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from forward_lineage.shadowing import refuse_strangers
 
 refuse_strangers()  # before anything is imported from the packages beside this one
 
-from pyspark import __version__ as _pyspark_version
+from udafs.versions import check_installed
 
-from udafs.versions import check_version
+check_installed()  # before anything is imported that another PySpark may lack
 
-check_version(_pyspark_version)  # before anything is imported that another PySpark may lack
-
-from forward_lineage.catalog import Catalog
-from forward_lineage.frontend import rewrite_sql, split_script
-from forward_lineage.session import ForwardLineage
-from forward_lineage.showing.lists import ids
-from udafs.errors import (
-    BadArgumentError,
-    ChangedError,
-    CorruptLineageError,
-    DamagedError,
-    FailedQueryError,
-    InternalError,
-    LineageError,
-    NameTakenError,
-    NotRegisteredError,
-    NotSavedError,
-    NotTracedError,
-    SetupError,
-    SparkError,
-    WrongSqlError,
-)
-from udafs.lineage_set import LineageSet
+if TYPE_CHECKING:
+    from forward_lineage.catalog import Catalog
+    from forward_lineage.frontend import rewrite_sql, split_script
+    from forward_lineage.session import ForwardLineage
+    from forward_lineage.showing.lists import ids
+    from udafs.errors import (
+        BadArgumentError,
+        ChangedError,
+        CorruptLineageError,
+        DamagedError,
+        FailedQueryError,
+        InternalError,
+        LineageError,
+        NameTakenError,
+        NotRegisteredError,
+        NotSavedError,
+        NotTracedError,
+        SetupError,
+        SparkError,
+        WrongSqlError,
+    )
+    from udafs.lineage_set import LineageSet
 
 __all__ = [
     "BadArgumentError",
@@ -77,3 +81,27 @@ def unload_ipython_extension(shell: Any) -> None:
     from forward_lineage.notebooks.extension import unload  # noqa: PLC0415 - only in IPython
 
     unload(shell)
+
+
+_PLACES = {
+    "Catalog": "forward_lineage.catalog",
+    "ForwardLineage": "forward_lineage.session",
+    "LineageSet": "udafs.lineage_set",
+    "ids": "forward_lineage.showing.lists",
+    "rewrite_sql": "forward_lineage.frontend",
+    "split_script": "forward_lineage.frontend",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")  # rooms were there once this was imported, and still are
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PLACES.get(name, "udafs.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

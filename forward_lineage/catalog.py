@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forward_lineage.parquet_files import parquet_columns, parquet_files
+from forward_lineage.parquet_files import parquet_tables as parquet_tables  # noqa: PLC0414 - handed on
 from forward_lineage.spark.names import data_source, quoted, quoted_name, split_name
 from forward_lineage.stored_tables import Kept, RowIds
 from rewrites.tables import BaseTable, StoredTable
-from udafs.errors import BadArgumentError, DamagedError, NameTakenError, NotTracedError
+from udafs.errors import BadArgumentError, NameTakenError, NotTracedError, listed
 
 ENTRY = (
     'An entry is {"columns": […], "key": "an integer column"}, {"path": "a Parquet file"} or '
@@ -25,7 +27,6 @@ ENTRY = (
 )
 _RELATION = ("columns", "relation", "row_id")
 _CATALOG = "Give a JSON file of tables by name, or a folder of Parquet files."
-_FOLDER = "Give a folder that holds Parquet files, or folders of them, each a table."
 _FILE = "Give a Parquet file that is whole, or a folder that holds one."
 
 
@@ -194,29 +195,8 @@ class Catalog:
         """
         catalog = cls()
         for name, path in parquet_tables(Path(folder)).items():
-            catalog.add(parquet_table(name, path, _parquet_files(path)))
+            catalog.add(parquet_table(name, path, parquet_files(path)))
         return catalog
-
-
-def parquet_tables(folder: Path) -> dict[str, Path]:
-    """Return the Parquet files in a folder, and its subfolders that hold some, by table name.
-
-    Raises:
-        BadArgumentError: there is no such folder, or it holds no Parquet file.
-
-    """
-    if not folder.is_dir():
-        raise BadArgumentError(f"there is no folder {folder}", instead=_FOLDER)
-    tables = {
-        entry.name.removesuffix(".parquet"): entry
-        for entry in sorted(folder.iterdir())
-        if not entry.name.startswith((".", "_"))
-        and (entry.is_dir() or entry.suffix == ".parquet")
-        and _parquet_files(entry)
-    }
-    if not tables:
-        raise BadArgumentError(f"no Parquet file in {folder}", instead=_FOLDER)
-    return tables
 
 
 def key_table(name: str, columns: Sequence[str], key: str, *, relation: str | None = None) -> BaseTable:
@@ -236,8 +216,8 @@ def key_table(name: str, columns: Sequence[str], key: str, *, relation: str | No
 def no_such_column(table: str, column: str, columns: Sequence[str]) -> BadArgumentError:
     """Say that a table has no such column, and which it has: those that look like it, else the first eight."""
     by_spelling = {each.lower(): each for each in columns}
-    close = difflib.get_close_matches(column.lower(), by_spelling, n=3) or list(by_spelling)[:8]
-    known = ", ".join(by_spelling[spelling] for spelling in close)
+    close = difflib.get_close_matches(column.lower(), by_spelling, n=3) or list(by_spelling)
+    known = listed([by_spelling[spelling] for spelling in close])
     return BadArgumentError(f"table {table} has no column {column}", instead=f"It has {known}.")
 
 
@@ -252,39 +232,11 @@ def parquet_table(name: str, path: Path, files: Sequence[Path]) -> BaseTable:
     if len(files) > 1:
         raise NotTracedError(
             f"table {name} has {len(files)} Parquet files, and positions across files need a manifest",
-            instead=f'Register it in a session: lineage.register("{name}", path="{path}").',
+            instead=f'Register it, lineage.register("{name}", path="{path}") or in the shell forward-lineage register '
+            f"{name} --path {path}; then leave --catalog out.",
         )
     columns = parquet_columns(files[0])
     return BaseTable(name, columns, data_source("parquet", files[0].resolve()), "_metadata.row_index")
-
-
-def parquet_columns(file: Path) -> tuple[str, ...]:
-    """Read the columns from a Parquet footer.
-
-    Raises:
-        DamagedError: the file is missing or is not Parquet.
-
-    """
-    import pyarrow as arrow  # noqa: PLC0415 - a catalog from JSON should not wait for it
-    from pyarrow import parquet  # noqa: PLC0415
-
-    try:
-        return tuple(parquet.read_schema(file).names)
-    except FileNotFoundError:
-        raise DamagedError(f"there is no file {file}", instead=_FILE) from None
-    except (arrow.ArrowException, OSError) as error:
-        reason = str(error).split(".")[0]
-        raise DamagedError(f"{file} cannot be read as Parquet: {reason}", instead=_FILE) from None
-
-
-def _parquet_files(entry: Path) -> list[Path]:
-    if entry.is_file():
-        return [entry]
-    return sorted(
-        file
-        for file in entry.rglob("*.parquet")
-        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(entry).parts)
-    )
 
 
 def _json_object(path: Path) -> dict[str, Any]:
@@ -339,7 +291,7 @@ def _columns(name: str, columns: Any) -> tuple[str, ...] | None:
 def _in_folder(name: str, path: Path) -> BaseTable:
     if not path.exists():
         raise BadArgumentError(f"table {name}: there is no {path}", instead=_FILE)
-    return parquet_table(name, path, _parquet_files(path) or [path])
+    return parquet_table(name, path, parquet_files(path) or [path])
 
 
 def _to_entry(table: BaseTable) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from rewrites.terms import HIDDEN_PREFIX as HIDDEN_PREFIX  # noqa: PLC0414 - handed on
-from rewrites.terms import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
+from rewrites.tables import HIDDEN_PREFIX as HIDDEN_PREFIX  # noqa: PLC0414 - handed on
+from rewrites.tables import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
 from udafs.errors import InternalError, NotTracedError
 
 METADATA_KEY = "forward_lineage"

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from udafs.errors import InternalError, LineageError, NotTracedError, Position
+from udafs.errors import InternalError, LineageError, NotTracedError, Position, listed
 
 
 def position_of(node: exp.Expr) -> Position | None:
@@ -55,7 +55,7 @@ def nearest(name: str, known: list[str]) -> str:
     close = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     if close:
         return f"Did you mean {' or '.join(close)}?"
-    shown = ", ".join(sorted(by_lower.values())[:8])
+    shown = listed(sorted(by_lower.values()))
     return f"Known here: {shown}." if shown else "Nothing is known here: read a table that has it."
 
 

@@ -6,6 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+LINEAGE_COLUMN = "DL"
+"""What the column is called that says what a row was made of."""
+HIDDEN_PREFIX = "__dl_"
+"""What names of hidden columns begin with."""
+
 
 @dataclass(frozen=True)
 class BaseTable:

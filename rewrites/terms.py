@@ -15,9 +15,8 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from rewrites.lineage_functions import dl_of, dl_union, dlunion
-
-LINEAGE_COLUMN = "DL"
-HIDDEN_PREFIX = "__dl_"
+from rewrites.tables import HIDDEN_PREFIX as HIDDEN_PREFIX  # noqa: PLC0414 - handed on
+from rewrites.tables import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
 
 
 class Kind(Enum):

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
+
+MOST_LISTED = 8
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Return names as a message lists them: the first ones, and how many more there are, so that no list seems whole.
+
+    Args:
+        names: in order.
+        most: how many are named; one more than that is named, too, rather than counted.
+
+    """
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
 
 
 @dataclass(frozen=True)

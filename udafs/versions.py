@@ -8,9 +8,11 @@ is not newer than Spark is compiled. All other sources are the same for all vers
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from udafs.errors import SetupError
@@ -22,6 +24,29 @@ DOUBLED_QUOTES_SINCE = (4, 0)  # 'it''s' is one string; before it, two that are 
 STAR_EXCEPT_SINCE = (4, 0)  # SELECT * EXCEPT (…); before it the kernel has a function in its place
 ROOM = "versions"
 _FIRST_TWO = re.compile(r"(\d+)\.(\d+)(?:\D|$)")
+_SAID = re.compile(r"""^__version__\b[^=\n]*=\s*["']([^"']+)["']""", re.MULTILINE)
+
+
+def check_installed() -> None:
+    """Check the PySpark that would be imported, without importing it: that takes longer than many a command.
+
+    Raises:
+        ImportError: there is none.
+        SetupError: see `check_version`.
+
+    """
+    check_version(_installed())
+
+
+def _installed() -> str:
+    spec = None if "pyspark" in sys.modules else find_spec("pyspark")
+    for folder in (spec.submodule_search_locations if spec is not None else None) or ():
+        file = Path(folder) / "version.py"
+        if file.is_file() and (said := _SAID.search(file.read_text(encoding="utf-8"))):
+            return said[1]
+    from pyspark import __version__  # noqa: PLC0415 - laid out in another way, or imported already
+
+    return str(__version__)
 
 
 def check_version(spark: str) -> tuple[int, int]:

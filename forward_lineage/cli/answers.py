@@ -6,28 +6,46 @@ with their ids, all of them.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 import click
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 
 from forward_lineage.cli.options import Command, json_option
-from forward_lineage.cli.plain_text import in_one_line, plain
+from forward_lineage.cli.plain_text import UNCHECKED, in_one_line, json_line
 from forward_lineage.cli.tables import lineage_table
-from forward_lineage.results import LINEAGE_COLUMN, trusted_tables
-from forward_lineage.spark.names import field_of_dl
 
 #: What `--exit-code` ends with when there is something; 1 is an error, 2 wrong usage.
 FOUND = 3
-UNCHECKED = "Nobody checks that ids are unique there, or notices a change."
 _SHOWN = 20
 _IDS = 8
+
+
+class Rows(Protocol):
+    """Rows of an answer, wherever they were computed.
+
+    Attributes:
+        columns: their names; `DL` the last one, if there is lineage.
+        trusted: the tables that the answer takes on trust.
+
+    """
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Return their names."""
+
+    @property
+    def trusted(self) -> Sequence[str]:
+        """Return the names of these tables."""
+
+    def first(self, limit: int) -> tuple[Sequence[Sequence[Any]], bool]:
+        """Return up to `limit` rows, lineage as ids by table, and whether there are more."""
+
+    def json_lines(self, limit: int | None) -> list[str]:
+        """Return rows, all of them or up to `limit`, as JSON objects as Spark writes them, NULLs included."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +63,11 @@ class Answer:
     limit: int | None = None
     exit_code: bool = False
 
-    def show(self, frame: DataFrame, *, nothing: str = "", title: str | None = None) -> bool:
+    def show(self, found: Rows, *, nothing: str = "", title: str | None = None) -> bool:
         """Print the rows of an answer, and say on standard error when there are none.
 
         Args:
-            frame: the rows.
+            found: the rows.
             nothing: what to say when there are none.
             title: what stands above the table.
 
@@ -57,15 +75,25 @@ class Answer:
             whether there were any.
 
         """
-        note_trust(frame)
-        if self.as_json:
-            return print_rows(frame, self.limit)
-        rows, more = first_rows(frame, self.limit or _SHOWN)
-        if rows:
-            Console().print(lineage_table(frame.columns, rows, _IDS, more, title))
-        else:
-            click.echo(in_one_line(nothing), err=True)
-        return bool(rows)
+        return self.laid_out(found, nothing=nothing, title=title)()
+
+    def laid_out(self, found: Rows, *, nothing: str = "", title: str | None = None) -> Callable[[], bool]:
+        """Compute all that `show` prints; returns what prints it."""
+        lines = found.json_lines(self.limit) if self.as_json else []
+        rows, more = ([], False) if self.as_json else found.first(self.limit or _SHOWN)
+        table = lineage_table(found.columns, rows, _IDS, more, title) if rows else None
+
+        def show() -> bool:
+            note_trust(found.trusted)
+            if self.as_json:
+                return print_lines(lines)
+            if table is None:
+                click.echo(in_one_line(nothing), err=True)
+            else:
+                Console().print(table)
+            return table is not None
+
+        return show
 
     def finish(self, found: bool) -> None:
         """End the command as `--exit-code` asks."""
@@ -93,54 +121,14 @@ def answer_options(command: Command) -> Command:
     return with_answer
 
 
-def note_trust(frame: DataFrame) -> None:
+def note_trust(names: Sequence[str]) -> None:
     """Say on standard error which tables an answer takes on trust."""
-    if names := trusted_tables(frame):
+    if names:
         click.echo(f"Note: {in_one_line(', '.join(names))}: on trust. {UNCHECKED}", err=True)
 
 
-def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
-    """Print JSON objects."""
-    for each in objects:
-        click.echo(json_line(json.dumps(each, ensure_ascii=False)))
-
-
-def json_line(line: str) -> str:
-    r"""Return JSON that means the same, with what a terminal would obey as ``\uXXXX``; only strings can hold such."""
-    if line.isascii():
-        return line
-    return "".join(each if each == plain(each) else json.dumps(each)[1:-1] for each in line)
-
-
-def print_rows(frame: DataFrame, limit: int | None = None) -> bool:
-    """Print rows as JSON objects, which Spark writes; names that repeat in a result do so in its JSON, too.
-
-    Returns:
-        whether there were any.
-
-    """
-    lines = json_lines(decoded(frame if limit is None else frame.limit(limit)))
+def print_lines(lines: Sequence[str]) -> bool:
+    """Print JSON objects; returns whether there were any."""
     for line in lines:
         click.echo(json_line(line))
     return bool(lines)
-
-
-def json_lines(frame: DataFrame) -> list[str]:
-    """Return rows as JSON objects, as Spark writes them."""
-    objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
-    return [row[0] for row in objects.toLocalIterator()]
-
-
-def decoded(frame: DataFrame) -> DataFrame:
-    """Replace each lineage value in `DL` by its ids, an array."""
-    if not frame.columns or frame.columns[-1] != LINEAGE_COLUMN:
-        return frame
-    tables = frame.schema[LINEAGE_COLUMN].dataType.fieldNames()  # type: ignore[attr-defined]
-    fields = [F.call_function("dl_ids", F.expr(field_of_dl(table))).alias(table) for table in tables]
-    return frame.withColumn(LINEAGE_COLUMN, F.struct(*fields))
-
-
-def first_rows(frame: DataFrame, limit: int) -> tuple[list[list[Any]], bool]:
-    """Return up to `limit` rows, lineage as ids by table, and whether there are more."""
-    rows = decoded(frame).limit(limit + 1).collect()
-    return [list(row) for row in rows[:limit]], len(rows) > limit

@@ -5,15 +5,21 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.asking import Asked, ask
+from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", shell_complete=completing("results"))
 @where_option("rows of the result")
 @click.option("--rows", type=Numbers(), help="Row numbers of the result, from 0, instead of --where.")
-@click.option("--table", help="The base table, or a saved result on the way.  [default: the only one]")
+@click.option(
+    "--table",
+    help="The base table, or a saved result on the way.  [default: the only one]",
+    shell_complete=completing("all"),
+)
 @answer_options
 @session_options
 def backward(
@@ -23,7 +29,9 @@ def backward(
 
     RESULT is the name of a saved result; without --where and --rows all of its rows are meant.
     """
-    with opening.session("backward") as lineage:
-        frame = lineage.backward(result, where, rows=rows, table=table)
-        found = answer.show(frame, nothing=f"These rows of {result} come from no row of {table or 'the table'}.")
-    answer.finish(found)
+
+    def question(asked: Asked) -> bool:
+        found = asked.backward(result, where, rows=rows, table=table)
+        return answer.show(found, nothing=f"These rows of {result} come from no row of {table or 'the table'}.")
+
+    answer.finish(ask(opening, "backward", question))

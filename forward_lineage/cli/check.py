@@ -17,9 +17,9 @@ from forward_lineage.checking.data import tables_in
 from forward_lineage.checking.outcomes import Law, Outcome, Rows
 from forward_lineage.checking.scoreboard import Scoreboard
 from forward_lineage.checking.statements import SqlFile, read_files
-from forward_lineage.cli.answers import FOUND, print_objects
+from forward_lineage.cli.answers import FOUND
 from forward_lineage.cli.options import json_option, master_option
-from forward_lineage.cli.plain_text import cell, plain
+from forward_lineage.cli.plain_text import cell, plain, print_objects
 from forward_lineage.cli.tables import plain_table
 
 _SEMANTICS = ("data", "control")

@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from forward_lineage.cli.answers import first_rows
+from forward_lineage.cli.frames import FrameRows
 from forward_lineage.cli.tables import lineage_table, show
 from forward_lineage.demo.store_example import Q1, Q4, register_store_example
 from forward_lineage.demo.tpch_data import generate
@@ -77,7 +77,7 @@ def _store_example(console: Console, lineage: ForwardLineage) -> None:
     _heading(console, *_WRONG)
     with console.status("running …"):
         frame = lineage.affected(Q4, "sales", where="t_id = 4")
-        _print(console, lineage_table(frame.columns, first_rows(frame, 10)[0], 8))
+        _print(console, lineage_table(frame.columns, FrameRows(frame).first(10)[0], 8))
 
 
 def _tpch(console: Console, lineage: ForwardLineage, scale: float) -> None:
@@ -89,7 +89,7 @@ def _tpch(console: Console, lineage: ForwardLineage, scale: float) -> None:
     with console.status("running …"):
         frame = lineage.sql(Q3).cache()
         _print(console, _sizes(frame, tuple(SHOWN)))
-        rows, _ = first_rows(frame, 3)
+        rows, _ = FrameRows(frame).first(3)
     _print(console, lineage_table(frame.columns, rows, 3, title="The first three rows"))
     _heading(console, "Back to the base rows of the first one", 'lineage.rows("lineitem", ids) reads them.')
     _base_rows(console, lineage, rows[0][-1].asDict())
@@ -106,7 +106,7 @@ def _base_rows(console: Console, lineage: ForwardLineage, origin: Mapping[str, I
 def _query(console: Console, lineage: ForwardLineage, sql: str) -> None:
     with console.status("running …"):
         frame = lineage.sql(sql)
-        rows, _ = first_rows(frame, 10)
+        rows, _ = FrameRows(frame).first(10)
     original, rewritten = _sql(sql, "the query"), _sql(layout(lineage.rewrite(sql)), "what runs")
     if console.width >= 120:  # else the rewritten text would be broken into pieces
         grid = Table.grid(padding=(0, 4))

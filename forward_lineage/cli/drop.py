@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.registrations import home_folder
@@ -14,7 +15,7 @@ from forward_lineage.workloads.kept_forms import FormShelf
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing("results"))
 @home_option
 def drop(name: str, home: Path | str | None) -> None:
     """Forget a saved result; results that were made of it can be traced as before."""

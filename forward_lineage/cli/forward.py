@@ -5,15 +5,17 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.asking import Asked, ask
+from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=completing("all"))
 @where_option("rows of the table")
 @click.option("--ids", type=Numbers(), help="Row ids of the table, instead of --where.")
-@click.option("--result", required=True, help="The saved result.")
+@click.option("--result", required=True, help="The saved result.", shell_complete=completing("results"))
 @answer_options
 @session_options
 def forward(
@@ -23,7 +25,9 @@ def forward(
 
     TABLE is a registered table, or a saved result itself; without --where and --ids all of its rows are meant.
     """
-    with opening.session("forward") as lineage:
-        frame = lineage.forward(table, where, ids=ids, result=result)
-        found = answer.show(frame, nothing=f"No row of {result} was made from these rows of {table}.")
-    answer.finish(found)
+
+    def question(asked: Asked) -> bool:
+        found = asked.forward(table, where, ids=ids, result=result)
+        return answer.show(found, nothing=f"No row of {result} was made from these rows of {table}.")
+
+    answer.finish(ask(opening, "forward", question))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 from rich.console import Console
 
-from forward_lineage.cli.answers import Answer, answer_options, note_trust, print_objects
+from forward_lineage.cli.answers import Answer, Rows, answer_options, note_trust, print_lines
+from forward_lineage.cli.asking import Asked, ask
+from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
-from forward_lineage.cli.plain_text import cell, in_one_line
+from forward_lineage.cli.plain_text import cell, in_one_line, print_objects
 from forward_lineage.cli.tables import plain_table
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", shell_complete=completing("all"))
 @where_option("rows of the table")
 @click.option("--ids", type=Numbers(), help="Row ids of the table, instead of --where.")
 @click.option("--rows", "with_rows", is_flag=True, help="Show the rows that are touched, too.")
@@ -32,18 +33,24 @@ def impact(
     TABLE is a registered table, or a saved result itself; without --where and --ids all of its rows are meant.
     With --rows and --json, each line is a touched row: {"result": …, "row": {…}}.
     """
-    with opening.session("impact") as lineage:
-        found = lineage.impact(table, where, ids=ids)
-        note_trust(found)
-        touched = [row.asDict() for row in found.collect()]
+
+    def question(asked: Asked) -> bool:
+        found = asked.impact(table, where, ids=ids)
+        touched = found.objects()
+        rows = [
+            _laid_out(asked.forward(table, where, ids=ids, result=each["result"]), each["result"], answer)
+            for each in (touched if with_rows else ())
+        ]
+        note_trust(found.trusted)
         if not answer.as_json:
             _print(touched, nothing=f"No saved result was made from these rows of {table}.")
         elif not with_rows:
             print_objects(touched)
-        for each in touched if with_rows else ():
-            rows = lineage.forward(table, where, ids=ids, result=each["result"])
-            _show_rows(rows, each["result"], answer)
-    answer.finish(bool(touched))
+        for show in rows:
+            show()
+        return bool(touched)
+
+    answer.finish(ask(opening, "impact", question))
 
 
 def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
@@ -56,9 +63,14 @@ def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
     Console().print(table)
 
 
-def _show_rows(rows: DataFrame, result: str, answer: Answer) -> None:
-    if answer.as_json:
-        rows = rows.select(F.lit(result).alias("result"), F.struct("*").alias("row"))
-    else:
-        click.echo()
-    answer.show(rows, title=result)
+def _laid_out(rows: Rows, result: str, answer: Answer) -> Callable[[], object]:
+    if not answer.as_json:
+        show = answer.laid_out(rows, title=result)
+
+        def below() -> None:
+            click.echo()
+            show()
+
+        return below
+    lines = [f'{{"result":{json.dumps(result)},"row":{line}}}' for line in rows.json_lines(answer.limit)]
+    return lambda: print_lines(lines)

@@ -1,12 +1,14 @@
-"""What commands read: SQL from a file or standard input, a catalog from JSON or a folder."""
+"""What commands read: SQL from a file or standard input, a catalog from a file or a folder."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from forward_lineage.catalog import Catalog
-from udafs.errors import BadArgumentError
+from forward_lineage.catalog import Catalog, key_table, parquet_table
+from forward_lineage.parquet_files import parquet_files
+from forward_lineage.row_ids.catalog_file import read_catalog_file
+from udafs.errors import BadArgumentError, NotTracedError
 
 
 def read_sql(file: str) -> str:
@@ -26,10 +28,35 @@ def read_sql(file: str) -> str:
 
 
 def read_catalog(path: Path) -> Catalog:
-    """Return the catalog in a JSON file or a folder of Parquet files.
+    """Return the catalog in a JSON file, a catalog file or a folder of Parquet files, without Spark.
 
     Raises:
-        LineageError: it is neither.
+        LineageError: it is none of these; or it has a table of which more must be known than its file says.
 
     """
-    return Catalog.from_parquet(path) if path.is_dir() else Catalog.from_json(path)
+    if path.is_dir():
+        return Catalog.from_parquet(path)
+    return _as_written(path) if is_catalog_file(path) else Catalog.from_json(path)
+
+
+def is_catalog_file(path: Path) -> bool:
+    """Tell whether a path is that of a catalog file, see `row_ids/catalog_file.py`, and not of JSON."""
+    return path.suffix.lower() == ".toml"
+
+
+def _as_written(file: Path) -> Catalog:
+    """The tables of a catalog file: of Parquet files, with ids by position or by a column."""
+    catalog = Catalog()
+    for entry in read_catalog_file(file):
+        said, path = entry.arguments, entry.arguments.get("path")
+        key = said.get("key")
+        if not isinstance(path, str) or said.keys() - {"path", "key"} or not isinstance(key, str | None):
+            raise NotTracedError(
+                f"the entry {entry.name} of {file} needs Spark to be read: its ids are not known yet",
+                instead=f"Register it, and leave --catalog out: forward-lineage register --catalog {file}.",
+            )
+        place = Path(path)
+        files = parquet_files(place) if place.exists() else [place]
+        table = parquet_table(entry.name, place, files)
+        catalog.add(table if key is None else key_table(entry.name, table.columns, key, relation=table.relation))
+    return catalog

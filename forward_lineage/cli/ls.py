@@ -7,29 +7,38 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
-from forward_lineage.cli.answers import UNCHECKED, print_objects
+from forward_lineage.cli.known_tables import as_object, identified_by, knows_rows, place_of, rows_of
+from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option, json_option
-from forward_lineage.cli.plain_text import cell, in_one_line, plain
+from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
 from forward_lineage.cli.tables import plain_table
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.registrations import Registrations, home_folder
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing("results"))
 @home_option
 @json_option
-def ls(name: str | None, home: Path | str | None, as_json: bool) -> None:
+@click.option("--tables", is_flag=True, help="List the registered tables instead.")
+def ls(name: str | None, home: Path | str | None, as_json: bool, tables: bool) -> None:
     """List the saved results; with NAME, all versions of one that are there, its query and its columns."""
+    if tables:
+        if name is not None:
+            raise click.UsageError(f"--tables lists all of them; forward-lineage describe {name} says more of one")
+        _list_tables(home, as_json)
+        return
     library = Library(home_folder(home))
     if name is not None:
         library.get(name)  # raises the error that names what there is
     found = library.results() if name is None else library.versions(name)
     if as_json:
-        print_objects(map(_described, found))
+        print_objects(map(result_object, found))
     elif found:
         _print(found)
         if name is not None:
@@ -40,7 +49,36 @@ def ls(name: str | None, home: Path | str | None, as_json: bool) -> None:
         click.echo(f"Warning: {in_one_line(str(error))}", err=True)
 
 
-def _described(saved: SavedResult) -> dict[str, Any]:
+def _list_tables(home: Path | str | None, as_json: bool) -> None:
+    found, damaged = Registrations(home_folder(home)).readable()
+    found = [each for each in found if each.provider is not Provider.RESULT]
+    if as_json:
+        print_objects(map(as_object, found))
+    elif found:
+        Console(highlight=False).print(_table_of_tables(found))
+    else:
+        click.echo("No table is registered yet.", err=True)
+    for error in damaged.values():
+        click.echo(f"Warning: {in_one_line(str(error))}", err=True)
+
+
+def _table_of_tables(found: list[Manifest]) -> Table:
+    table = plain_table("table", "version", "rows", "ids", "from", right=("version", "rows"))
+    for each in found:
+        rows = f"{rows_of(each):,}" if knows_rows(each) else "–"
+        ids = identified_by(each) + (" (on trust)" if each.trusted else "")
+        table.add_row(cell(each.name), str(each.version), rows, cell(ids), cell(place_of(each)))
+    return table
+
+
+def print_result(saved: SavedResult) -> None:
+    """Print what is known of a saved result, its query and its columns."""
+    _print([saved])
+    _print_details(saved)
+
+
+def result_object(saved: SavedResult) -> dict[str, Any]:
+    """Return what is known of a saved result, for JSON."""
     return {
         "result": saved.name,
         "version": saved.version,

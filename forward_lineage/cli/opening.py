@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+import click
 
 from forward_lineage.catalog import Catalog, parquet_tables
+from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.options import Command, catalog_option, home_option, master_option
-from forward_lineage.session import ForwardLineage
-from forward_lineage.spark.local import local_session
+from forward_lineage.row_ids.catalog_file import read_catalog_file
+from forward_lineage.row_ids.registrations import home_folder
+
+if TYPE_CHECKING:
+    from forward_lineage.embedded.questions import Questions
+    from forward_lineage.session import ForwardLineage
 
 
-@dataclass(frozen=True)
-class Opening:
-    """What a command's session is opened with.
+class Opening(ABC):
+    """Gives a command the session that it needs.
 
     Attributes:
         home: folder of registrations and results, or an address; None for the usual one.
-        catalog: a JSON catalog or a folder of Parquet files; None for the registered tables.
+        catalog: tables that are known in the session alone, or are not registered yet; None: there are none.
+
+    """
+
+    home: Path | str | None
+    catalog: Path | None
+
+    @abstractmethod
+    def session(self, command: str) -> AbstractContextManager[ForwardLineage]:
+        """Give a session over the home, with the tables of the catalog.
+
+        Raises:
+            LineageError: the catalog cannot be read; said before Spark starts.
+
+        """
+
+    def questions(self) -> Questions:
+        """Return what answers questions to the home without Spark."""
+        from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
+
+        return Questions(home_folder(self.home))
+
+    @abstractmethod
+    def session_to_look(self, command: str) -> AbstractContextManager[ForwardLineage]:
+        """Give one to a command that saves nothing: with a catalog, which says all, and no home, none stays."""
+
+
+@dataclass(frozen=True)
+class NewSession(Opening):
+    """A session of the command's own.
+
+    Attributes:
+        home: folder of registrations and results, or an address; None for the usual one.
+        catalog: a catalog file, a JSON catalog or a folder of Parquet files; None for the registered tables.
         master: Spark master.
 
     """
@@ -35,16 +73,19 @@ class Opening:
 
     @contextmanager
     def session(self, command: str) -> Iterator[ForwardLineage]:
-        """Start Spark over the home, with the tables of the catalog if one is given, and stop it at the end.
+        """Start Spark, and stop it at the end; one that runs in this process is used as it is and left running."""
+        use_catalog = None if self.catalog is None else _reader(self.catalog)
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - a command that needs no Spark does not wait for it
 
-        A session that runs in this process already is used as it is and left running.
-        """
+        from forward_lineage.session import ForwardLineage  # noqa: PLC0415
+        from forward_lineage.spark.local import local_session  # noqa: PLC0415
+
         running = SparkSession.getActiveSession()
         spark = running or local_session(f"forward-lineage {command}", master=self.master)
         try:
             lineage = ForwardLineage(spark, self.home)
-            if self.catalog is not None:
-                _use_catalog(lineage, self.catalog)
+            if use_catalog is not None:
+                use_catalog(lineage)
             yield lineage
         finally:
             if running is None:
@@ -52,7 +93,7 @@ class Opening:
 
     @contextmanager
     def session_to_look(self, command: str) -> Iterator[ForwardLineage]:
-        """Open one for a command that saves nothing: with a catalog, which says all, and no home, none stays."""
+        """See `Opening`."""
         with ExitStack() as stack:
             opening = self
             if self.catalog is not None and self.home is None:
@@ -68,20 +109,24 @@ def session_options(command: Command) -> Command:
     @master_option
     @wraps(command)
     def with_opening(*, home: Path | str | None, catalog_path: Path | None, master: str, **others: Any) -> Any:
-        return command(opening=Opening(home, catalog_path, master), **others)
+        kept = click.get_current_context().find_object(Opening)  # type: ignore[type-abstract]  # the shell's, whose session all of them have
+        return command(opening=kept or NewSession(home, catalog_path, master), **others)
 
     return with_opening
 
 
-def _use_catalog(lineage: ForwardLineage, path: Path) -> None:
-    """Make the tables of a JSON catalog, or the Parquet files and folders in a folder, known to a session.
+def _reader(path: Path) -> Callable[[ForwardLineage], None]:
+    """Read a catalog; returns what makes its tables known to a session.
 
     Raises:
-        LineageError: there is no such catalog, or one of its tables cannot be read.
+        LineageError: there is no such catalog, or it is none.
 
     """
-    if not path.is_dir():
-        lineage.use(Catalog.from_json(path))
-        return
-    for name, place in parquet_tables(path).items():
-        lineage.register(name, path=place)
+    if path.is_dir():
+        tables = parquet_tables(path)
+        return lambda lineage: [lineage.register(name, path=place) for name, place in tables.items()].clear()
+    if is_catalog_file(path):
+        entries = read_catalog_file(path)
+        return lambda lineage: [lineage.register(each.name, **each.arguments) for each in entries].clear()
+    catalog = Catalog.from_json(path)
+    return lambda lineage: lineage.use(catalog)

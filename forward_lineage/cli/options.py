@@ -34,9 +34,9 @@ def catalog_option(command: Command) -> Command:
     return click.option(
         "--catalog",
         "catalog_path",
-        metavar="FILE.json|FOLDER",
+        metavar="FILE.toml|FILE.json|FOLDER",
         type=click.Path(path_type=Path),
-        help="Tables: a JSON file, or a folder of Parquet files, each a table.  [default: the registered tables]",
+        help="Tables: a catalog file, or a folder of Parquet files, each a table.  [default: the registered tables]",
     )(command)
 
 
@@ -106,6 +106,13 @@ class OfTable(click.ParamType[tuple[str, str]]):
         if not equals or not table.strip() or not keys.strip():
             self.fail(f"{str(value)[:60]!r} is not {self.name}, e.g. {self.example}", param, ctx)
         return table.strip(), keys.strip()
+
+
+class Setting(OfTable):
+    """An option of Spark's reader: `header=true`."""
+
+    name = "NAME=VALUE"
+    example = "header=true"
 
 
 class Order(OfTable):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from forward_lineage.cli.asking import Asked, asked_of
+from forward_lineage.cli.pipeline_page import shown_of, title_of
+from forward_lineage.drawing import PAGE
 from forward_lineage.drawing.canvas import Canvas, shortened
+from forward_lineage.drawing.page import pipeline_page, write_page
 from forward_lineage.drawing.pipeline import Step, draw_pipeline
 from forward_lineage.drawing.robdd import draw_robdd
 from forward_lineage.session import ForwardLineage
 from forward_lineage.store.asking.pipeline import Node, Pipeline, node_of
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.lineage_set import LineageSet
+
+_MOST_STALE = 1 << 20
 
 
 def row_picture(lineage: ForwardLineage, result: str, rows: Sequence[int], table: str | None) -> Canvas:
@@ -40,24 +48,81 @@ def pipeline_picture(lineage: ForwardLineage, table: str | None = None, where: s
         LineageError: as for `ForwardLineage.impact`.
 
     """
-    library = Library(lineage.home)
-    newest = library.results()
-    nodes = Pipeline(library, newest).nodes
-    touched = None if table is None else _touched(lineage, table, where)
-    stale = {row["result"].lower() for row in lineage.stale().collect()}
-    title = "Saved results" if table is None else f"Impact of {table}" + (f" where {where}" if where else "")
-    return draw_pipeline(steps(nodes, {node_of(each) for each in newest}, touched, stale), shortened(title, 90))
+    return PipelineNow.of(asked_of(lineage), Library(lineage.home), table, where).picture()
 
 
-def _touched(lineage: ForwardLineage, table: str, where: str | None) -> dict[str, int]:
-    """Count the rows that are touched of each result, and the suspected ones; names in lower case."""
-    rows = lineage.result(table) if table.lower() in _names(lineage) else lineage.rows(table)
-    suspected = {table.lower(): (rows.where(where) if where else rows).count()}
-    return suspected | {row["result"].lower(): row["rows_touched"] for row in lineage.impact(table, where).collect()}
+def save_pipeline(asked: Asked, library: Library, impact: tuple[str | None, str | None], file: Path) -> None:
+    """Draw the pipeline into a file, as a page or a picture.
+
+    Args:
+        asked: answers questions.
+        library: the saved results.
+        impact: a table with suspected rows, and a condition; see `pipeline_picture`.
+        file: its ending says which.
+
+    Raises:
+        LineageError: as for `pipeline_picture`; the file cannot be written.
+
+    """
+    now = PipelineNow.of(asked, library, *impact)
+    if file.suffix.lower() == PAGE:
+        write_page(file, now.page(asked))
+    else:
+        now.picture().save(file)
 
 
-def _names(lineage: ForwardLineage) -> set[str]:
-    return {each.name.lower() for each in lineage.results()}
+@dataclass(frozen=True)
+class PipelineNow:
+    """The saved results as they are, and what some rows touch.
+
+    Attributes:
+        pipeline: the newest results, and what they were made of.
+        newest: which nodes of it are no older version.
+        suspected: by the name of a table in lower case, the ids of suspected rows; None: nobody asked.
+        touched: the rows that they touch, by the name of the result in lower case.
+        stale: names of results in lower case.
+        title: what stands above.
+
+    """
+
+    pipeline: Pipeline
+    newest: frozenset[Node]
+    suspected: Mapping[str, LineageSet] | None
+    touched: Mapping[str, LineageSet]
+    stale: frozenset[str]
+    title: str
+
+    @classmethod
+    def of(cls, asked: Asked, library: Library, table: str | None, where: str | None) -> PipelineNow:
+        """Ask for it; see `pipeline_picture`."""
+        results = library.results()
+        suspected = None if table is None else {table.lower(): asked.suspected(table, where)}
+        touched = {} if table is None else asked.touched(table, where)
+        rows, _ = asked.stale().first(_MOST_STALE)
+        title = "Saved results" if table is None else f"Impact of {table}" + (f" where {where}" if where else "")
+        return cls(
+            Pipeline(library, results),
+            frozenset(map(node_of, results)),
+            suspected,
+            touched,
+            frozenset(str(row[0]).lower() for row in rows),
+            shortened(title, 90),
+        )
+
+    def steps(self) -> list[Step]:
+        """Return the boxes of the picture."""
+        counts = None
+        if self.suspected is not None:
+            counts = {name: len(ids) for name, ids in {**self.touched, **self.suspected}.items()}
+        return steps(self.pipeline.nodes, self.newest, counts, set(self.stale))
+
+    def picture(self) -> Canvas:
+        """Draw it."""
+        return draw_pipeline(self.steps(), self.title)
+
+    def page(self, asked: Asked) -> str:
+        """Return the page of it."""
+        return pipeline_page(self.steps(), shown_of(asked, self), self.title)
 
 
 def steps(
@@ -75,7 +140,7 @@ def steps(
     """
     bases = {table.name.lower(): table.name for each in nodes.values() for table in each.tables if not table.is_result}
     counts = {name: None if touched is None else touched.get(key, 0) for key, name in bases.items()}
-    titles = {node: _title(each, node in newest) for node, each in nodes.items()}
+    titles = {node: title_of(each, node in newest) for node, each in nodes.items()}
     found = [Step(name, base=True, touched=count) for name, count in counts.items()]
     for node, each in nodes.items():
         parents = [titles[_edge(table)] if table.is_result else bases[table.name.lower()] for table in each.tables]
@@ -94,7 +159,3 @@ def _note(saved: SavedResult) -> str:
 
 def _edge(table: TracedTable) -> Node:
     return table.name.lower(), table.version
-
-
-def _title(saved: SavedResult, is_newest: bool) -> str:
-    return saved.name if is_newest else f"{saved.name}, version {saved.version}"

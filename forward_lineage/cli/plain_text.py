@@ -7,9 +7,15 @@ it would be written in a string.
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import click
 from rich.text import Text
+
+UNCHECKED = "Nobody checks that ids are unique there, or notices a change."
 
 _KEPT = "\n\t"
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, formats such as directions, halves of characters, line ends
@@ -32,6 +38,19 @@ def in_one_line(text: str) -> str:
 def cell(text: str) -> Text:
     """Return text for a table of rich, which would read markup in a string."""
     return Text(plain(text))
+
+
+def print_objects(objects: Iterable[Mapping[str, Any]]) -> None:
+    """Print JSON objects."""
+    for each in objects:
+        click.echo(json_line(json.dumps(each, ensure_ascii=False)))
+
+
+def json_line(line: str) -> str:
+    r"""Return JSON that means the same, with what a terminal would obey as ``\uXXXX``; only strings can hold such."""
+    if line.isascii():
+        return line
+    return "".join(each if each == plain(each) else json.dumps(each)[1:-1] for each in line)
 
 
 def _is_harmless(character: str) -> bool:

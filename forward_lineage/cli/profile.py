@@ -15,10 +15,12 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from forward_lineage.cli.answers import FOUND, UNCHECKED, json_lines, print_objects
+from forward_lineage.cli.answers import FOUND
+from forward_lineage.cli.checks import check_asked_about
+from forward_lineage.cli.frames import json_lines
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
-from forward_lineage.cli.plain_text import cell, in_one_line, plain
+from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
 from forward_lineage.cli.tables import plain_table, show
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
@@ -59,6 +61,7 @@ def profile(
     "not (t.npi = u.npi and t.zip <> u.zip)"; attributes are columns or expressions over them. With --json each is one
     object, its first violations in it. Ends with 0 if all hold, else with 3.
     """
+    check_asked_about(opening, table)
     with opening.session("profile") as lineage:
         with _progress() as tell:
             verdicts = lineage.dependencies(table, constraints, nulls=nulls, save=prefix, progress=tell)

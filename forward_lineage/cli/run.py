@@ -5,11 +5,14 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from forward_lineage.cli.answers import first_rows, note_trust, print_rows
+from forward_lineage.cli.answers import note_trust, print_lines
+from forward_lineage.cli.frames import FrameRows
 from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
+from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.tables import lineage_table
+from forward_lineage.cli.written import said_of_command
 
 
 @click.command()
@@ -22,14 +25,16 @@ from forward_lineage.cli.tables import lineage_table
 def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, opening: Opening) -> None:
     """Run a query and show its rows with their lineage.
 
-    FILE holds one Spark SQL statement; - reads standard input.
+    FILE holds one Spark SQL statement; - reads standard input. What a command such as CREATE TABLE … AS wrote is said.
     """
     sql = read_sql(file)
     with opening.session_to_look("run") as lineage:
-        frame = lineage.sql(sql, semantics)
-        note_trust(frame)
-        if as_json:
-            print_rows(frame, limit)
+        found = FrameRows(lineage.sql(sql, semantics))
+        note_trust(found.trusted)
+        if said := said_of_command(lineage, sql):
+            click.echo(in_one_line(said), err=as_json)
+        elif as_json:
+            print_lines(found.json_lines(limit))
         else:
-            rows, more = first_rows(frame, limit)
-            Console().print(lineage_table(frame.columns, rows, ids, more))
+            rows, more = found.first(limit)
+            Console().print(lineage_table(found.columns, rows, ids, more))

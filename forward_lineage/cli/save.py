@@ -12,6 +12,7 @@ from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.library import check_name
 from forward_lineage.store.saving.saver import Mode
 
 
@@ -43,6 +44,7 @@ def save(
 
     FILE holds one Spark SQL statement; - reads standard input. Later queries may read the result by its name.
     """
+    check_name(name)
     sql = read_sql(file)
     with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)

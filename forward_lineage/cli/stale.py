@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, exit_code_option
+from forward_lineage.cli.asking import ask
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
 
@@ -16,6 +17,4 @@ from forward_lineage.cli.options import json_option
 def stale(*, as_json: bool, exit_code: bool, opening: Opening) -> None:
     """List the saved results whose inputs have changed since they were saved, and what has changed."""
     answer = Answer(as_json, exit_code=exit_code)
-    with opening.session("stale") as lineage:
-        found = answer.show(lineage.stale(), nothing="Nothing is stale.")
-    answer.finish(found)
+    answer.finish(ask(opening, "stale", lambda asked: answer.show(asked.stale(), nothing="Nothing is stale.")))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forward_lineage.cli.plain_text import cell
-from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.spark.names import LINEAGE_COLUMN
 
 _ONE_LINE = 48
 

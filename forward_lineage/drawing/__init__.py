@@ -7,11 +7,28 @@ this file imports neither. Nothing in this folder knows of Spark or of the store
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
-from udafs.errors import SetupError
+from udafs.errors import BadArgumentError, SetupError
+
+FORMATS = (".svg", ".pdf", ".png")
+PAGE = ".html"
 
 #: What only drawing needs: the extra `drawing` in setup.py.
 PACKAGES = ("matplotlib", "networkx", "pygraphviz")
+
+
+def check_format(file: Path) -> str:
+    """Return the ending of a picture's file, in lower case.
+
+    Raises:
+        BadArgumentError: the name does not end in .svg, .pdf or .png.
+
+    """
+    kind = file.suffix.lower()
+    if kind not in FORMATS:
+        raise BadArgumentError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
+    return kind
 
 
 def check_installed() -> None:

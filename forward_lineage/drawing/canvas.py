@@ -20,12 +20,12 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from udafs.errors import BadArgumentError, SetupError
+from forward_lineage.drawing import check_format
+from udafs.errors import SetupError
 
 INK, FAINT, PAPER = "#222222", "#767676", "#ffffff"
 BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
 SMALL, NORMAL, LARGE = 8.0, 10.0, 12.5
-FORMATS = (".svg", ".pdf", ".png")
 
 Point = tuple[float, float]
 
@@ -104,9 +104,7 @@ class Canvas:
             SetupError: the file cannot be written.
 
         """
-        kind = file.suffix.lower()
-        if kind not in FORMATS:
-            raise BadArgumentError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
+        kind = check_format(file)
         undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
         try:
             with _any_glyph(), mpl.rc_context({"svg.hashsalt": "forward_lineage"}):

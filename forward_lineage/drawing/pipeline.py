@@ -78,6 +78,11 @@ def draw_pipeline(steps: Sequence[Step], title: str) -> Canvas:
         title: what stands above.
 
     """
+    return sheet_of(steps, title).draw()
+
+
+def sheet_of(steps: Sequence[Step], title: str) -> Sheet:
+    """Return where everything is; arguments as for `draw_pipeline`."""
     known = {step.name: step for step in steps}
     graph = nx.DiGraph()
     graph.add_nodes_from(known)
@@ -88,7 +93,7 @@ def draw_pipeline(steps: Sequence[Step], title: str) -> Canvas:
         if step.base and graph.succ[name]:
             layer[name] = min(layer[child] for child in graph.succ[name]) - 1
     places = lay_out(graph, layer, {name: _height(step) for name, step in known.items()}, _GAP)
-    return _Sheet(known, graph, layer, places, title).draw()
+    return Sheet(known, graph, layer, places, title)
 
 
 def _height(step: Step) -> float:
@@ -104,7 +109,12 @@ def _width(step: Step) -> float:
     return 2 * _PAD + max(72.0, *lines)
 
 
-class _Sheet:
+def box_size(step: Step) -> Point:
+    """Return the width and the height of a step's box."""
+    return _width(step), _height(step)
+
+
+class Sheet:
     """The picture: layers are columns, from left to right."""
 
     def __init__(
@@ -123,6 +133,7 @@ class _Sheet:
         self.top = self.canvas.height - _MARGIN - 44
 
     def draw(self) -> Canvas:
+        """Draw it."""
         self.canvas.text(_MARGIN, self.canvas.height - _MARGIN - 4, self.title, LARGE, weight="bold")
         for source, target in self.graph.edges:
             self._edge(source, target)
@@ -133,7 +144,7 @@ class _Sheet:
 
     def _edge(self, source: str, target: str) -> None:
         painted = bool(self.steps[source].touched and self.steps[target].touched)
-        points = self._points(source, target)
+        points = self.points(source, target)
         style = {"linewidth": 2.6, "edgecolor": ORANGE, "zorder": 2} if painted else {"edgecolor": FAINT}
         self.canvas.curve(points, sideways=True, **style)
         x, y = points[-1]
@@ -141,8 +152,8 @@ class _Sheet:
         head = FancyArrowPatch((x - 1, y), (x + 7, y), arrowstyle="-|>", mutation_scale=size, color=color, zorder=order)
         self.canvas.add(head)
 
-    def _points(self, source: str, target: str) -> list[Point]:
-        """Through the bends, which cross their column straight."""
+    def points(self, source: str, target: str) -> list[Point]:
+        """Return where an edge goes: through the bends, which cross their column straight."""
         (first, start), *bends, (last, end) = self.places.route[source, target]
         points = [(self.left[first] + _width(self.steps[source]), self.top - start)]
         if points[0][0] < self.left[first] + self.widths[first]:
@@ -152,10 +163,15 @@ class _Sheet:
             points += [(self.left[column], y), (self.left[column] + self.widths[column], y)]
         return [*points, (self.left[last] - 7, self.top - end)]
 
+    def corner(self, name: str) -> Point:
+        """Return where the left upper corner of a step's box is."""
+        return self.left[self.layer[name]], self.top - self.places.across[name] + _height(self.steps[name]) / 2
+
     def _box(self, name: str) -> None:
         step = self.steps[name]
-        width, height = _width(step), _height(step)
-        x, y = self.left[self.layer[name]], self.top - self.places.across[name] - height / 2
+        width, height = box_size(step)
+        x, top = self.corner(name)
+        y = top - height
         self._frame(x, y, width, height, step)
         line = y + height - _PAD - 4
         self.canvas.text(x + _PAD, line, shortened(name, _LONGEST), weight="bold")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlparse import tokens as kinds
 from sqlparse.lexer import Lexer
 
-from udafs.errors import Position, WrongSqlError
+from udafs.errors import BadArgumentError, Position, WrongSqlError
 
 HINT_START, HINT_END = "/*+", "*/"
 
@@ -128,13 +128,24 @@ def refuse_no_text(sql: str) -> None:
 
     Raises:
         WrongSqlError: half of a surrogate pair.
+        BadArgumentError: it is no text at all.
 
     """
+    _refuse_others(sql)
     try:
         sql.encode()
     except UnicodeEncodeError as error:
         at = position_at(sql, error.start)
         raise WrongSqlError("half of a character, which no text holds", at=at, instead="Correct the text.") from None
+
+
+def _refuse_others(sql: object) -> None:
+    if not isinstance(sql, str):
+        raise BadArgumentError(
+            f"{type(sql).__name__} is given, where the text of a statement is due",
+            instead='Rows of a DataFrame are traced once it is a table: lineage.register("name", source=frame), then '
+            'lineage.sql("SELECT … FROM name").',
+        )
 
 
 def _not_closed(sql: str, start: int, opening: str) -> WrongSqlError:

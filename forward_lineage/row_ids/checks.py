@@ -71,7 +71,18 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
 
 def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:
     copied = manifest.source_files()
-    if copied and (change := _first_change(copied, _source_now(spark, manifest, copied))):
+    if copied:
+        check_copied(manifest, copied, _source_now(spark, manifest, copied))
+
+
+def check_copied(manifest: Manifest, copied: Sequence[DataFile], found: Sequence[DataFile]) -> None:
+    """Compare a listing with what a copy was made from.
+
+    Raises:
+        ChangedError: they differ.
+
+    """
+    if change := first_change(copied, found):
         raise ChangedError(
             f"table {manifest.name} is a copy of files that have changed: {change}",
             instead=f'Register "{manifest.name}" again; its rows then get new ids.',
@@ -91,7 +102,7 @@ def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
 def _check_dictionary(spark: SparkSession, manifest: Manifest, frame: DataFrame) -> None:
     check_files(manifest, current_files(spark, manifest))
     looked_up = manifest.source_files()
-    if (looked_up or not manifest.trusted) and (change := _first_change(looked_up, input_files(frame))):
+    if (looked_up or not manifest.trusted) and (change := first_change(looked_up, input_files(frame))):
         raise ChangedError(
             f"table {manifest.name} is not in step with its dictionary: {change}",
             instead=f'Call lineage.refresh("{manifest.name}").',
@@ -100,7 +111,7 @@ def _check_dictionary(spark: SparkSession, manifest: Manifest, frame: DataFrame)
 
 def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
     """Tell by a listing that registered files are what they were; opening them again costs Spark a job."""
-    return _first_change(manifest.files, current_files(spark, manifest)) is None
+    return first_change(manifest.files, current_files(spark, manifest)) is None
 
 
 def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
@@ -132,12 +143,17 @@ def current_files(spark: SparkSession, manifest: Manifest) -> list[DataFile]:
     """
     found = files_of(spark, manifest.source)
     if found is None:
-        where = described(manifest.source)
-        raise ChangedError(
-            f"{where}, which table {manifest.name} was registered from, is missing",
-            instead=f'Put it back, or register "{manifest.name}" again.',
-        )
+        raise missing(manifest)
     return found
+
+
+def missing(manifest: Manifest) -> ChangedError:
+    """Return the error that says that what a table was registered from is not there any more."""
+    where = described(manifest.source)
+    return ChangedError(
+        f"{where}, which table {manifest.name} was registered from, is missing",
+        instead=f'Put it back, or register "{manifest.name}" again.',
+    )
 
 
 def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
@@ -147,7 +163,7 @@ def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
         ChangedError: they differ; the message names one file, and how it differs.
 
     """
-    if change := _first_change(manifest.files, found):
+    if change := first_change(manifest.files, found):
         since = f"since version {manifest.version} was registered"
         raise ChangedError(
             f"the ids of table {manifest.name} no longer hold: {change} {since}",
@@ -155,8 +171,8 @@ def check_files(manifest: Manifest, found: Sequence[DataFile]) -> None:
         )
 
 
-def _first_change(then: Sequence[DataFile], found: Sequence[DataFile]) -> str | None:
-    """Say which file differs first, and how."""
+def first_change(then: Sequence[DataFile], found: Sequence[DataFile]) -> str | None:
+    """Say which file differs first, and how; None: none."""
     now = {file.path: file for file in found}
     twins = look_alikes(then)
     for file in then:

@@ -20,7 +20,7 @@ from forward_lineage.catalog import no_such_column
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.formats.watching import logs_read
-from forward_lineage.row_ids.key import rows
+from forward_lineage.row_ids.key import a_copy, rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.sources import check_source, contents
 from forward_lineage.row_ids.written_sql import DICTIONARY_ID, with_ids
@@ -140,7 +140,8 @@ def check_unique_columns(frame: DataFrame, names: Sequence[str], name: str) -> N
     what = f"key {', '.join(names)} of {name}"
     if found.nulls:
         raise BadArgumentError(
-            f"{what} is NULL in {rows(found.nulls)}", instead="A key has no NULLs; use other columns."
+            f"{what} is NULL in {rows(found.nulls)}",
+            instead=f"A key has no NULLs: use other columns. {a_copy(name)}",
         )
     if found.repeats:
         raise BadArgumentError(

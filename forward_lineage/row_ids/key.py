@@ -68,7 +68,9 @@ def from_key(
     check_source(opened.frame, name, trusted=trusted)
     kept = {}
     if not trusted:
-        digest = check_unique_ids(opened.frame, quoted(field.name), f"key {field.name} of {name}")
+        digest = check_unique_ids(
+            opened.frame, quoted(field.name), f"key {field.name} of {name}", None if path else name
+        )
         kept = contents(opened.frame, digest)
     return opened.manifest(Provider.KEY, table.row_id, (field.name,), trusted, kept)
 
@@ -104,7 +106,7 @@ def from_expression(spark: SparkSession, name: str, row_id: str, *, trusted: boo
     check_source(ids, name, trusted=trusted)
     kept = {}
     if not trusted:
-        check_unique_ids(ids, "id", f"row id {row_id} of {name}")
+        check_unique_ids(ids, "id", f"row id {row_id} of {name}", name)
         kept = contents(opened.frame)
     return opened.manifest(Provider.COLUMN, f"CAST({row_id} AS BIGINT)", (row_id,), trusted, kept)
 
@@ -153,7 +155,7 @@ def _open(spark: SparkSession, name: str, path: Mapping[str, Any] | None) -> _Op
     return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})
 
 
-def check_unique_ids(frame: DataFrame, expression: str, what: str) -> str | None:
+def check_unique_ids(frame: DataFrame, expression: str, what: str, table: str | None = None) -> str | None:
     """Check in one aggregate pass that an expression is never NULL, never negative and never twice the same.
 
     When it is, a second pass finds out what is wrong.
@@ -162,6 +164,7 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> str | None
         frame: the rows.
         expression: Spark SQL over them, of an integer type.
         what: how messages call it.
+        table: what Spark calls the rows, so that they can be copied; None: nothing.
 
     Returns:
         the digest of the rows (see `digest_of`) if they are those of a program's DataFrame, else None.
@@ -184,7 +187,7 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str) -> str | None
     elif found.repeats:
         wrong = f"not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}"
     if wrong is not None:
-        raise BadArgumentError(f"{what} is {wrong}", instead=_OTHER_IDS)
+        raise BadArgumentError(f"{what} is {wrong}", instead=f"{_OTHER_IDS} {a_copy(table)}" if table else _OTHER_IDS)
     return str(found.digest) if digested else None
 
 
@@ -219,6 +222,11 @@ def _is_a_set(ids: DataFrame) -> bool:
 
 _MOST_BYTES = 8 << 30  # of the table, as Spark estimates it
 _OTHER_IDS = "Use another key, several columns (key=[…]), or path= for ids by position."
+
+
+def a_copy(name: str) -> str:
+    """Say how a copy is registered, whose rows get ids whatever they hold."""
+    return f'Or a copy, all rows of which get ids: lineage.register("another_name", source="{name}").'
 
 
 def rows(count: int) -> str:

@@ -10,13 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.formats.changes import changed_rows
+from forward_lineage.row_ids.known_names import not_registered
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registrar import Registrar
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import resolved
 from rewrites.tables import BaseTable
-from udafs.errors import LineageError, NotRegisteredError
+from udafs.errors import LineageError
 
 
 class RegisteredTables:
@@ -74,12 +75,7 @@ class RegisteredTables:
         """
         manifest = self.get(name) or self.registrations.latest(name)
         if manifest is None:
-            catalog = self.catalog
-            close = catalog.nearest(name.split(".")) or catalog.names()
-            raise NotRegisteredError(
-                f"table {name} is not registered",
-                instead=f'Call lineage.register("{name}", …). Registered: {", ".join(close) or "nothing yet"}.',
-            )
+            raise not_registered(name, [each.name for each in self._manifests.values()])
         return manifest
 
     def base_table(self, manifest: Manifest) -> BaseTable:

@@ -18,7 +18,8 @@ from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import source_of
+from forward_lineage.row_ids.other_formats import refuse_other_formats
+from forward_lineage.row_ids.places import as_list, source_of
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
 from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
@@ -35,7 +36,8 @@ from forward_lineage.spark.tables import (
     view_text,
 )
 from rewrites.tables import BaseTable
-from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError
+from udafs.attach import is_remote
+from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError, listed
 
 
 class Registrar:
@@ -59,6 +61,8 @@ class Registrar:
         if request.asks_for_a_copy:
             self._refuse_other_versions(request)
             return self._copy(request)
+        if path is not None and not is_remote(self.spark):
+            refuse_other_formats(name, as_list(path))
         place = None if path is None else source_of(self.spark, path)
         if place is not None and (table := self._with_a_log(request, place)) is not None:
             return self._by_format(name, table, trusted=request.trusted)
@@ -283,7 +287,7 @@ def _as_spark_has_them(table: BaseTable, frame: DataFrame) -> tuple[tuple[str, s
     if missing:
         raise ChangedError(
             f"table {table.name} has no column {missing[0]}, which the catalog names",
-            instead=f"Spark reads {', '.join(frame.columns[:8])}: put the catalog right.",
+            instead=f"Spark reads {listed(frame.columns)}: put the catalog right.",
         )
     return tuple(kinds[column.lower()] for column in table.columns)
 

@@ -63,6 +63,7 @@ class Request:
             BadArgumentError: they do not; the message names two that contradict each other.
 
         """
+        self._refuse_frames()
         self._check_name()
         if self.path is not None:
             for path in as_list(self.path):
@@ -91,6 +92,16 @@ class Request:
                 f"{identifying[0]} needs a table or view that Spark knows",
                 instead=f"Make one first: CREATE TEMPORARY VIEW … AS SELECT * FROM {files}.",
             )
+
+    def _refuse_frames(self) -> None:
+        """A DataFrame is what is copied, wherever else somebody gives one."""
+        given: dict[str, object] = {"its name": self.name, "path=": self.path, "key=": self.key}
+        for word, value in given.items():
+            if isinstance(value, DataFrame):
+                name = "the_name" if word == "its name" else self.name
+                raise BadArgumentError(
+                    f"{word} is a DataFrame", instead=f'Its rows are copied: lineage.register("{name}", source=frame).'
+                )
 
     def _check_name(self) -> None:
         parts = split_name(self.name)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rewrites.terms import LINEAGE_COLUMN
+from rewrites.tables import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
 from udafs.errors import BadArgumentError
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`\s]+)")
@@ -33,7 +33,7 @@ RESERVED = frozenset(
     """)
 )
 # Not reserved, but some parser or other takes them for the beginning of something.
-_AMBIGUOUS = frozenset(
+AMBIGUOUS = frozenset(
     _WORD.findall("""
     ANTI ARRAY DATE EXISTS EXTRACT IF INTERVAL LIMIT LOCALTIMESTAMP MAP MINUS PIVOT QUALIFY RANGE ROW SEMI SORT STRUCT
     TABLESAMPLE TIMESTAMP TRUE UNPIVOT VALUES WINDOW
@@ -43,7 +43,7 @@ _AMBIGUOUS = frozenset(
 
 def quoted(identifier: str) -> str:
     """Write an identifier so that Spark reads it as one, in backticks where it needs them."""
-    if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED | _AMBIGUOUS:
+    if _PLAIN.fullmatch(identifier) and identifier.upper() not in RESERVED | AMBIGUOUS:
         return identifier
     return in_backticks(identifier)
 

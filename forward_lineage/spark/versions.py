@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyspark
@@ -18,10 +18,11 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import _create_udf
-from sqlglot import exp
 
-from rewrites.refusals import refuse
 from udafs.versions import check_version
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
 
 _VERSION = check_version(pyspark.__version__)
 
@@ -41,13 +42,17 @@ LATER_DEFAULTS = {} if _VERSION >= (4, 0) else {"spark.sql.legacy.createHiveTabl
 VARIANTS: tuple[type[T.DataType], ...] = (T.VariantType,) if _VERSION >= (4, 0) else ()
 
 
-def refuse_what_is_newer(tree: exp.Expr, version: tuple[int, int] = _VERSION) -> None:
+def refuse_what_is_newer(tree: Expr, version: tuple[int, int] = _VERSION) -> None:
     """Refuse SQL that Spark reads, but not as it is rewritten: up to 4.1 what PIVOT gives cannot have a name.
 
     Raises:
         NotTracedError: there is a PIVOT, and Spark is older than 4.2.
 
     """
+    from sqlglot import exp  # noqa: PLC0415 - a command that needs no Spark does not wait for it
+
+    from rewrites.refusals import refuse  # noqa: PLC0415 - nor for this, which imports it
+
     for pivot in tree.find_all(exp.Pivot) if version < (4, 2) else ():
         if not pivot.args.get("unpivot"):
             what = f"PIVOT is not traced on Spark {version[0]}.{version[1]}"

@@ -88,7 +88,10 @@ KEYS = [
     pytest.param("(1), (-3), (-7)", "key k of t is negative in 2 rows, e.g. -7", id="negative"),
     pytest.param("(1), (5), (5), (5)", "key k of t is not unique: 2 rows repeat a value, e.g. 5", id="duplicate"),
 ]
-OTHER_KEY = ". Use another key, several columns (key=[…]), or path= for ids by position."
+OTHER_KEY = (
+    ". Use another key, several columns (key=[…]), or path= for ids by position. "
+    'Or a copy, all rows of which get ids: lineage.register("another_name", source="t").'
+)
 
 
 @pytest.mark.parametrize(("values", "message"), KEYS)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -107,3 +108,19 @@ def test_in_the_spark_sql_shell(tmp_path: Path) -> None:
     assert "[0,1,2,3,4]\tset\n" in done.stdout, done.stderr[-3000:]
     assert "poolvalue" in done.stdout, "the extension brings the planner strategy too"
     assert "Returns the union of the row ids" in done.stdout
+
+
+def test_a_second_time_nothing_takes_the_place_of_anything(spark: SparkSession) -> None:
+    """Spark's log would have a warning for each function."""
+    session = spark.newSession()
+    registry = session._jsparkSession.sessionState().functionRegistry()
+
+    def info() -> Any:
+        every = registry.listFunction()
+        names = (every.apply(place) for place in range(every.size()))
+        return next(registry.lookupFunction(name).get() for name in names if name.funcName() == "dl_size")
+
+    attach(session)
+    before = info()
+    attach(session)
+    assert info().equals(before)

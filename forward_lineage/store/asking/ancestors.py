@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from forward_lineage.spark.names import split_name
 from forward_lineage.store.asking.pipeline import Pipeline
-from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import BadArgumentError, ChangedError, NotSavedError
+from udafs.lineage_set import LineageSet
+
+
+class SameIds(Protocol):
+    """Knows whether ids of two versions of a table mean the same rows."""
+
+    def same_ids(self, one: TracedTable, other: TracedTable) -> bool:
+        """Tell so."""
+
 
 Edge = tuple[SavedResult, TracedTable]  # a result, and its lineage in a table that it was made of directly
 
@@ -53,7 +62,7 @@ def _refuse_no_ancestor(pipeline: Pipeline, saved: SavedResult, table: str) -> s
     )
 
 
-def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Library, tables: TablesNow) -> None:
+def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Library, tables: SameIds) -> None:
     """Check that ids that came on several paths mean the same rows.
 
     Args:
@@ -78,7 +87,7 @@ def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Li
         )
 
 
-def mean_the_same(one: Edge, other: Edge, library: Library, tables: TablesNow) -> bool:
+def mean_the_same(one: Edge, other: Edge, library: Library, tables: SameIds) -> bool:
     """Tell whether ids that came over two steps mean the same rows."""
     (first_owner, first), (owner, edge) = one, other
     if edge.granules != first.granules or (edge.granules and owner is not first_owner):
@@ -87,3 +96,43 @@ def mean_the_same(one: Edge, other: Edge, library: Library, tables: TablesNow) -
         return tables.same_ids(edge, first)
     versions = (library.get(each.name, each.version) for each in (edge, first))
     return len({version.keeps_numbers_of for version in versions}) == 1
+
+
+def steps_of(pipeline: Pipeline, table: str | None = None) -> list[Edge]:
+    """Return the steps of a pipeline that read a table; all of them when none is named."""
+    edges = [(each, edge) for each in pipeline.nodes.values() for edge in each.tables]
+    name = known_as(pipeline, table) if table is not None else None
+    return edges if table is None else [step for step in edges if step[1].name == name]
+
+
+def all_rows(saved: SavedResult) -> LineageSet:
+    """Return the numbers of all rows of a result."""
+    return LineageSet(range(saved.rows))
+
+
+def numbers_of(saved: SavedResult, rows: Iterable[int]) -> LineageSet:
+    """Return numbers of rows of a result, as a set.
+
+    Raises:
+        NotSavedError: it has no such row.
+
+    """
+    numbers = LineageSet(rows)
+    if numbers and numbers != numbers.below(saved.rows):
+        beyond = int(numbers.ids()[-1])
+        raise NotSavedError(
+            f"{saved.name} has no row {beyond}: it has {saved.rows} rows, counted from 0",
+            instead="Rows are counted as lineage.result(…) returns them.",
+        )
+    return numbers
+
+
+def refuse_both(one: str, first: object, two: str, second: object) -> None:
+    """Refuse two arguments that both say which rows are meant.
+
+    Raises:
+        BadArgumentError: both are given.
+
+    """
+    if first is not None and second is not None:
+        raise BadArgumentError(f"{one} and {two} both say which rows are meant", instead="Give one of them.")

@@ -13,16 +13,25 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.settings import among_settings, settings_of_values
 from forward_lineage.spark.versions import arrow_frame
-from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids, known_as
+from forward_lineage.store.asking.ancestors import (
+    Edge,
+    all_rows,
+    ancestor,
+    check_one_kind_of_ids,
+    known_as,
+    numbers_of,
+    refuse_both,
+    steps_of,
+)
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
-from forward_lineage.store.asking.suspects import Suspects, all_rows
+from forward_lineage.store.asking.suspects import Suspects
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import BadArgumentError, NotSavedError
+from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
 _LINEAGE_OF = re.compile(r"\s*lineage_of\s*\(\s*(\w+)\s*,\s*([^()]+?)\s*\)\s*", re.IGNORECASE)
@@ -95,7 +104,7 @@ class Questions:
 
     def steps_to(self, saved: SavedResult, table: str) -> list[Edge]:
         """Return the steps of a result, and of those that it was made of, that read a table."""
-        return _edges(Pipeline(self._library, [saved]), table)
+        return steps_of(Pipeline(self._library, [saved]), table)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
@@ -124,7 +133,7 @@ class Questions:
         """
         pipeline = Pipeline(self._library, [saved])
         name = ancestor(pipeline, saved, table)
-        within = self._captured_within(saved, name, _edges(pipeline, name), around)
+        within = self._captured_within(saved, name, steps_of(pipeline, name), around)
         if within is not None:
             return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
         reached = pipeline.backward(saved, rows, name)
@@ -153,17 +162,10 @@ class Questions:
         check_one_kind_of_ids(saved, edges, self._library, self.tables_now)
 
     def _row_numbers(self, saved: SavedResult, where: str | None, rows: Iterable[int] | None) -> LineageSet:
-        _refuse_both("where=", where, "rows=", rows)
+        refuse_both("where=", where, "rows=", rows)
         if rows is None:
             return all_rows(saved) if where is None else self.result_rows.of(saved).where(where)
-        numbers = LineageSet(rows)
-        if numbers and numbers != numbers.below(saved.rows):
-            beyond = int(numbers.ids()[-1])
-            raise NotSavedError(
-                f"{saved.name} has no row {beyond}: it has {saved.rows} rows, counted from 0",
-                instead="Rows are counted as lineage.result(…) returns them.",
-            )
-        return numbers
+        return numbers_of(saved, rows)
 
     # ------------------------------------------------------------ forward
 
@@ -205,7 +207,7 @@ class Questions:
             for each in self.impacted(table, where, ids=ids)
         ]
         answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
-        return self._on_trust(answer, _edges(Pipeline(self._library, self._library.all_results()), table))
+        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.all_results()), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
         """Return every saved result with rows that were made of suspected ones, those made of others behind these."""
@@ -219,7 +221,7 @@ class Questions:
         return [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
 
     def _seeds(self, where: str | None, ids: Iterable[int] | None) -> Suspects:
-        _refuse_both("where=", where, "ids=", ids)
+        refuse_both("where=", where, "ids=", ids)
         given = LineageSet(ids) if ids is not None else None
         return Suspects(self._spark, self._library, self.tables_now, where, given)
 
@@ -232,7 +234,7 @@ class Questions:
         name = ancestor(pipeline, saved, table)
         reached = pipeline.backward(saved, LineageSet(), name)
         self._check_one_kind_of_ids(saved, reached)
-        return self._on_trust(self._pairs(pipeline.relation(saved, name)), _edges(pipeline, name))
+        return self._on_trust(self._pairs(pipeline.relation(saved, name)), steps_of(pipeline, name))
 
     def table(self, text: str) -> DataFrame:
         """See `ForwardLineage.table`."""
@@ -270,7 +272,7 @@ class Questions:
                 if now != version:
                     found.append((saved.name, name, version, now))
         answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
-        return self._on_trust(answer, _edges(Pipeline(self._library, self._library.results())))
+        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.results())))
 
     def _version_now(self, name: str, is_result: bool) -> int | None:
         """The version that a query would read now; None when it is not there, or changed and nobody registered that."""
@@ -278,15 +280,3 @@ class Questions:
             return self.tables_now.version(name)
         latest = self._library.latest(name)
         return latest.version if latest else None
-
-
-def _edges(pipeline: Pipeline, table: str | None = None) -> list[Edge]:
-    """Return the steps of a pipeline that read a table; all of them when none is named."""
-    edges = [(each, edge) for each in pipeline.nodes.values() for edge in each.tables]
-    name = known_as(pipeline, table) if table is not None else None
-    return edges if table is None else [step for step in edges if step[1].name == name]
-
-
-def _refuse_both(one: str, first: object, two: str, second: object) -> None:
-    if first is not None and second is not None:
-        raise BadArgumentError(f"{one} and {two} both say which rows are meant", instead="Give one of them.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.granules import entries_of_rows
+from forward_lineage.store.asking.ancestors import all_rows
 from forward_lineage.store.asking.rows import Condition, IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
@@ -104,8 +105,3 @@ class Suspects:
         self.tables.check_same_version(saved, edge)
         rows = self.tables.rows(edge.name)
         return rows.pick(self.given if self.given is not None else rows.where(self.where or "true"))
-
-
-def all_rows(saved: SavedResult) -> LineageSet:
-    """Return the numbers of all rows of a result."""
-    return LineageSet(range(saved.rows))

@@ -34,7 +34,7 @@ from forward_lineage.store.library.saved_result import (
     TracedTable,
 )
 from forward_lineage.store.library.soundness import check_sound, is_name
-from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError
+from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError, listed
 
 _DROPPED = {"dropped": True}
 
@@ -160,8 +160,8 @@ class Library:
 
     def _unknown(self, name: str) -> NotSavedError:
         names = [each.name for each in self.results()]
-        close = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=3) or names[:8]
-        known = f"Saved: {', '.join(close)}." if names else "Nothing is saved yet."
+        close = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=3) or names
+        known = f"Saved: {listed(close)}." if names else "Nothing is saved yet."
         return NotSavedError(f"there is no saved result {name}", instead=f"{known} lineage.save(…) saves one.")
 
     def _home(self, name: str) -> Path:

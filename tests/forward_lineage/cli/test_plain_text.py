@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from forward_lineage.cli import main
-from forward_lineage.cli.answers import json_line
-from forward_lineage.cli.plain_text import in_one_line, plain
+from forward_lineage.cli.plain_text import in_one_line, json_line, plain
 from forward_lineage.cli.tables import lineage_table
 
 

@@ -329,8 +329,13 @@ object Registry {
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
-    for (function <- functions)
-      session.sessionState.functionRegistry.registerFunction(SessionFunctions.identifier(function.name), function.info, function.builder)
+    val registry = session.sessionState.functionRegistry
+    for (function <- functions) {
+      val name = SessionFunctions.identifier(function.name)
+      // Spark warns of each function that takes the place of another, were it the same.
+      if (!registry.lookupFunction(name).exists(_.getClassName == function.info.getClassName))
+        registry.registerFunction(name, function.info, function.builder)
+    }
     val before = session.experimental.extraStrategies
     session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
     val others = session.experimental.extraOptimizations

@@ -1,0 +1,37 @@
+"""`forward-lineage affected`: the rows of a query that were made from suspected base rows."""
+
+from __future__ import annotations
+
+import click
+
+from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.frames import FrameRows
+from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.names import completing
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.options import semantics_option, sql_argument
+from forward_lineage.row_ids.known_names import registered
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+
+
+@click.command()
+@sql_argument
+@click.option(
+    "--table", required=True, help="The registered table with the suspected rows.", shell_complete=completing("tables")
+)
+@click.option("--where", metavar="SQL", required=True, help="Which rows, as a condition over its columns.")
+@semantics_option
+@answer_options
+@session_options
+def affected(*, file: str, table: str, where: str, semantics: str, answer: Answer, opening: Opening) -> None:
+    """Show the rows of a query that were made from suspected rows of a table; nothing is stored.
+
+    FILE holds one Spark SQL query; - reads standard input. DL says which suspected rows a row was made from.
+    """
+    sql = read_sql(file)
+    if opening.catalog is None:
+        registered(Registrations(home_folder(opening.home)), table)
+    with opening.session_to_look("affected") as lineage:
+        frame = lineage.affected(sql, table, where, semantics)
+        found = answer.show(FrameRows(frame), nothing=f"No row of the query was made from these rows of {table}.")
+    answer.finish(found)

@@ -1,0 +1,35 @@
+"""What is known without Spark is said before Spark starts: names of results and of tables."""
+
+from __future__ import annotations
+
+from forward_lineage.cli.opening import Opening
+from forward_lineage.row_ids.known_names import registered
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.store.asking.ancestors import known_as
+from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.library.library import Library
+
+
+def check_result(opening: Opening, name: str) -> None:
+    """See to it that there is a saved result of a name.
+
+    Raises:
+        NotSavedError: there is none.
+
+    """
+    Library(home_folder(opening.home)).get(name)
+
+
+def check_asked_about(opening: Opening, table: str) -> None:
+    """See to it that there is a table of a name, or that a result was made of one; a catalog may know others.
+
+    Raises:
+        NotRegisteredError: there is none.
+
+    """
+    if opening.catalog is not None:
+        return
+    home = home_folder(opening.home)
+    library = Library(home)
+    if library.latest(table) is None and known_as(Pipeline(library, library.results()), table) is None:
+        registered(Registrations(home), table)

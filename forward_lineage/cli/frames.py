@@ -1,0 +1,58 @@
+"""Rows of a DataFrame as commands print them: lineage as ids, JSON as Spark writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from forward_lineage.results import LINEAGE_COLUMN, trusted_tables
+from forward_lineage.spark.names import field_of_dl
+
+
+@dataclass(frozen=True)
+class FrameRows:
+    """The rows of a DataFrame; see `cli.answers.Rows`.
+
+    Attributes:
+        frame: the DataFrame.
+
+    """
+
+    frame: DataFrame
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return self.frame.columns
+
+    @property
+    def trusted(self) -> list[str]:
+        """The tables that it takes on trust."""
+        return list(trusted_tables(self.frame))
+
+    def first(self, limit: int) -> tuple[list[list[Any]], bool]:
+        """Return up to `limit` rows, lineage as ids by table, and whether there are more."""
+        rows = decoded(self.frame).limit(limit + 1).collect()
+        return [list(row) for row in rows[:limit]], len(rows) > limit
+
+    def json_lines(self, limit: int | None = None) -> list[str]:
+        """Return rows as JSON objects; names that repeat in a result do so in its JSON, too."""
+        return json_lines(decoded(self.frame if limit is None else self.frame.limit(limit)))
+
+
+def json_lines(frame: DataFrame) -> list[str]:
+    """Return rows as JSON objects, as Spark writes them."""
+    objects = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}))
+    return [row[0] for row in objects.toLocalIterator()]
+
+
+def decoded(frame: DataFrame) -> DataFrame:
+    """Replace each lineage value in `DL` by its ids, an array."""
+    if not frame.columns or frame.columns[-1] != LINEAGE_COLUMN:
+        return frame
+    tables = frame.schema[LINEAGE_COLUMN].dataType.fieldNames()  # type: ignore[attr-defined]
+    fields = [F.call_function("dl_ids", F.expr(field_of_dl(table))).alias(table) for table in tables]
+    return frame.withColumn(LINEAGE_COLUMN, F.struct(*fields))

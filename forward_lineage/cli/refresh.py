@@ -1,0 +1,32 @@
+"""`forward-lineage refresh`: accept that tables have changed."""
+
+from __future__ import annotations
+
+import click
+
+from forward_lineage.cli.known_tables import in_words
+from forward_lineage.cli.names import completing
+from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.row_ids.known_names import registered
+from forward_lineage.row_ids.registrations import Registrations, home_folder
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, shell_complete=completing("tables"))
+@session_options
+def refresh(*, names: tuple[str, ...], opening: Opening) -> None:
+    """Accept that tables have changed: rows that are still there keep their ids.
+
+    New rows get ids that no row had; ids of rows that are gone are never given again.
+    """
+    if opening.catalog is None:
+        registrations = Registrations(home_folder(opening.home))
+        for name in names:
+            registered(registrations, name)  # what is not there is said before Spark starts
+    with opening.session("refresh") as lineage:
+        before = {each.name.lower(): each.version for each in lineage.tables().values()}
+        for name in names:
+            manifest = lineage.refresh(name)
+            same = before.get(name.lower()) == manifest.version
+            click.echo(in_one_line(f"{'unchanged' if same else 'refreshed'} {in_words(manifest)}"))

@@ -1,0 +1,217 @@
+"""`Questions`: backward, forward, impact and staleness, as `store.asking.questions` answers them with Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from forward_lineage.embedded.answers import Impact, PickedRows, Stale
+from forward_lineage.embedded.base_tables import BaseTables
+from forward_lineage.embedded.identified import Identified
+from forward_lineage.embedded.needs_spark import NeedsSpark
+from forward_lineage.embedded.parquet_rows import DataFileRows
+from forward_lineage.embedded.settings import refuse_settings
+from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.storage.homes import Home
+from forward_lineage.store.asking.ancestors import (
+    Edge,
+    all_rows,
+    ancestor,
+    check_one_kind_of_ids,
+    known_as,
+    numbers_of,
+    refuse_both,
+    steps_of,
+)
+from forward_lineage.store.asking.pipeline import Pipeline, Reached, node_of
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.row_files import check_row_files
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from udafs.lineage_set import LineageSet
+
+
+class Questions:
+    """Questions to the saved results of a home. Each method may raise `NeedsSpark`; else they are those of
+    `ForwardLineage` of the same names, and raise its errors.
+
+    Args:
+        home: where registrations and results are.
+
+    """  # noqa: D205 - the first sentence is as long as that
+
+    def __init__(self, home: Home) -> None:
+        self.library = Library(home)
+        self.library.lineage.capture_rest = _left_to_spark
+        self.tables = BaseTables(Registrations(home))
+
+    def backward(
+        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+    ) -> PickedRows:
+        """Return the base rows that rows of a result were made of."""
+        saved = self.library.get(result)
+        refuse_both("where=", where, "rows=", rows)
+        pipeline = Pipeline(self.library, [saved])
+        name = ancestor(pipeline, saved, table)
+        _refuse_values(steps_of(pipeline, name))
+        if rows is not None:
+            numbers = numbers_of(saved, rows)
+        else:
+            numbers = all_rows(saved) if where is None else _conditioned(_rows_of(saved), where)
+        reached = pipeline.backward(saved, numbers, name)
+        reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
+        edges = [(owner, edge) for owner, edge, _ in reached.edges]
+        check_one_kind_of_ids(saved, edges, self.library, self.tables)
+        edge = edges[0][1]
+        if edge.is_result:
+            newest = max(each.version for _, each in edges)  # has the rows of the others, perhaps more behind them
+            return _rows_of(self.library.get(edge.name, newest)).pick(reached.ids)
+        picked = self.tables.rows(edge).pick(reached.ids)
+        if len(picked.ids) != len(reached.ids):
+            raise NeedsSpark(f"rows of {edge.name} that are not there")
+        self.tables.check_still(edge.name)
+        return picked
+
+    def forward(
+        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+    ) -> PickedRows:
+        """Return the rows of a result that were made of some rows of a table."""
+        saved = self.library.get(result)
+        seeds = self._seeds(where, ids)
+        pipeline = Pipeline(self.library, [saved])
+        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
+        seeds.check_still()
+        answer = _rows_of(saved).pick(touched.rows if touched else LineageSet())
+        return replace(answer, trusted=self._on_trust(steps_of(pipeline, table)))
+
+    def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> Impact:
+        """Return every result with rows that were made of suspected ones, those made of others behind these."""
+        seeds = self._seeds(where, ids)
+        latest = self.library.all_results()
+        pipeline = Pipeline(self.library, latest)
+        name = known_as(pipeline, table)
+        if name is None:
+            self.tables.registered(table)
+            return Impact((), ())
+        touched = pipeline.forward(name, seeds)
+        seeds.check_still()
+        found = [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
+        return Impact(tuple(found), self._on_trust(steps_of(pipeline, table)))
+
+    def stale(self) -> Stale:
+        """Return the results that were made of something that has changed since."""
+        found, results = [], self.library.results()
+        for saved in results:
+            nodes = Pipeline(self.library, [saved]).nodes.values()
+            for name, version, is_result in sorted(
+                {(e.name, e.version, e.is_result) for each in nodes for e in each.tables}
+            ):
+                now = self._version_now(name, is_result)
+                if now != version:
+                    found.append((saved.name, name, version, now))
+        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, results))))
+
+    def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
+        """Return the rows that rows of a table touch, by the name of their result in lower case."""
+        return {each.result.name.lower(): each.rows for each in self.impact(table, where).touched}
+
+    def suspected(self, table: str, where: str | None) -> LineageSet:
+        """Return the ids of the rows of a table or result that a condition holds for, or of all."""
+        rows = self._rows(table)
+        return rows.all_ids() if where is None else _conditioned(rows, where)
+
+    def rows_of(self, name: str, ids: LineageSet) -> PickedRows:
+        """Return rows of a table or a result."""
+        return self._rows(name).pick(ids)
+
+    def version(self, name: str) -> int | None:
+        """Return the version of a table; None when it has changed and nobody registered that, or is not there."""
+        return self.tables.version(name)
+
+    def _rows(self, name: str) -> Identified:
+        saved = self.library.latest(name)
+        return self.tables.rows_now(name) if saved is None else _rows_of(saved)
+
+    def _version_now(self, name: str, is_result: bool) -> int | None:
+        if not is_result:
+            return self.tables.version(name)
+        latest = self.library.latest(name)
+        return latest.version if latest else None
+
+    def _on_trust(self, edges: Iterable[Edge]) -> tuple[str, ...]:
+        tables = {edge.name: edge.trusted for _, edge in edges if not edge.is_result}
+        return tuple(sorted(name for name, trusted in tables.items() if trusted or self.tables.takes_on_trust(name)))
+
+    def _seeds(self, where: str | None, ids: Iterable[int] | None) -> _Suspects:
+        refuse_both("where=", where, "ids=", ids)
+        return _Suspects(self.library, self.tables, where, LineageSet(ids) if ids is not None else None)
+
+
+class _Suspects:
+    """See `store.asking.suspects.Suspects`."""
+
+    def __init__(self, library: Library, tables: BaseTables, where: str | None, given: LineageSet | None) -> None:
+        self._library, self._tables, self._where, self._given = library, tables, where, given
+        self._read: dict[str, LineageSet] = {}
+        self._by_version: dict[tuple[str, int], LineageSet] = {}
+
+    def __call__(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+        _refuse_values([(saved, edge)])
+        key = edge.name.lower(), edge.version
+        if self._where is None and self._given is None and not edge.is_result:
+            return self._library.relation(saved, edge).ids()
+        if key not in self._by_version:
+            self._by_version[key] = self._of_result(edge) if edge.is_result else self._of_base(edge)
+        return self._by_version[key]
+
+    def _of_result(self, edge: TracedTable) -> LineageSet:
+        then = self._library.get(edge.name, edge.version)
+        if self._given is not None:
+            now = self._library.latest(edge.name)
+            if now is None or now.keeps_numbers_of != then.keeps_numbers_of:
+                raise NeedsSpark(f"row numbers of {edge.name}, which was saved again")
+            return self._given
+        return all_rows(then) if self._where is None else _conditioned(_rows_of(then), self._where)
+
+    def _of_base(self, edge: TracedTable) -> LineageSet:
+        if self._given is not None:
+            return self._given
+        assert self._where is not None, "asked before"
+        name = edge.name.lower()
+        if name not in self._read:
+            self._read[name] = _conditioned(self._tables.rows(edge), self._where)
+        elif self._tables.registered(edge.name).version != edge.version:
+            raise NeedsSpark(f"{edge.name} in two versions")
+        return self._read[name]
+
+    def check_still(self) -> None:
+        """Check that tables whose rows were read were what was registered all the time.
+
+        Raises:
+            ChangedError: one of them was not.
+
+        """
+        for name in self._read:
+            self._tables.check_still(name)
+
+
+def _conditioned(rows: Identified, where: str) -> LineageSet:
+    refuse_settings()
+    return rows.where(where)
+
+
+def _rows_of(saved: SavedResult) -> Identified:
+    check_row_files(saved)
+    files = [DataFileRows(str(saved.folder / each.path), each.rows, each.first_row) for each in saved.row_files]
+    if not files and saved.rows:
+        raise NeedsSpark(f"{saved.name}, which an earlier release saved")
+    return Identified(saved.name, saved.columns, tuple(files))
+
+
+def _refuse_values(edges: Iterable[Edge]) -> None:
+    for saved, edge in edges:
+        if edge.granules or edge.only is not None:
+            raise NeedsSpark(f"lineage of {saved.name} in {edge.name}, which is of values or in part")
+
+
+def _left_to_spark(saved: SavedResult, _: bool) -> SavedResult:
+    raise NeedsSpark(f"lineage of {saved.name} that was left for later")
