@@ -73,7 +73,8 @@ def steps_of(checkout: Path, steps: Path, arguments: list[object]) -> Seconds:
     """Return the seconds of each step's runs, in a process that imports that checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     command = [sys.executable, str(steps), *map(str, arguments)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    # Python workers of Spark look into the working folder first, which must be no checkout.
+    done = subprocess.run(command, env=environment, cwd=steps.parent, stdout=subprocess.PIPE, check=True, text=True)
     told: dict[str, object] = json.loads(done.stdout)
     assert told["code"] == str(checkout), f"{told['code']} was imported, not {checkout}"
     return told["seconds"]  # type: ignore[return-value]
