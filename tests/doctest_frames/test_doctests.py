@@ -13,12 +13,10 @@ from tests.doctest_frames.judging import Judged, Verdict, difference
 
 TRACED = (
     "dataframe.DataFrame.rollup",
-    "dataframe.DataFrame.subtract",
     "dataframe.DataFrame.unpivot",
     "dataframe.DataFrameNaFunctions.drop",
     "column.Column.withField",
     "functions.builtin.explode_outer",
-    "functions.builtin.lag",
     "group.GroupedData.pivot",
 )
 
