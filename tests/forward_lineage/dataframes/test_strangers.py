@@ -31,3 +31,18 @@ def test_rows_that_were_spread_anew_are_traced(store: ForwardLineage) -> None:
     assert rows_with_lineage(store.trace(frame)) == rows_with_lineage(
         store.sql("SELECT s_id, count(*) AS count FROM sales GROUP BY s_id")
     )
+
+
+def test_texts_with_a_schema_and_options(store: ForwardLineage) -> None:
+    rows = store.spark.table("store").select(F.struct("s_id", "s_name").alias("row"))
+    options = {"sep": ";", "it's": '"'}
+    frame = rows.select(
+        F.from_csv(F.to_csv("row", options), "id INT, name STRING", options).alias("csv"),
+        F.from_json(F.to_json("row"), "s_id BIGINT NOT NULL, `s_name` STRING").alias("json"),
+        F.from_json(F.lit("{'a': [1]}"), "a ARRAY<INT>", {"allowSingleQuotes": "true"}).alias("lists"),
+        F.from_xml(F.to_xml("row", {"rowTag": "one"}), "s_id INT, s_name STRING", {"rowTag": "one"}).alias("xml"),
+    )
+    found = store.trace(frame)
+    assert found.drop("DL").collect() == frame.collect()
+    assert frame.where("csv.name <> xml.s_name OR csv.id <> json.s_id").count() == 0
+    assert all(len(ids["store"]) == 1 for _, ids in rows_with_lineage(found))
