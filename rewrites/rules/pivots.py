@@ -13,6 +13,8 @@ Raises:   NotTracedError for several PIVOTs, where the columns that PIVOT groups
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import exp
 
 from rewrites.block import Block
@@ -37,7 +39,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     traced, joins = _source(node, block)
     hidden = dict(traced.hidden)
     if not pivot.args.get("unpivot"):
-        _lineage_of_group(traced, pivot)
+        _lineage_of_group(traced, pivot, called)
         hidden = dict.fromkeys(hidden, Kind.SET)
     if not pivot.alias:
         pivot.set("alias", exp.TableAlias(this=name(block.env.names.fresh("p"))))
@@ -64,15 +66,26 @@ def _source(node: exp.Expr, block: Block) -> tuple[TracedQuery, list[exp.Expr] |
     return block.env.rewrite(inner, block.env), joins
 
 
-def _lineage_of_group(traced: TracedQuery, pivot: exp.Pivot) -> None:
+def _lineage_of_group(traced: TracedQuery, pivot: exp.Pivot, called: str) -> None:
     if traced.columns is None or None in traced.columns:
         what = "the columns that this PIVOT groups by are not known"
         refuse(pivot, what, "Name the columns in a subquery before PIVOT.")
-    mentioned = {column.name.lower() for column in pivot.find_all(exp.Column)}
-    group = [column for column in traced.columns if column is not None and column.lower() not in mentioned]
+    columns = [column for column in traced.columns if column is not None]
+    known = {column.lower() for column in columns}
+    mentioned = {_mentioned(column, called.lower(), known) for column in pivot.find_all(exp.Column)}
+    group = [column for column in columns if column.lower() not in mentioned]
     for projection in traced.tree.expressions[-len(traced.hidden) :] if traced.hidden else []:
         union = exp.Window(
             this=dlunion(projection.this.copy()),
             partition_by=[exp.Column(this=name(column)) for column in group],
         )
         projection.this.replace(union)
+
+
+def _mentioned(column: exp.Column, called: str, known: set[str]) -> str:
+    """Return which column of the relation is read: of a struct, only a field may be named."""
+    parts = [part.name.lower() for part in column.parts]
+    for place, (qualifier, after) in enumerate(pairwise(parts)):
+        if qualifier == called and after in known and not known.intersection(parts[:place]):
+            return after
+    return parts[0] if parts[0] in known else parts[-1]

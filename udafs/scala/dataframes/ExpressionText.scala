@@ -71,8 +71,21 @@ final private[sql] class ExpressionText(
       case NotLikeAny(value, patterns) => s"(${text(value)} NOT LIKE ANY (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
       case NotLikeAll(value, patterns) => s"(${text(value)} NOT LIKE ALL (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
       case named: CreateNamedStruct => s"named_struct(${named.children.map(text).mkString(", ")})"
+      // These do not write their schema and options.
+      case read: JsonToStructs => ofText("from_json", read.child, Some(read.schema), read.options)
+      case read: CsvToStructs => ofText("from_csv", read.child, Some(read.schema), read.options)
+      case read: XmlToStructs => ofText("from_xml", read.child, Some(read.schema), read.options)
+      case made: StructsToJson => ofText("to_json", made.child, None, made.options)
+      case made: StructsToCsv => ofText("to_csv", made.child, None, made.options)
+      case made: StructsToXml => ofText("to_xml", made.child, None, made.options)
       case replaced: InheritAnalysisRules => replaced.makeSQLString(replaced.parameters.map(text))
       case other => withText(other).sql
+    }
+
+    private def ofText(name: String, child: Expression, schema: Option[DataType], options: Map[String, String]): String = {
+      val said = options.toSeq.sorted.flatMap { case (key, value) => Seq(key, value) }.map(Literal(_).sql).mkString("map(", ", ", ")")
+      val arguments = Seq(text(child)) ++ schema.map(each => Literal(each.sql).sql) ++ Option(said).filter(_ => options.nonEmpty)
+      s"$name(${arguments.mkString(", ")})"
     }
 
     def order(key: SortOrder): String = s"${text(key.child)} ${key.direction.sql} ${key.nullOrdering.sql}"

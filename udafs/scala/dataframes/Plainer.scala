@@ -15,17 +15,32 @@ private object Plainer {
     case again: RebalancePartitions => again.child
     case unique: Deduplicate => onceEach(unique)
     case expand: Expand => Unpivoted(expand).fold[LogicalPlan](expand)(_ => overColumns(expand))
-  }.transformAllExpressionsWithSubqueries { case AtLeastNNonNulls(count, values) => atLeast(count, values) }
+  }.transformAllExpressionsWithSubqueries {
+    case AtLeastNNonNulls(count, values) => atLeast(count, values)
+    case changed: UpdateFields => changed.evalExpr // `withField`, `dropFields`
+  }
 
-  /** Rows that are spread anew come in another order, which decides what a LIMIT without one gives. */
+  /**
+   * Rows that are spread anew come in another order, which decides what a LIMIT without one gives, and in other partitions, whose
+   * numbers functions may tell or begin with.
+   */
   def refuseChance(plan: LogicalPlan): Unit = plan.foreach {
     case cut @ (_: GlobalLimit | _: LocalLimit | _: Offset) if isSpreadAnew(cut.children.head) =>
       NotWritten.refuse("limit(…) or offset(…) of rows that were spread anew, which is left to chance", "Sort them before.")
+    case told if told.expressions.exists(!_.deterministic) && told.exists(isSpreading) =>
+      NotWritten.refuse(
+        "a function that tells the partitions of rows that were spread anew",
+        "Save these rows as a table, register it, and trace what is made of it.")
     case _ =>
   }
 
-  private def isSpreadAnew(rows: LogicalPlan): Boolean = rows match {
+  private def isSpreading(rows: LogicalPlan): Boolean = rows match {
     case _: RepartitionOperation | _: RebalancePartitions => true
+    case _ => false
+  }
+
+  private def isSpreadAnew(rows: LogicalPlan): Boolean = rows match {
+    case again if isSpreading(again) => true
     case sort: Sort if sort.global => false
     case one: UnaryNode => isSpreadAnew(one.child)
     case _ => false

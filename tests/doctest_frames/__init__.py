@@ -1,0 +1,1 @@
+"""PySpark's own doctests as strangers to `lineage.trace`."""
