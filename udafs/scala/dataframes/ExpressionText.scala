@@ -74,10 +74,9 @@ final private[sql] class ExpressionText(
       // These do not write their schema and options.
       case read: JsonToStructs => ofText("from_json", read.child, Some(read.schema), read.options)
       case read: CsvToStructs => ofText("from_csv", read.child, Some(read.schema), read.options)
-      case read: XmlToStructs => ofText("from_xml", read.child, Some(read.schema), read.options)
       case made: StructsToJson => ofText("to_json", made.child, None, made.options)
       case made: StructsToCsv => ofText("to_csv", made.child, None, made.options)
-      case made: StructsToXml => ofText("to_xml", made.child, None, made.options)
+      case NewerExpressions.Xml(name, child, schema, options) => ofText(name, child, schema, options)
       case replaced: InheritAnalysisRules => replaced.makeSQLString(replaced.parameters.map(text))
       case other => withText(other).sql
     }

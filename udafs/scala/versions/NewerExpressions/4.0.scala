@@ -1,6 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Between, CommonExpressionRef, Expression, With}
+import org.apache.spark.sql.catalyst.expressions.{Between, CommonExpressionRef, Expression, StructsToXml, With, XmlToStructs}
+import org.apache.spark.sql.types.DataType
 
 /** Expressions that Spark has from 4.0 on. */
 private[forwardlineage] object NewerExpressions {
@@ -18,6 +19,15 @@ private[forwardlineage] object NewerExpressions {
   object Range {
     def unapply(expression: Expression): Option[(Expression, Expression, Expression)] = expression match {
       case between: Between => Some((between.parameters.head, between.parameters(1), between.parameters(2)))
+      case _ => None
+    }
+  }
+
+  /** XML read or made: the function, of what, the schema that is read, the options. */
+  object Xml {
+    def unapply(expression: Expression): Option[(String, Expression, Option[DataType], Map[String, String])] = expression match {
+      case read: XmlToStructs => Some(("from_xml", read.child, Some(read.schema), read.options))
+      case made: StructsToXml => Some(("to_xml", made.child, None, made.options))
       case _ => None
     }
   }
