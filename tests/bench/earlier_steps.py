@@ -59,7 +59,9 @@ def steps(lineage: ForwardLineage, tables: Path, small: Path) -> dict[str, Step]
     # The small files are what is registered now: queries read those.
     for name, text in _SAVED.items():
         made[name] = save_anew(lineage, text)
-    made["backward of one row"] = lambda: [lineage.backward_ids("saved", rows=[row]) for row in (0, 17, 4711)]
+    made["backward of one row"] = lambda: [
+        lineage.backward_ids("saved", rows=[row], table="lineitem") for row in (0, 17, 4711)
+    ]
     return made
 
 
