@@ -212,6 +212,13 @@ def test_as_the_same_in_sql(shop: ForwardLineage, name: str) -> None:
     frame.unpersist()
 
 
+def test_a_summary_is_made_of_all_rows(shop: ForwardLineage) -> None:
+    frame = sales(shop.spark).describe("price", "num")
+    rows = rows_with_lineage(shop.trace(frame))
+    assert [row for row, _ in rows] == sorted(map(tuple, frame.collect()), key=repr)
+    assert {tuple(ids["sales"]) for _, ids in rows} == {tuple(range(1, 12))}
+
+
 REFUSED: dict[str, tuple[Frame, str]] = {
     "a sample": (lambda s: sales(s).sample(0.5), "a sample, which is left to chance.*Save the sample"),
     "mapInArrow": (lambda s: sales(s).mapInArrow(lambda batches: batches, sales(s).schema), "MapInArrow"),

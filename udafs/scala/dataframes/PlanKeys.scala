@@ -126,6 +126,7 @@ final private class PlanKeys {
         case subquery: PlanExpression[_] =>
           val inside = whole(subquery.plan.asInstanceOf[LogicalPlan], columns)
           PlanKeys.column(number((subquery.nodeName, inside, subquery.children.map(value(_, columns)))), subquery)
+        case Literal(value, kind) => Literal(value, kind.asNullable) // whether an array of constants may hold NULL
         case OuterReference(column) if columns.contains(column.exprId) => PlanKeys.column(columns(column.exprId), column)
         case column: AttributeReference if columns.contains(column.exprId) => PlanKeys.column(columns(column.exprId), column)
       }
