@@ -61,10 +61,13 @@ DL_RANGE: Final = "dl_range"
 DL_IN_RANGES: Final = "dl_in_ranges"
 """(value, bounds, fragments) → whether it is in one of some ranges."""
 
+DL_STAR_EXCEPT = "dl_star_except"
+"""(star, column, …), of string literals → the columns of a star but for some, where Spark reads no `* EXCEPT`."""
+
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
-    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_ENCODING,
+    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_ENCODING, DL_STAR_EXCEPT,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 

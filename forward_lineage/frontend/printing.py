@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus, UnsignedRightShift
+from rewrites.lineage_functions import DL_STAR_EXCEPT
 from udafs.versions import STAR_EXCEPT_SINCE, installed
 
 # Nodes that sqlglot rewrites on printing: for older Sparks (QUALIFY becomes a subquery), or into functions.
@@ -60,7 +61,7 @@ class FaithfulGenerator(SparkGenerator):
 
     def _star_except(self, star: str, node: exp.Star) -> str:
         texts = [star, *(self.sql(column) for column in node.args["except_"])]
-        return f"dl_star_except({', '.join(self.sql(exp.Literal.string(text)) for text in texts)})"
+        return f"{DL_STAR_EXCEPT}({', '.join(self.sql(exp.Literal.string(text)) for text in texts)})"
 
     def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
         """Print a query in parentheses. As sqlglot does, but the sample stays in the tree."""

@@ -19,6 +19,7 @@ _FORMATS = {
     ".xml": ("xml", 'options={"rowTag": "…"}'),
 }
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
+_OF_ICEBERG = ".metadata.json"  # which says where a table's Parquet files are
 _PARQUET = (b"PAR1", b"PARE")
 
 
@@ -52,6 +53,7 @@ def _other(path: str | Path) -> Path | None:
     try:
         files = sorted(place.iterdir()) if place.is_dir() else [place]
         named = [file for file in files if _ending(file) in _FORMATS and not file.name.startswith((".", "_"))]
+        named = [file for file in named if not file.name.endswith(_OF_ICEBERG)]
         return next((file for file in named if file.is_file() and not _begins_like_parquet(file)), None)
     except (OSError, ValueError):  # said by whoever reads it
         return None

@@ -88,7 +88,8 @@ def arrow_table(frame: DataFrame) -> pa.Table:
 def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Return a DataFrame with the rows of a table, as `SparkSession.createDataFrame` makes it of one from 4.0 on."""
     if _VERSION >= (4, 0):
-        return spark.createDataFrame(table)
+        # Else times without a zone would be instants, where the session prefers these.
+        return spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer  # noqa: PLC0415 - it loads pandas, on 3.5
 
     session: Any = spark

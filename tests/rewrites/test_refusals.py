@@ -46,7 +46,7 @@ def test_a_part_that_nobody_answers_for_is_refused() -> None:
         ("PRICE", ["price"], "Did you mean price?"),
         ("zzz", ["b", "a"], "Known here: a, b."),
         ("zzz", [], "Nothing is known here: read a table that has it."),
-        ("zzz", [f"c{i}" for i in range(20)], "Known here: c0, c1, c10, c11, c12, c13, c14, c15."),
+        ("zzz", [f"c{i}" for i in range(20)], "Known here: c0, c1, c10, c11, c12, c13, c14, c15 and 12 more."),
     ],
 )
 def test_nearest(name: str, known: list[str], advice: str) -> None:

@@ -252,7 +252,7 @@ def test_the_lines_of_help_are_those_of_the_commands() -> None:
     assert all(name in done.stdout for name in COMMANDS)
 
 
-def test_what_create_table_wrote_is_said(run: Run, data: Path) -> None:
+def test_what_create_table_wrote_is_said(run: Run, data: Path, spark: SparkSession) -> None:
     good(run("register", "parts", "--path", data / "parts.parquet"))
     place = data / "written"
     said = good(
@@ -265,3 +265,4 @@ def test_what_create_table_wrote_is_said(run: Run, data: Path) -> None:
     assert good(run("run", "-", stdin="CREATE TEMPORARY VIEW said_v AS SELECT name FROM parts")) == (
         "created the view said_v\n"
     )
+    spark.sql("DROP TABLE said_t")

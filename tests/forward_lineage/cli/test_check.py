@@ -47,7 +47,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, folder: Path, *words: str, found: li
                     raise KeyboardInterrupt
                 yield entry
 
-    monkeypatch.setattr(sys.modules[command.callback.__module__], "Run", FoundRun)  # type: ignore[union-attr]
+    monkeypatch.setattr(command, "Run", FoundRun)
     return CliRunner().invoke(main, ["check", str(folder), *words], env={"COLUMNS": "100"})
 
 

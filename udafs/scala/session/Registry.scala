@@ -304,8 +304,7 @@ object Registry {
         |""".stripMargin)) ++ StarExcept.function.map(build => SqlFunction(
       "dl_star_except",
       None,
-      build,
-      StarExcept.getClass,
+      build, StarExcept.getClass,
       "misc_funcs",
       "_FUNC_(star, column, ...) - Stands for the columns of a star but for some, all of them string literals.",
       """      > SELECT _FUNC_('t.*', 'b') FROM VALUES (1, 2) AS t(a, b);
