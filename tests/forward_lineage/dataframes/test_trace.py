@@ -232,7 +232,13 @@ REFUSED: dict[str, tuple[Frame, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.since("4.2", "QUALIFY")] if "QUALIFY" in said else [])
+        for name, (_, said) in REFUSED.items()
+    ],
+)
 def test_refused_by_name(shop: ForwardLineage, name: str) -> None:
     make, said = REFUSED[name]
     with pytest.raises(LineageError, match=f"(?s){said}"):
