@@ -63,6 +63,7 @@ ROOMS = {
     "demo": {"session", "spark"},
     "notebooks": {"session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
     "cli": {
+        "showing",
         "session",
         "profiling",
         "workloads",

@@ -8,26 +8,22 @@ it would be written in a string.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 from rich.text import Text
 
+from forward_lineage.showing.plain_text import plain as written_out
+
 UNCHECKED = "Nobody checks that ids are unique there, or notices a change."
 
 _KEPT = "\n\t"
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, formats such as directions, halves of characters, line ends
-#: Joins emoji and letters of several scripts; harmless.
-_JOINERS = "\u200c\u200d"
 
 
 def plain(text: str) -> str:
     r"""Return text with everything that a terminal would obey written out, e.g. ``\x1b``; line ends and tabs stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(each if _is_harmless(each) else _written(each) for each in text)
+    return written_out(text, kept=_KEPT)
 
 
 def in_one_line(text: str) -> str:
@@ -51,11 +47,3 @@ def json_line(line: str) -> str:
     if line.isascii():
         return line
     return "".join(each if each == plain(each) else json.dumps(each)[1:-1] for each in line)
-
-
-def _is_harmless(character: str) -> bool:
-    return character in _KEPT or character in _JOINERS or unicodedata.category(character) not in _HIDDEN
-
-
-def _written(character: str) -> str:
-    return character.encode("unicode_escape").decode()

@@ -13,11 +13,17 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, formats such as directions
 _JOINERS = "\u200c\u200d"
 
 
-def plain(text: str) -> str:
-    r"""Return text in one line with everything that is not to be seen written out, e.g. ``\x1b`` or ``\n``."""
+def plain(text: str, kept: str = "") -> str:
+    r"""Return text with everything that is not to be seen written out, e.g. ``\x1b``.
+
+    Args:
+        text: any.
+        kept: characters that stay as they are; without line ends among them the text is in one line.
+
+    """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(each if _is_harmless(each) else _written(each) for each in text)
+    return "".join(each if each in kept or _is_harmless(each) else _written(each) for each in text)
 
 
 def shortened(text: str, most: int) -> str:

@@ -66,10 +66,10 @@ final private[sql] class ExpressionText(
       // What Spark makes of a date and days is read back as that.
       case DateAdd(date, ExtractANSIIntervalDays(days)) => s"(${text(date)} + ${text(days)})"
       case DateAdd(date, UnaryMinus(ExtractANSIIntervalDays(days), _)) => s"(${text(date)} - ${text(days)})"
-      case LikeAny(value, patterns) => s"(${text(value)} LIKE ANY (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
-      case LikeAll(value, patterns) => s"(${text(value)} LIKE ALL (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
-      case NotLikeAny(value, patterns) => s"(${text(value)} NOT LIKE ANY (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
-      case NotLikeAll(value, patterns) => s"(${text(value)} NOT LIKE ALL (${patterns.map(each => Literal(each).sql).mkString(", ")}))"
+      case LikeAny(value, patterns) => like(value, "LIKE ANY", patterns)
+      case LikeAll(value, patterns) => like(value, "LIKE ALL", patterns)
+      case NotLikeAny(value, patterns) => like(value, "NOT LIKE ANY", patterns)
+      case NotLikeAll(value, patterns) => like(value, "NOT LIKE ALL", patterns)
       case named: CreateNamedStruct => s"named_struct(${named.children.map(text).mkString(", ")})"
       // These do not write their schema and options.
       case read: JsonToStructs => ofText("from_json", read.child, Some(read.schema), read.options)
@@ -80,6 +80,9 @@ final private[sql] class ExpressionText(
       case replaced: InheritAnalysisRules => replaced.makeSQLString(replaced.parameters.map(text))
       case other => withText(other).sql
     }
+
+    private def like(value: Expression, operator: String, patterns: Seq[UTF8String]): String =
+      s"(${text(value)} $operator (${patterns.map(Literal(_).sql).mkString(", ")}))"
 
     private def ofText(name: String, child: Expression, schema: Option[DataType], options: Map[String, String]): String = {
       val said = options.toSeq.sorted.flatMap { case (key, value) => Seq(key, value) }.map(Literal(_).sql).mkString("map(", ", ", ")")

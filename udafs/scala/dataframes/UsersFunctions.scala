@@ -13,19 +13,19 @@ final private class UsersFunctions(session: SparkSession) {
   /** The name of a function; functions that do the same have the same. */
   def nameOf(function: Expression): String = function match {
     case python: PythonUDF =>
-      named(python.name, Seq(python.func.command.toArray, s"${python.evalType} ${python.dataType.json} ${python.udfDeterministic}".getBytes)) {
-        children => python.copy(children = children, resultId = NamedExpression.newExprId)
-      }
+      named(python.name, says(python))(children => python.copy(children = children, resultId = NamedExpression.newExprId))
     case python: PythonUDAF =>
-      named(python.name, Seq(python.func.command.toArray, s"${python.evalType} ${python.dataType.json} ${python.udfDeterministic}".getBytes)) {
-        children => python.copy(children = children, resultId = NamedExpression.newExprId)
-      }
+      named(python.name, says(python))(children => python.copy(children = children, resultId = NamedExpression.newExprId))
     case scala: ScalaUDF =>
       val identity = s"${System.identityHashCode(scala.function)} ${scala.function.getClass.getName} ${scala.dataType.json}"
       named(scala.name, Seq(identity.getBytes))(children => scala.copy(children = children))
     case other =>
       NotWritten.refuse(s"the function ${other.prettyName}", "Register it with a name, and call it in SQL: lineage.sql(…).")
   }
+
+  /** All that a call of a Python function does, but for its arguments. */
+  private def says(call: PythonFuncExpression): Seq[Array[Byte]] =
+    Seq(call.func.command.toArray, s"${call.evalType} ${call.dataType.json} ${call.udfDeterministic}".getBytes)
 
   private def named(name: String, says: Seq[Array[Byte]])(build: FunctionBuilder): String = {
     val digest = MessageDigest.getInstance("SHA-256")
