@@ -16,8 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -25,10 +23,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.commits import tree_of
 from tests.bench.row_ids import split
+from tests.structure import REPOSITORY
 from tpch_queries.data import generate
 
-_PROJECT = Path(__file__).resolve().parents[2]
 _STEPS = Path(__file__).with_name("earlier_steps.py")
 BAR = 1.05
 
@@ -44,29 +43,17 @@ Seconds = dict[str, list[float]]
 def main(commit: str, scale: float, files: int, rounds: int, runs: int) -> None:
     """Measure and print."""
     tables = generate(scale)
-    with tempfile.TemporaryDirectory(prefix="earlier-") as folder, checked_out(commit, Path(folder)) as earlier:
+    with tempfile.TemporaryDirectory(prefix="earlier-") as folder, tree_of(commit) as earlier:
         scratch = Path(folder)
         small = split(tables / "lineitem.parquet", scratch / "small", files)
         # The steps are started as a file of their own: a module's folder would come before the checkout's.
         steps = Path(shutil.copy(_STEPS, scratch))
         taken: dict[Path, list[Seconds]] = defaultdict(list)
         for number in range(rounds):
-            checkouts = (earlier, _PROJECT) if number % 2 == 0 else (_PROJECT, earlier)
+            checkouts = (earlier, REPOSITORY) if number % 2 == 0 else (REPOSITORY, earlier)
             for checkout in checkouts:
                 taken[checkout].append(steps_of(checkout, steps, [tables, small, scratch, runs]))
-    Console().print(table(taken[earlier], taken[_PROJECT]))
-
-
-@contextmanager
-def checked_out(commit: str, folder: Path) -> Iterator[Path]:
-    """Yield a working tree of the commit in a folder below the given one, and forget it afterwards."""
-    tree = folder / "checkout"
-    git = ["git", "-C", str(_PROJECT), "worktree"]
-    subprocess.run([*git, "add", "--quiet", "--detach", str(tree), commit], check=True)
-    try:
-        yield tree
-    finally:
-        subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    Console().print(table(taken[earlier], taken[REPOSITORY]))
 
 
 def steps_of(checkout: Path, steps: Path, arguments: list[object]) -> Seconds:
