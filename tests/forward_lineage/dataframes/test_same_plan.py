@@ -136,6 +136,27 @@ def test_columns_that_change_places_are_seen(session: SparkSession, text: str) -
     assert difference(frame, text)
 
 
+def test_filters_above_each_other_are_one_with_all_conditions(session: SparkSession) -> None:
+    frame = session.table("a").filter("v > 0").filter("id > 1").filter("k IS NOT NULL")
+    assert difference(frame, "SELECT * FROM a WHERE k IS NOT NULL AND v > 0 AND id > 1") == ""
+    for conditions in ("v > 0 AND id > 1", "v > 0 AND k IS NOT NULL", "id > 1 AND k IS NOT NULL", "v > 0 OR id > 1"):
+        assert difference(frame, f"SELECT * FROM a WHERE {conditions}")
+
+
+def test_a_filter_stays_on_its_side_of_a_limit_and_a_window(session: SparkSession) -> None:
+    limited = session.table("a").filter("v > 0").orderBy("id").limit(1).filter("id > 1")
+    assert difference(limited, "SELECT * FROM (SELECT * FROM a WHERE v > 0 AND id > 1 ORDER BY id LIMIT 1)")
+    numbered = session.sql("SELECT id, row_number() OVER (ORDER BY id) AS n FROM a").filter("id > 1")
+    assert difference(numbered, "SELECT id, row_number() OVER (ORDER BY id) AS n FROM a WHERE id > 1")
+
+
+def test_what_is_chosen_of_values_in_a_list_is_seen(session: SparkSession) -> None:
+    frame = session.sql("SELECT id FROM a WHERE (id, v) IN (SELECT v, id FROM b) OR k = 'y'")
+    assert difference(frame, "SELECT id FROM a WHERE (id, v) IN (SELECT v, id FROM b) OR k = 'y'") == ""
+    assert difference(frame, "SELECT id FROM a WHERE (v, id) IN (SELECT v, id FROM b) OR k = 'y'")
+    assert difference(frame, "SELECT id FROM a WHERE (id, v) IN (SELECT id, v FROM b) OR k = 'y'")
+
+
 def test_the_same_in_other_words_is_not_refused(session: SparkSession) -> None:
     frame = session.table("a").filter("v > 1").selectExpr("id AS n", "k")
     assert (

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
 /**
- * What optimised plans compute, as keys that are equal where it is the same. Spark's own `canonicalized` takes columns by place, so that a
+ * What plans compute, as keys that are equal where it is the same. Spark's own `canonicalized` takes columns by place, so that a
  * column that is carried twice, or renamed, makes another plan; here a column is what it is made of, and a projection is nothing by itself.
  *
  * A key holds numbers, each of which stands for what was met first under it: equal numbers, equal keys.
@@ -19,6 +19,7 @@ final private class PlanKeys {
   private type Columns = Map[ExprId, Int]
 
   private val numbers = mutable.Map[Any, Int]()
+  private val filters = mutable.Map[Int, PlanKeys.Filtered]() // by their numbers
   private var nodes = 0 // met in the plan so far; two readings of one table are two
 
   /** The key of a plan, its columns in their order. */
@@ -41,13 +42,15 @@ final private class PlanKeys {
 
   /** What the rows are, and what each of their columns is, as numbers. */
   private def rows(plan: LogicalPlan, around: Columns): (Int, Columns) = plan match {
+    case SubqueryAlias(_, child) => rows(child, around)
+    case view: View => rows(view.child, around)
     case Project(list, child) =>
       val (below, columns) = rows(child, around)
       val node = if (list.forall(_.deterministic)) 0 else next()
       (if (node == 0) below else number(("by chance", node, below)), around ++ list.map(each => each.exprId -> value(each, columns, node)))
     case Filter(condition, child) =>
       val (below, columns) = rows(child, around)
-      (number(("filter", PlanKeys.conjuncts(condition).map(value(_, columns)).toSet, below)), columns)
+      (filtered(below, PlanKeys.conjuncts(condition).map(value(_, columns)).toSet, condition.deterministic), columns)
     case join: Join => joined(join, around)
     case groups: Aggregate =>
       val (below, columns) = rows(groups.child, around)
@@ -66,6 +69,15 @@ final private class PlanKeys {
       val made = expand.projections.map(_.map(value(_, columns))).transpose
       (number(("expanded", node, expand.projections.size, below)), around ++ expand.output.map(_.exprId).zip(made.map(each => number(("expanded", node, each)))))
     case other => plain(other, around)
+  }
+
+  /** Filters above each other are one. */
+  private def filtered(below: Int, conditions: Set[Int], mayMove: Boolean): Int = {
+    val under = filters.get(below).filter(_ => mayMove)
+    val all = under.fold(PlanKeys.Filtered(conditions, below))(each => PlanKeys.Filtered(each.conditions ++ conditions, each.below))
+    val key = number(all)
+    if (mayMove) filters(key) = all
+    key
   }
 
   /** Columns of the side that may have no row are others than they were. */
@@ -123,6 +135,8 @@ final private class PlanKeys {
     case column: AttributeReference if columns.contains(column.exprId) => columns(column.exprId)
     case other =>
       val over = other.transform {
+        case in: InSubquery => // which holds its subquery by its type
+          PlanKeys.column(number(("in", in.values.map(value(_, columns, chance)), whole(in.query.plan, columns))), in)
         case subquery: PlanExpression[_] =>
           val inside = whole(subquery.plan.asInstanceOf[LogicalPlan], columns)
           PlanKeys.column(number((subquery.nodeName, inside, subquery.children.map(value(_, columns)))), subquery)
@@ -135,6 +149,10 @@ final private class PlanKeys {
 }
 
 private object PlanKeys {
+
+  /** Rows for which all conditions hold. */
+  private final case class Filtered(conditions: Set[Int], below: Int)
+
   private val Ours = new UUID(0L, 0L)
 
   def conjuncts(condition: Expression): Seq[Expression] = condition match {
