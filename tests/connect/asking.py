@@ -8,6 +8,7 @@ import io
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -18,6 +19,9 @@ from forward_lineage.notebooks.finding import session_of
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Planner
 from forward_lineage.store.saving import execution
+from tests.forward_lineage.dataframes.tpch_frames import FRAMES
+from tests.tpch_queries.neutrality import Answer, answer
+from tests.tpch_queries.sessions import traced_session
 from udafs.attach import attach
 from udafs.requests import resolved_once
 
@@ -43,6 +47,14 @@ def registered(spark: SparkSession, tpch: Path, home: Path) -> Said:
     return {name: text for name, text in found.items() if name not in ("supplier", "sorted")} | {
         "ids": lineage.sql("SELECT count(*) AS n FROM supplier, sorted, region").collect(),
     }
+
+
+def traced_frames(
+    spark: SparkSession, tpch: Path, home: Path, names: Sequence[str], semantics: str
+) -> dict[str, Answer]:
+    """Trace queries of TPC-H as they are written with the DataFrame API."""
+    lineage = traced_session(spark, tpch, home)
+    return {name: answer(lineage.trace(FRAMES[name](lineage.spark.table), semantics).collect()) for name in names}
 
 
 def questions(spark: SparkSession, home: Path) -> Said:

@@ -41,6 +41,22 @@ def test_all_of_tpch(spark: SparkSession, client: Client, tpch: Path, tmp_path: 
     assert answers.differences(found, answers.traced_tpch(spark, tpch, tmp_path / "here", QUERIES, semantics)) == []
 
 
+def test_data_frames(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
+    found = client.call(asking.traced_frames, tpch, tmp_path / "there", ("q3", "q16"), "control")
+    wanted = answers.traced_tpch(spark, tpch, tmp_path / "here", ("q3", "q16"), "control")
+    assert answers.differences(found, wanted) == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize("semantics", ["data", "control"])
+def test_all_data_frames_of_tpch(
+    spark: SparkSession, client: Client, tpch: Path, tmp_path: Path, semantics: str
+) -> None:
+    found = client.call(asking.traced_frames, tpch, tmp_path / "there", QUERIES, semantics)
+    assert answers.differences(found, answers.traced_tpch(spark, tpch, tmp_path / "here", QUERIES, semantics)) == []
+
+
 def test_manifests(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
     there = client.call(asking.registered, tpch, tmp_path / "there")
     assert there == asking.registered(spark.newSession(), tpch, tmp_path / "here")
