@@ -9,6 +9,7 @@ from sqlglot import exp
 from rewrites import outermost
 from rewrites.aliases import output_name
 from rewrites.environment import Environment
+from rewrites.lineage_functions import DL_NEAREST
 from rewrites.refusals import refuse
 from rewrites.scope import Columns, Scope
 from rewrites.spark_functions import AGGREGATES, GROUPING_MARKERS
@@ -17,6 +18,7 @@ from rewrites.terms import Kind, Lineage, merge
 # Clauses that neither read other rows nor change what a row is made of.
 _NEUTRAL = ("hint", "kind", *outermost.CLAUSES)
 GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_FOLDING = AGGREGATES | {DL_NEAREST}
 _CALLED = {
     "connect": "CONNECT BY",
     "match": "MATCH_RECOGNIZE",
@@ -131,7 +133,7 @@ def needs_groups(node: exp.Expr) -> bool:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Say whether `node` is a call of an aggregate function over the rows of a group (not over a window)."""
-    if not isinstance(node, exp.Anonymous) or node.name.lower() not in AGGREGATES:
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _FOLDING:
         return False
     wrapper: exp.Expr | None = node.parent
     inner: exp.Expr = node

@@ -42,6 +42,8 @@ DL_INTO: Final = "dl_into"
 """(struct of sets, table, check) → the struct, refused if the table means something else by its lineage."""
 DL_QUICK: Final = "dl_quick"
 """(set, as an expression) → the same set, made to be read once, soon."""
+DL_NEAREST: Final = "dl_nearest"
+"""(row, as a struct, distance; over rows) → the row of a group that is nearest, as `min_by` takes it."""
 DL_ENCODING: Final = "dl_encoding"
 """(set) → the name of its encoding."""
 
@@ -67,7 +69,7 @@ DL_STAR_EXCEPT = "dl_star_except"
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
-    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_ENCODING, DL_STAR_EXCEPT,
+    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_STAR_EXCEPT,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 

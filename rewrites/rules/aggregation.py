@@ -3,6 +3,7 @@
 γ_{G; f}(V)  →  γ_{G; f, dlunion(__dl_t) for each t}(V')
 Holds for rollup, cube and grouping sets as well: there Spark repeats each row once a grouping set, with its hidden
 columns.
+A row that an as-of join takes of a group has its own lineage: `rewrites.nearest`.
 Requires: `block.rows` and `block.constants` are complete: the rows of FROM … WHERE … and what their subqueries read.
 Ensures:  user columns unchanged; `block.rows` is one set a group and table; a block that does not group stays as it is.
 Nulls:    a global group over no rows has the empty lineage, not NULL.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewrites import witnesses
+from rewrites import nearest, witnesses
 from rewrites.block import Block
 from rewrites.terms import Kind, Lineage, Term, call, merge, over_rows
 
@@ -23,7 +24,10 @@ def apply(block: Block) -> None:
     block.claim("group")
     if not block.groups_rows:
         return
-    if witnesses.is_marked(block.select):
+    one = nearest.of_group(block)
+    if one is not None:
+        block.rows = one
+    elif witnesses.is_marked(block.select):
         block.rows = witnesses.of_groups(block.select, block.rows)
     else:
         block.rows = {table: over_rows(terms) for table, terms in block.rows.items()}

@@ -24,10 +24,8 @@ REFUSED = (
     "rows that are not registered",  # VALUES stand in a plan as rows that a program made
     "a filter by a window's value that has no name",
     "a sample",
-    "UnionLoop",  # WITH RECURSIVE
-    "Expand",  # windows of time that overlap; a set of GROUPING SETS that is given twice
+    "WITH RECURSIVE",
     "spread anew",
-    "the function listagg",
     "read back from SQL as it was",
 )
 MOST_REFUSED = 0.09

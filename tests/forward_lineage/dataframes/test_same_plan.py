@@ -77,6 +77,17 @@ OTHERS: dict[str, tuple[str, ...]] = {
         "SELECT id, v FROM a ORDER BY v, id LIMIT 2 OFFSET 1",
         "SELECT id, v FROM (SELECT * FROM a LIMIT 2) ORDER BY v, id",
     ),
+    "SELECT w, count(*) FROM (SELECT window(timestamp_seconds(id), '4 seconds') AS w FROM a) GROUP BY w": (
+        "SELECT w, count(*) FROM (SELECT window(timestamp_seconds(id), '5 seconds') AS w FROM a) GROUP BY w",
+        "SELECT w, count(*) FROM (SELECT window(timestamp_seconds(id), '4 days', '2 days') AS w FROM a) GROUP BY w",
+        "SELECT w, count(*) FROM (SELECT session_window(timestamp_seconds(id), '4 seconds') AS w FROM a) GROUP BY w",
+        "SELECT w, count(*) FROM (SELECT window(timestamp_seconds(v), '4 seconds') AS w FROM a) GROUP BY w",
+    ),
+    "SELECT w, count(*) FROM (SELECT session_window(timestamp_seconds(id), '4 seconds') AS w FROM a) GROUP BY w": (
+        "SELECT w, count(*) FROM (SELECT session_window(timestamp_seconds(id), '5 seconds') AS w FROM a) GROUP BY w",
+        "SELECT named_struct('start', w.start, 'end', w.end) AS w, count(*) FROM"
+        " (SELECT session_window(timestamp_seconds(id), '4 seconds') AS w FROM a) GROUP BY 1",
+    ),
     "SELECT id FROM a UNION ALL SELECT id FROM b": (
         "SELECT id FROM a UNION ALL SELECT v FROM b",
         "SELECT id FROM b UNION ALL SELECT id FROM a",

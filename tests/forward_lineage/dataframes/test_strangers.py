@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage import ForwardLineage, NotTracedError
@@ -31,6 +34,63 @@ def test_rows_that_were_spread_anew_are_traced(store: ForwardLineage) -> None:
     assert rows_with_lineage(store.trace(frame)) == rows_with_lineage(
         store.sql("SELECT s_id, count(*) AS count FROM sales GROUP BY s_id")
     )
+
+
+def test_what_functions_are_told_besides_columns(store: ForwardLineage) -> None:
+    """Spark's own texts of these leave it out."""
+    sales = store.spark.table("sales")
+    frame = sales.groupBy("s_id").agg(
+        F.any_value(F.when(F.col("price") > 40, F.col("t_id")), True).alias("dear"),
+        F.approx_count_distinct("num", 0.3).alias("about"),
+    )
+    assert rows_with_lineage(store.trace(frame)) == rows_with_lineage(
+        store.sql(
+            "SELECT s_id, any_value(CASE WHEN price > 40 THEN t_id END, true) AS dear,"
+            " approx_count_distinct(num, 0.3D) AS about FROM sales GROUP BY s_id"
+        )
+    )
+    found = sales.filter(F.ilike(F.lit("A%"), F.lit("a/%"), F.lit("/"))).select(
+        "t_id", F.when(F.col("t_id") < 0, F.raise_error(F.lit("it's less"))).otherwise("more").alias("said")
+    )
+    assert [row for row, _ in rows_with_lineage(store.trace(found))] == [
+        (t_id, "more") for t_id in (1, 10, 11, *range(2, 10))
+    ]
+
+
+REFUSED: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "sampleBy": (lambda rows: rows.sampleBy("s_id", {1: 0.5}, 3), "a function that is left to chance"),
+    "freqItems": (lambda rows: rows.freqItems(["s_id"]), "a function that SQL does not know: `collect_frequent_items`"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_name(store: ForwardLineage, name: str) -> None:
+    make, said = REFUSED[name]
+    with pytest.raises(NotTracedError, match=said):
+        store.trace(make(store.spark.table("sales")))
+
+
+@pytest.mark.since("4.3", "zipWithIndex and nearestByJoin")
+def test_newer_ones_are_refused_by_name(store: ForwardLineage) -> None:
+    sales, stores = store.spark.table("sales"), store.spark.table("store")
+    with pytest.raises(NotTracedError, match="zipWithIndex, which numbers rows as they come"):
+        store.trace(sales.zipWithIndex())
+    with pytest.raises(NotTracedError, match="has nearestByJoin"):
+        store.trace(sales.nearestByJoin(stores, F.abs(sales.price - stores.s_id), 1, "exact", "distance"))
+
+
+@F.udtf(returnType="twice INT")
+class Doubled:
+    """A table function."""
+
+    def eval(self, value: int) -> Iterator[tuple[int]]:
+        yield (2 * value,)
+
+
+def test_a_table_function_of_pythons_is_refused(store: ForwardLineage) -> None:
+    frame = store.spark.table("sales").lateralJoin(Doubled(F.col("t_id").outer())).select("twice")
+    with pytest.raises(NotTracedError, match="a table function of Python's, Doubled"):
+        store.trace(frame)
 
 
 def test_texts_with_a_schema_and_options(store: ForwardLineage) -> None:

@@ -142,6 +142,33 @@ CASES: dict[str, tuple[Frame, str]] = {
         lambda s: stores(s).select("s_id", F.explode(F.split("city", " ")).alias("word")),
         "SELECT s_id, word FROM store LATERAL VIEW explode(split(city, ' ')) AS word",
     ),
+    "a generator beside each row": (
+        lambda s: (
+            stores(s)
+            .select("s_id", F.split("city", " ").alias("words"), F.array(F.struct("state", "s_name")).alias("two"))
+            .lateralJoin(s.tvf.posexplode(F.col("words").outer()))
+            .lateralJoin(s.tvf.explode(F.col("two").outer()).select("col.*", F.upper("col.s_name").alias("name")))
+            .select("s_id", "pos", "words", "state", "name")
+        ),
+        "SELECT s_id, pos, split(city, ' ') AS words, state, upper(s_name) AS name FROM store"
+        " LATERAL VIEW posexplode(split(city, ' ')) AS pos, col",
+    ),
+    "observed": (
+        lambda s: sales(s).observe("seen", F.count("*").alias("n")).filter("price > 50").select("t_id"),
+        "SELECT t_id FROM sales WHERE price > 50",
+    ),
+    "a list in an order": (
+        lambda s: s.sql(
+            "SELECT s_id, listagg(DISTINCT price, '; ') WITHIN GROUP (ORDER BY price DESC) AS prices,"
+            " percentile_cont(0.5) WITHIN GROUP (ORDER BY num) AS middle FROM sales GROUP BY s_id"
+        ),
+        "SELECT s_id, listagg(DISTINCT price, '; ') WITHIN GROUP (ORDER BY price DESC) AS prices,"
+        " percentile(num, 0.5) AS middle FROM sales GROUP BY s_id",
+    ),
+    "a grouping set twice": (
+        lambda s: sales(s).groupingSets([["s_id"], ["s_id"], []], "s_id").agg(F.count("*").alias("n")),
+        "SELECT s_id, count(*) AS n FROM sales GROUP BY GROUPING SETS ((s_id), (s_id), ())",
+    ),
     "sort, limit, offset": (
         lambda s: sales(s).orderBy(F.desc("num"), "t_id").offset(1).limit(3).select("t_id"),
         "SELECT t_id FROM sales ORDER BY num DESC, t_id LIMIT 3 OFFSET 1",
@@ -221,7 +248,7 @@ def test_a_summary_is_made_of_all_rows(shop: ForwardLineage) -> None:
 
 REFUSED: dict[str, tuple[Frame, str]] = {
     "a sample": (lambda s: sales(s).sample(0.5), "a sample, which is left to chance.*Save the sample"),
-    "mapInArrow": (lambda s: sales(s).mapInArrow(lambda batches: batches, sales(s).schema), "MapInArrow"),
+    "mapInArrow": (lambda s: sales(s).mapInArrow(lambda batches: batches, sales(s).schema), "mapInArrow"),
     "a checkpoint": (lambda s: sales(s).localCheckpoint(), "rows that are not registered.*source=frame"),
     "rows of the program": (lambda s: s.createDataFrame([(1,)], ["a"]), "rows that are not registered"),
     "a limit after rows were spread": (lambda s: sales(s).repartition(3).limit(2), "spread anew.*Sort them before"),

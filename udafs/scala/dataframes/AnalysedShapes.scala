@@ -18,19 +18,21 @@ final private case class KeySets(rows: LogicalPlan, keys: Seq[(Attribute, Attrib
 
 private object KeySets {
 
-  /** None: the expansion is another one, or two of its sets are the same. */
+  /** None: the expansion is another one. */
   def apply(groups: Aggregate, expand: Expand): Option[KeySets] = {
     val size = groups.groupingExpressions.size
     val added = expand.output.takeRight(size)
-    val keys = added.dropRight(1)
+    val last = if (added.lastOption.exists(_.name == "_gen_grouping_pos")) 2 else 1 // there is a number for each set if two are the same
+    val keys = added.dropRight(last)
+    val ids = added.takeRight(last)
     val projections = expand.projections.map(_.takeRight(size))
     val below = keys.indices.map(place => projections.map(_(place)).collectFirst { case column: Attribute => column })
-    val isOfSets = added.lastOption.exists(_.name == "spark_grouping_id") && below.forall(_.isDefined) &&
+    val isOfSets = ids.headOption.exists(_.name == "spark_grouping_id") && below.forall(_.isDefined) &&
       groups.groupingExpressions.map(_.canonicalized) == added.map(_.canonicalized)
     if (!isOfSets) None
     else {
       val sets = projections.map(each => keys.zip(each).collect { case (key, _: Attribute) => key })
-      Some(KeySets(expand.child, keys.zip(below.flatten), added.last, sets))
+      Some(KeySets(expand.child, keys.zip(below.flatten), ids.head, sets))
     }
   }
 }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, First, Last}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types.{DataType, IntegerType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -61,6 +61,8 @@ final private[sql] class ExpressionText(
       case stale: InheritAnalysisRules if !isWhatItSays(stale) => text(stale.child)
       case NewerExpressions.Shared(inside) => text(inside)
       case like: StringRegexExpression => s"(${withText(like).sql})"
+      case ILike(value, pattern, escape) if escape != '\\' => s"(${text(value)} ILIKE ${text(pattern)} ESCAPE ${Literal(escape.toString).sql})"
+      case NewerExpressions.Raised(message) => s"raise_error(${text(message)})"
       case NewerExpressions.Range(value, lower, upper) => s"(${text(value)} BETWEEN ${text(lower)} AND ${text(upper)})"
       case Extract(Literal(field: UTF8String, _), source, _) => s"extract($field FROM ${text(source)})"
       // What Spark makes of a date and days is read back as that.
@@ -70,6 +72,9 @@ final private[sql] class ExpressionText(
       case LikeAll(value, patterns) => like(value, "LIKE ALL", patterns)
       case NotLikeAny(value, patterns) => like(value, "NOT LIKE ANY", patterns)
       case NotLikeAll(value, patterns) => like(value, "NOT LIKE ALL", patterns)
+      case TimeWindows.Fixed(time, lengths) => s"window(${text(time)}, ${lengths.map(TimeWindows.written).mkString(", ")})"
+      case TimeWindows.Session(time, gap) => s"session_window(${text(time)}, ${text(gap)})"
+      case TimeWindows.TimeOf(window) => s"window_time(${text(window)})"
       case named: CreateNamedStruct => s"named_struct(${named.children.map(text).mkString(", ")})"
       // These do not write their schema and options.
       case read: JsonToStructs => ofText("from_json", read.child, Some(read.schema), read.options)
@@ -114,9 +119,14 @@ final private[sql] class ExpressionText(
 
     private def aggregate(called: AggregateFunction, distinct: Boolean): String = called match {
       case user: PythonUDAF => call(user)
-      // These do not write that they leave NULLs out.
+      // These do not write that they leave NULLs out, or how exact they are.
       case First(child, true) => s"first(${text(child)}, true)"
       case Last(child, true) => s"last(${text(child)}, true)"
+      case AnyValue(child, true) => s"any_value(${text(child)}, true)"
+      case counted: HyperLogLogPlusPlus => s"approx_count_distinct(${text(counted.child)}, ${Literal(counted.relativeSD).sql})"
+      case NewerExpressions.Listed(value, delimiter, keys) =>
+        val within = if (keys.isEmpty) "" else s" WITHIN GROUP (ORDER BY ${keys.map(order).mkString(", ")})"
+        s"listagg(${if (distinct) "DISTINCT " else ""}${text(value)}, ${text(delimiter)})$within"
       case other => withText(other).asInstanceOf[AggregateFunction].sql(distinct)
     }
 

@@ -14,6 +14,8 @@ private object Plainer {
     case again: RepartitionOperation => again.child
     case again: RebalancePartitions => again.child
     case unique: Deduplicate => onceEach(unique)
+    case join: AsOfJoin => NearestRow(join)
+    case observed: CollectMetrics => observed.child
     case expand: Expand => Unpivoted(expand).fold[LogicalPlan](expand)(_ => overColumns(expand))
   }.transformAllExpressionsWithSubqueries {
     case AtLeastNNonNulls(count, values) => atLeast(count, values)
@@ -25,6 +27,10 @@ private object Plainer {
    * numbers functions may tell or begin with.
    */
   def refuseChance(plan: LogicalPlan): Unit = plan.foreach {
+    case generate: Generate if generate.generator.isInstanceOf[PythonUDTF] =>
+      NotWritten.refuse(
+        s"a table function of Python's, ${generate.generator.asInstanceOf[PythonUDTF].name}",
+        "Save what it gives as a table, register it, and trace what is made of it.")
     case cut @ (_: GlobalLimit | _: LocalLimit | _: Offset) if isSpreadAnew(cut.children.head) =>
       NotWritten.refuse("limit(…) or offset(…) of rows that were spread anew, which is left to chance", "Sort them before.")
     case told if told.expressions.exists(!_.deterministic) && told.exists(isSpreading) =>

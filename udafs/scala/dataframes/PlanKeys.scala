@@ -57,7 +57,8 @@ final private class PlanKeys {
       val node = next()
       val keys = groups.groupingExpressions.map(value(_, columns)).distinct
       val made = groups.aggregateExpressions.map(each => each.exprId -> number(("of group", node, value(each, columns))))
-      (number(("groups", node, keys, below)), around ++ made)
+      val sessions = groups.groupingExpressions.collect { case key: NamedExpression if key.metadata.contains(SessionWindow.marker) => value(key, columns) }
+      (number(("groups", node, keys, sessions.distinct, below)), around ++ made)
     case union: Union =>
       val sides = union.children.map(rows(_, around))
       val node = next()

@@ -75,6 +75,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     // A derived table, a CTE, a view: what stands above it is another SELECT.
     case _: SubqueryAlias | _: View => block(plan.children.head, each => each.isFrom && each.alias.isDefined)
     case ResolvedHint(child, told) => hinted(block(child, each => each.isFrom && each.alias.isDefined), told)
+    case Filter(_, TimeWindows.Sliding(rows, columns)) => block(rows, _.isOpen).copy(select = Some(columns)) // `window(…)` filters by itself
     case Filter(condition, child) => filtered(condition, child)
     case Pivoted(pivot) => pivoted(pivot)
     case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) => block(child, !_.distinct)
@@ -175,7 +176,8 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private def joinedLaterally(join: LateralJoin): SelectBlock = {
     val left = block(join.left, _.isFrom)
     val alias = fresh()
-    val (rows, columns) = laterally(join.right.plan, left.columns, alias)
+    // Where no row is found what is computed would have to be NULL.
+    val (rows, columns) = laterally(join.right.plan, left.columns, alias, each => isColumn(each) || (join.joinType != LeftOuter && each.deterministic))
     val both = left.columns ++ columns
     val kind = if (join.joinType == LeftOuter) "LEFT JOIN" else "JOIN"
     val on = join.condition.fold(if (kind == "JOIN") "" else " ON true")(condition => s" ON ${expressions.text(condition, both)}")
@@ -183,11 +185,16 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   /** The rows of a plan that sees the columns around it. A generator is no subquery: there Spark would not let it see them. */
-  private def laterally(plan: LogicalPlan, around: Map[ExprId, String], alias: String): (String, Map[ExprId, String]) = plan match {
-    case SubqueryAlias(_, child) => laterally(child, around, alias)
-    case Project(list, child @ Generated(_)) if list.forall(isColumn) =>
-      val (rows, columns) = laterally(child, around, alias)
-      (rows, list.map(each => each.exprId -> columns(each.references.head.exprId)).toMap)
+  private def laterally(
+      plan: LogicalPlan,
+      around: Map[ExprId, String],
+      alias: String,
+      above: NamedExpression => Boolean): (String, Map[ExprId, String]) = plan match {
+    case SubqueryAlias(_, child) => laterally(child, around, alias, above)
+    case Project(list, child @ Generated(_)) if list.forall(above) =>
+      val (rows, columns) = laterally(child, around, alias, above)
+      def written(each: NamedExpression): String = inside(around)(expressions.text(each, columns))
+      (rows, list.map(each => each.exprId -> (if (isColumn(each)) written(each) else s"(${written(each)})")).toMap)
     case Generated(generate) =>
       val names = generate.generatorOutput.map(each => each.exprId -> nameFor(each))
       val call = inside(around)(expressions.text(generate.generator, Map.empty))
@@ -279,7 +286,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
       NotWritten.refuse(
         s"rows that are not registered (${shortened(given)})",
         "Register them: lineage.register(name, source=frame) or path=…; and make the DataFrame of lineage.spark.table(name).")
-    case other => NotWritten.refuse(s"${other.nodeName}", "Write that part as SQL, or save what stands below it and register that.")
+    case other => NotWritten.refuse(NotWritten.called(other.nodeName), "Write that part as SQL, or save what stands below it and register that.")
   }
 
   private def shortened(plan: LogicalPlan): String = {

@@ -14,7 +14,13 @@ private object SamePlan {
   def check(session: SparkSession, plan: LogicalPlan, sql: String): Unit = {
     val read =
       try Plainer(session.sessionState.executePlan(session.sessionState.sqlParser.parsePlan(sql)).analyzed)
-      catch { case sparks: AnalysisException => differ("it", sparks.getMessage) }
+      catch {
+        case unknown: AnalysisException if unknown.getErrorClass == "UNRESOLVED_ROUTINE" =>
+          NotWritten.refuse(
+            s"a function that SQL does not know: ${unknown.getMessageParameters.get("routineName")}",
+            "Save what it gives as a table, register it, and trace what is made of it.")
+        case sparks: AnalysisException => differ("it", sparks.getMessage)
+      }
     if (columns(read) != columns(plan)) differ(columns(plan).toString, columns(read).toString)
     if (!areSame(plan, read)) { // as they were analysed; most texts are written as they are read
       val (wanted, found) = (optimized(session, plan), optimized(session, read))

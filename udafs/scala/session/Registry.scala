@@ -293,6 +293,16 @@ object Registry {
         |       0
         |""".stripMargin),
     SqlFunction(
+      "dl_nearest",
+      Some(2),
+      arguments => DlNearest(arguments.head, arguments(1)),
+      classOf[DlNearest],
+      "agg_funcs",
+      "_FUNC_(row, distance) - Returns the row of a group whose distance is the least, as min_by does: its lineage is that row's alone.",
+      """      > SELECT _FUNC_(named_struct('id', id), abs(id - 4)).id FROM VALUES (1L), (3L), (9L) AS t(id);
+        |       3
+        |""".stripMargin),
+    SqlFunction(
       "dl_encoding",
       Some(1),
       arguments => DlEncoding(widened(arguments.head, BinaryType)),

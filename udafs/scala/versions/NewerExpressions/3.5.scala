@@ -1,9 +1,9 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, RaiseError, SortOrder}
 import org.apache.spark.sql.types.DataType
 
-/** Up to 3.5 no expression shares parts, BETWEEN is two comparisons, and there is no XML. */
+/** Up to 3.5 no expression shares parts, BETWEEN is two comparisons, and there is neither XML nor `listagg`. */
 private[forwardlineage] object NewerExpressions {
   object Shared {
     def unapply(expression: Expression): Option[Expression] = None
@@ -11,6 +11,17 @@ private[forwardlineage] object NewerExpressions {
 
   object Range {
     def unapply(expression: Expression): Option[(Expression, Expression, Expression)] = None
+  }
+
+  object Raised {
+    def unapply(expression: Expression): Option[Expression] = expression match {
+      case RaiseError(message, _) => Some(message)
+      case _ => None
+    }
+  }
+
+  object Listed {
+    def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = None
   }
 
   object Xml {

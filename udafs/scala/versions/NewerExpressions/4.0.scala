@@ -1,6 +1,8 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Between, CommonExpressionRef, Expression, StructsToXml, With, XmlToStructs}
+import org.apache.spark.sql.catalyst.expressions.{
+  Between, CommonExpressionRef, CreateMap, Expression, Literal, RaiseError, SortOrder, StructsToXml, With, XmlToStructs}
+import org.apache.spark.sql.catalyst.expressions.aggregate.ListAgg
 import org.apache.spark.sql.types.DataType
 
 /** Expressions that Spark has from 4.0 on. */
@@ -19,6 +21,22 @@ private[forwardlineage] object NewerExpressions {
   object Range {
     def unapply(expression: Expression): Option[(Expression, Expression, Expression)] = expression match {
       case between: Between => Some((between.parameters.head, between.parameters(1), between.parameters(2)))
+      case _ => None
+    }
+  }
+
+  /** `raise_error` of a text of the user's. */
+  object Raised {
+    def unapply(expression: Expression): Option[Expression] = expression match {
+      case RaiseError(Literal(kind, _), CreateMap(Seq(_, message), _), _) if s"$kind" == "USER_RAISED_EXCEPTION" => Some(message)
+      case _ => None
+    }
+  }
+
+  /** `listagg`: of what, what stands between the values, their order. */
+  object Listed {
+    def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = called match {
+      case list: ListAgg => Some((list.child, list.delimiter, list.orderExpressions))
       case _ => None
     }
   }
