@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -55,6 +56,14 @@ def traced_frames(
     """Trace queries of TPC-H as they are written with the DataFrame API."""
     lineage = traced_session(spark, tpch, home)
     return {name: answer(lineage.trace(FRAMES[name](lineage.spark.table), semantics).collect()) for name in names}
+
+
+def traced_decimals(spark: SparkSession, tpch: Path, home: Path) -> Said:
+    """Trace numbers that Spark Connect gives another type than their digits have; the rows are plain Spark's, too."""
+    lineage = traced_session(spark, tpch, home)
+    nation = lineage.spark.table("nation")
+    made = nation.select((nation.n_nationkey * Decimal("7.0")).alias("n"))
+    return {"traced": lineage.trace(made).drop("DL").toArrow().to_pylist(), "plain": made.toArrow().to_pylist()}
 
 
 def questions(spark: SparkSession, home: Path) -> Said:

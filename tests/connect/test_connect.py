@@ -47,6 +47,11 @@ def test_data_frames(spark: SparkSession, client: Client, tpch: Path, tmp_path: 
     assert answers.differences(found, wanted) == []
 
 
+def test_numbers_that_come_from_python(client: Client, tpch: Path, tmp_path: Path) -> None:
+    found = client.call(asking.traced_decimals, tpch, tmp_path)
+    assert found["traced"] == found["plain"] != []
+
+
 @pytest.mark.long
 @pytest.mark.timeout(6000)
 @pytest.mark.parametrize("semantics", ["data", "control"])

@@ -3,7 +3,7 @@ package org.apache.spark.sql.forwardlineage
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.types.{DataType, IntegerType}
+import org.apache.spark.sql.types.{DataType, Decimal, DecimalType, IntegerType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A part of an expression that is text already. */
@@ -59,6 +59,9 @@ final private[sql] class ExpressionText(
         aggregate(called, distinct) + filter.fold("")(condition => s" FILTER (WHERE ${text(condition)})")
       case user: Expression with UserDefinedExpression => call(user)
       case stale: InheritAnalysisRules if !isWhatItSays(stale) => text(stale.child)
+      // SQL reads the type of a number from its digits; Spark Connect makes others of those that come from Python.
+      case number @ Literal(value: Decimal, kind: DecimalType) if Literal(value.toJavaBigDecimal).dataType != kind =>
+        s"CAST(${number.sql} AS ${kind.sql})"
       case NewerExpressions.Shared(inside) => text(inside)
       case like: StringRegexExpression => s"(${withText(like).sql})"
       case ILike(value, pattern, escape) if escape != '\\' => s"(${text(value)} ILIKE ${text(pattern)} ESCAPE ${Literal(escape.toString).sql})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -48,7 +47,7 @@ def q14(table: Tables) -> DataFrame:
         table("lineitem")
         .join(table("part"), col("l_partkey") == col("p_partkey"))
         .where(during("l_shipdate", date(1995, 9, 1), date(1995, 10, 1)))
-        .agg((Decimal("100.00") * promotion / F.sum(price())).alias("promo_revenue"))
+        .agg((F.expr("100.00") * promotion / F.sum(price())).alias("promo_revenue"))
     )
 
 
@@ -84,13 +83,13 @@ def q16(table: Tables) -> DataFrame:
 
 def q17(table: Tables) -> DataFrame:
     usual = table("lineitem").where(col("l_partkey") == col("p_partkey").outer())
-    little = usual.select(Decimal("0.2") * F.avg("l_quantity"))
+    little = usual.select(F.expr("0.2") * F.avg("l_quantity"))
     return (
         table("lineitem")
         .join(table("part"), col("p_partkey") == col("l_partkey"))
         .where((col("p_brand") == "Brand#23") & (col("p_container") == "MED BOX"))
         .where(col("l_quantity") < little.scalar())
-        .agg((F.sum("l_extendedprice") / Decimal("7.0")).alias("avg_yearly"))
+        .agg((F.sum("l_extendedprice") / F.expr("7.0")).alias("avg_yearly"))
     )
 
 
@@ -137,7 +136,7 @@ def q20(table: Tables) -> DataFrame:
         .where(col("l_partkey") == col("ps_partkey").outer())
         .where(col("l_suppkey") == col("ps_suppkey").outer())
         .where(during("l_shipdate", date(1994, 1, 1), date(1995, 1, 1)))
-        .select(Decimal("0.5") * F.sum("l_quantity"))
+        .select(F.expr("0.5") * F.sum("l_quantity"))
     )
     plenty = table("partsupp").where(col("ps_partkey").isin(forest) & (col("ps_availqty") > shipped.scalar()))
     return (
@@ -176,7 +175,7 @@ def q21(table: Tables) -> DataFrame:
 def q22(table: Tables) -> DataFrame:
     code = F.substring("c_phone", 1, 2)
     in_those = code.isin("13", "31", "23", "29", "30", "18", "17")
-    usual = table("customer").where((col("c_acctbal") > Decimal("0.00")) & in_those).agg(F.avg("c_acctbal"))
+    usual = table("customer").where((col("c_acctbal") > F.expr("0.00")) & in_those).agg(F.avg("c_acctbal"))
     orders = table("orders").where(col("o_custkey") == col("c_custkey").outer())
     return (
         table("customer")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -96,7 +95,7 @@ def q6(table: Tables) -> DataFrame:
     return (
         table("lineitem")
         .where(during("l_shipdate", date(1994, 1, 1), date(1995, 1, 1)))
-        .where(col("l_discount").between(Decimal("0.05"), Decimal("0.07")) & (col("l_quantity") < 24))
+        .where(col("l_discount").between(F.expr("0.05"), F.expr("0.07")) & (col("l_quantity") < 24))
         .agg(F.sum(col("l_extendedprice") * col("l_discount")).alias("revenue"))
     )
 
@@ -192,6 +191,6 @@ def q11(table: Tables) -> DataFrame:
     return (
         german.groupBy("ps_partkey")
         .agg(value.alias("value"))
-        .where(col("value") > german.agg(value * Decimal("0.0001")).scalar())
+        .where(col("value") > german.agg(value * F.expr("0.0001")).scalar())
         .orderBy(col("value").desc())
     )
