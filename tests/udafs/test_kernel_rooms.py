@@ -53,7 +53,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "stages",
         "versions",
     ),  # what Spark and Python call
-    "dataframes": ("errors", "functions", "session", "versions"),  # a DataFrame's plan as SQL, and whether it is read back as it was
+    "dataframes": (
+        "errors",
+        "functions",
+        "session",
+        "versions",
+    ),  # a DataFrame's plan as SQL, and whether it is read back as it was
     "requests": ("dataframes", "errors", "session", "versions"),  # all that Python asks, by name
     "connect": (
         "requests",

@@ -32,7 +32,7 @@ def totals(rows: DataFrame) -> DataFrame:
     """One row of a group, by its key; by columns that have no names."""
 
     def total(key: tuple[Any, ...], given: pd.DataFrame) -> pd.DataFrame:
-        assert list(given.columns) == ["t_id", "s_id", "i_id", "price", "num"]
+        assert sorted(given.columns) == ["i_id", "num", "price", "s_id", "t_id"]
         return pd.DataFrame([(key[0], given.num.sum())])
 
     return rows.groupBy("s_id").applyInPandas(total, TOTALS)

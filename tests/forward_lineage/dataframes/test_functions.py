@@ -91,7 +91,9 @@ def test_what_stands_above_is_traced_as_always(shop: ForwardLineage) -> None:
     ]
     one = totals(sales(shop))
     other = (
-        one.alias("a").join(one.alias("b"), F.expr("a.units < b.units AND a.s_id = 3")).selectExpr("a.s_id", "b.s_id")
+        one.alias("a")
+        .join(one.alias("b"), F.expr("a.units < b.units AND a.s_id = 3"))
+        .selectExpr("a.s_id", "b.s_id AS other")
     )
     assert [ids["sales"] for _, ids in same_rows(shop.trace(other), other)] == [
         sorted(STORES[3] + STORES[each]) for each in (1, 2, 4)
@@ -188,25 +190,6 @@ def test_broadcasts_and_long_functions_come_along(shop: ForwardLineage) -> None:
     assert [(row[0] - len(long), ids["sales"]) for row, ids in found] == [(3 * each, [each]) for each in range(1, 12)]
 
 
-def test_saved_asked_explained_and_affected(store: ForwardLineage) -> None:
-    frame = totals(by_rows_with_columns(sales(store)))
-    said = store.explain(frame)
-    assert "applyInPandas(total) of SELECT" in said
-    assert "mapInPandas(row_by_row(as_they_are)) of SELECT" in said
-    assert rows_with_lineage(store.affected(frame, "sales", "t_id = 6")) == [((2, 3600), {"sales": [6]})]
-    saved = store.save(frame, "totals")
-    assert (saved.rows, saved.tables[0].pairs) == (4, 11)
-    assert sorted(store.backward_ids("totals", "s_id = 3")) == [7, 8]
-    assert [row.s_id for row in store.forward("sales", "t_id = 10", result="totals").collect()] == [4]
-    again = shares(sales(store)).join(store.spark.table("totals").filter("units > 4000"), F.expr("t_id % 4 + 1 = s_id"))
-    store.save(again, "again")
-    assert sorted(store.backward_ids("again", "t_id = 8", table="sales")) == sorted([*STORES[3], *STORES[1]])
-    some = store.save(frame, "some", where={"sales": "num > 2000"})
-    assert some.tables[0].pairs == 2
-    with pytest.raises(NotTracedError, match="cannot be captured later"):
-        store.save(frame, "later", capture="later")
-
-
 def test_control_lineage_of_what_a_function_is_given(shop: ForwardLineage) -> None:
     """A subquery's rows come along; where it keeps rows out of a group, and cannot be asked which, it is refused."""
     spark, rows = shop.spark, sales(shop)
@@ -231,3 +214,22 @@ def test_rows_with_lineage_are_not_given_to_functions(shop: ForwardLineage) -> N
     frame = traced.mapInPandas(row_by_row(lambda batches: batches), traced.schema)
     with pytest.raises(LineageError, match=r"drop\('DL'\)"):
         shop.trace(frame)
+
+
+def test_saved_asked_explained_and_affected(store: ForwardLineage) -> None:
+    frame = totals(by_rows_with_columns(sales(store)))
+    said = store.explain(frame)
+    assert "applyInPandas(total) of SELECT" in said
+    assert "mapInPandas(row_by_row(as_they_are)) of SELECT" in said
+    assert rows_with_lineage(store.affected(frame, "sales", "t_id = 6")) == [((2, 3600), {"sales": [6]})]
+    saved = store.save(frame, "totals")
+    assert (saved.rows, saved.tables[0].pairs) == (4, 11)
+    assert sorted(store.backward_ids("totals", "s_id = 3")) == [7, 8]
+    assert [row.s_id for row in store.forward("sales", "t_id = 10", result="totals").collect()] == [4]
+    again = shares(sales(store)).join(store.spark.table("totals").filter("units > 4000"), F.expr("t_id % 4 + 1 = s_id"))
+    store.save(again, "again")
+    assert sorted(store.backward_ids("again", "t_id = 8", table="sales")) == sorted([*STORES[3], *STORES[1]])
+    some = store.save(frame, "some", where={"sales": "num > 2000"})
+    assert some.tables[0].pairs == 2
+    with pytest.raises(NotTracedError, match="cannot be captured later"):
+        store.save(frame, "later", capture="later")
