@@ -55,6 +55,7 @@ ROOMS = {
         "spark",
         "catalog",
         "results",
+        "stored_tables",
         "relations",
         "storage",
     },

@@ -7,12 +7,12 @@ column: Spark says what is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-Sets = pa.Array
+Sets: TypeAlias = pa.Array
 """A column of lineage values, large_binary; NULL: the value before it in the partition holds."""
 
 
@@ -71,7 +71,7 @@ class PandasBatches:
         made = rows.copy(deep=False)
         for place, (name, values) in enumerate(zip(names, sets, strict=True)):
             label = name if by_name else -1 - place
-            made.insert(min(columns, len(rows.columns)) + place, label, np.array(values.to_pylist(), object))
+            made.insert(min(columns, len(rows.columns)) + place, label, np.array(values.to_pylist(), np.object_))
         return made
 
     def places_changed(self, rows: Any) -> bool:

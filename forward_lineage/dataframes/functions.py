@@ -274,4 +274,5 @@ def _command(found: _Found, meanings: Sequence[Meaning | None], meaning: Meaning
         iterates=found.eval_type in _GROUPED_ITER,
     )
     gives = StructType([*found.schema.fields, *(StructField(name, BinaryType()) for name in names)])
-    return bytes(CloudPickleSerializer().dumps((_EVERY[found.kind](task), gives)))
+    pickler: Any = CloudPickleSerializer  # it has no types
+    return bytes(pickler().dumps((_EVERY[found.kind](task), gives)))

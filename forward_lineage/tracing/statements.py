@@ -45,7 +45,6 @@ from udafs.requests import resolved_once
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
-
 BY_REFERENCE = "spark.forward_lineage.by_reference"
 """The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
 
@@ -174,8 +173,8 @@ class Statements:
         self._tables.check_unchanged(rewritten.tables)
         by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
         if by_chance and rewritten.adds_lineage:
-            asked = replace(asked, by_chance=by_chance | chance)
-            known = self._rewritten(known.statement, asked, args, targets[0] if targets else None, consuming)
+            asked, target = replace(asked, by_chance=by_chance | chance), targets[0] if targets else None
+            known = self._rewritten(known.statement, asked, args, target, consuming)
             rewritten = known.rewritten
         return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
 

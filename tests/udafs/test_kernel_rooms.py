@@ -54,7 +54,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "versions",
     ),  # what Spark and Python call
     "dataframes": (
-        "errors",
         "functions",
         "session",
         "versions",

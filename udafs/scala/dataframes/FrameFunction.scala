@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 final private[sql] case class FrameFunction(operator: LogicalPlan, call: PythonUDF) {
 
   /** What PySpark calls it. */
-  val called: String = FrameFunction.Operators(FrameFunction.nameOf(operator))
+  val called: String = FrameFunction.Operators(FrameFunction.kindOf(operator))
 
   /** "map", "group" or "cogroup". */
   val kind: String = (operator, operator.children.size) match {
@@ -77,10 +77,29 @@ private[sql] object FrameFunction {
     "FlatMapCoGroupsInPandas" -> "cogroup(…).applyInPandas",
     "FlatMapCoGroupsInArrow" -> "cogroup(…).applyInArrow")
 
-  private def nameOf(plan: LogicalPlan): String = plan.getClass.getSimpleName
+  private def kindOf(plan: LogicalPlan): String = plan.getClass.getSimpleName
 
   def of(plan: LogicalPlan): Option[FrameFunction] =
-    if (Operators.contains(nameOf(plan))) plan.productIterator.collectFirst { case call: PythonUDF => new FrameFunction(plan, call) } else None
+    if (Operators.contains(kindOf(plan))) plan.productIterator.collectFirst { case call: PythonUDF => new FrameFunction(plan, call) } else None
+
+  /** The plan, in which the rows of each function have a name. */
+  def named(plan: LogicalPlan, nameOf: LogicalPlan => Option[String], names: Iterator[String]): LogicalPlan = plan match {
+    case function if of(function).isDefined => SubqueryAlias(names.next(), function)
+    case other if nameOf(other).isDefined => other
+    case other =>
+      other.withNewChildren(other.children.map(named(_, nameOf, names))).mapExpressions(_.transform {
+        case subquery: SubqueryExpression => subquery.withNewPlan(named(subquery.plan, nameOf, names))
+      })
+  }
+
+  /** The functions in a plan above which no other stands, and that are in nothing that has a name; in the order of `named`. */
+  def in(plan: LogicalPlan, nameOf: LogicalPlan => Option[String]): Seq[FrameFunction] = plan match {
+    case function if of(function).isDefined => of(function).toSeq
+    case other if nameOf(other).isDefined => Nil
+    case other =>
+      val inside = other.expressions.flatMap(_.collect { case subquery: SubqueryExpression => subquery.plan })
+      (other.children ++ inside).flatMap(in(_, nameOf))
+  }
 }
 
 /**
@@ -92,7 +111,7 @@ private[sql] object FrameFunction {
 final private[sql] case class FunctionInput(base: LogicalPlan, above: List[UnaryNode]) {
 
   /** Its rows as a query whose columns are called by number. */
-  def numbered: LogicalPlan = Project(base.output.zipWithIndex.map { case (column, place) => Alias(column, FrameFunctions.column(place))() }, base)
+  def numbered: LogicalPlan = Project(GivenRows.numbered(base.output), base)
 
   /** The same columns over rows that were traced, and behind them the sets of `DL`, a column each. */
   def over(traced: LogicalPlan): LogicalPlan = {
@@ -100,7 +119,7 @@ final private[sql] case class FunctionInput(base: LogicalPlan, above: List[Unary
     val named = base.output.zip(users).map { case (column, made) => column.exprId -> Alias(made, column.name)(explicitMetadata = Some(column.metadata)) }
     val once = named.reverse.toMap // a key that is a column, too, is one column
     val sets = lineage.flatMap { column =>
-      column.dataType.asInstanceOf[StructType].indices.map(place => Alias(GetStructField(column, place), FrameFunctions.hidden(place))())
+      column.dataType.asInstanceOf[StructType].indices.map(place => Alias(GetStructField(column, place), GivenRows.hidden(place))())
     }
     val columns = Project(base.output.map(_.exprId).distinct.map(once) ++ sets, traced)
     val rows: LogicalPlan = Project(base.output.map(column => once(column.exprId).toAttribute) ++ sets.map(_.toAttribute), columns)

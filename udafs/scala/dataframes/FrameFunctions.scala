@@ -17,19 +17,6 @@ import Sessions.{Dataset, SparkSession}
  */
 private[sql] object FrameFunctions {
 
-  /** What names of their rows begin with. */
-  val Prefix = "__dl_given_"
-
-  def hidden(place: Int): String = s"__dl_$place"
-
-  def column(place: Int): String = s"c$place"
-
-  /** The name by which SQL reads the rows of a function. */
-  def givenName(plan: LogicalPlan): Option[String] = plan match {
-    case SubqueryAlias(identifier, _) if identifier.name.startsWith(Prefix) => Some(SqlName.quoted(identifier.name))
-    case _ => None
-  }
-
   /** As JSON: `found`, what is known of each; or `what` has no text, and what to do `instead`. */
   def facts(session: SparkSession, frame: Dataset[_], registered: Seq[String]): String = session.withActive {
     val answer: Seq[(String, JValue)] =
@@ -39,49 +26,34 @@ private[sql] object FrameFunctions {
   }
 
   /** The rows that one is given, as a query that can be traced. */
-  def input(session: SparkSession, frame: Dataset[_], asked: Request): Dataset[Row] =
-    Dataset.ofRows(session, one(session, frame, asked).inputs(asked.string("input").toInt).numbered)
+  def input(session: SparkSession, frame: Dataset[_], registered: Seq[String], number: Int, input: Int): Dataset[Row] =
+    Dataset.ofRows(session, in(session, frame, registered)(number).inputs(input).numbered)
 
   /** Its own rows, as they are; their columns are called by number. */
-  def rows(session: SparkSession, frame: Dataset[_], asked: Request): Dataset[Row] = {
-    val operator = one(session, frame, asked).operator
-    Dataset.ofRows(session, Project(numbered(operator.output), operator))
+  def rows(session: SparkSession, frame: Dataset[_], registered: Seq[String], number: Int): Dataset[Row] = {
+    val operator = in(session, frame, registered)(number).operator
+    Dataset.ofRows(session, Project(GivenRows.numbered(operator.output), operator))
   }
 
   /** Its rows by a function of ours, over rows that were traced; behind them a set of each of so many tables. */
-  def traced(session: SparkSession, frame: Dataset[_], inputs: Seq[Dataset[_]], asked: Request): Dataset[Row] = {
-    val found = one(session, frame, asked)
+  def traced(
+      session: SparkSession,
+      frame: Dataset[_],
+      inputs: Seq[Dataset[_]],
+      registered: Seq[String],
+      number: Int,
+      tables: Int,
+      command: Array[Byte]): Dataset[Row] = {
+    val found = in(session, frame, registered)(number)
     val given = found.inputs.zip(inputs).map { case (input, rows) => input.over(rows.queryExecution.analyzed) }
-    val sets = (0 until asked.string("sets").toInt).map(place => AttributeReference(hidden(place), BinaryType)())
-    val operator = found.instead(given, asked.bytes("command"), sets)
+    val sets = (0 until tables).map(place => AttributeReference(GivenRows.hidden(place), BinaryType)())
+    val operator = found.instead(given, command, sets)
     val (users, lineage) = operator.output.splitAt(found.operator.output.size)
-    Dataset.ofRows(session, Project(numbered(users) ++ lineage.map(each => Alias(LastGiven(each), each.name)()), operator))
-  }
-
-  /** The plan, in which the rows of each function have a name. */
-  def named(plan: LogicalPlan, nameOf: LogicalPlan => Option[String], names: Iterator[String]): LogicalPlan = plan match {
-    case function if FrameFunction.of(function).isDefined => SubqueryAlias(names.next(), function)
-    case other if nameOf(other).isDefined => other
-    case other =>
-      other.withNewChildren(other.children.map(named(_, nameOf, names))).mapExpressions(_.transform {
-        case subquery: SubqueryExpression => subquery.withNewPlan(named(subquery.plan, nameOf, names))
-      })
+    Dataset.ofRows(session, Project(GivenRows.numbered(users) ++ lineage.map(each => Alias(LastGiven(each), each.name)()), operator))
   }
 
   private def in(session: SparkSession, frame: Dataset[_], registered: Seq[String]): Seq[FrameFunction] =
-    in(frame.queryExecution.analyzed, new NamesInPlans(session, registered).of)
-
-  /** In the order of `named`. */
-  private def in(plan: LogicalPlan, nameOf: LogicalPlan => Option[String]): Seq[FrameFunction] = plan match {
-    case function if FrameFunction.of(function).isDefined => FrameFunction.of(function).toSeq
-    case other if nameOf(other).isDefined => Nil
-    case other =>
-      val inside = other.expressions.flatMap(_.collect { case subquery: SubqueryExpression => subquery.plan })
-      (other.children ++ inside).flatMap(in(_, nameOf))
-  }
-
-  private def one(session: SparkSession, frame: Dataset[_], asked: Request): FrameFunction =
-    in(session, frame, asked.lines("registered"))(asked.string("number").toInt)
+    FrameFunction.in(frame.queryExecution.analyzed, new NamesInPlans(session, registered).of)
 
   private def checked(found: FrameFunction): FrameFunction = {
     if (found.inputs.exists(_.base.output.exists(each => StoredLineage.isLineage(each.name, each.dataType)))) {
@@ -91,9 +63,6 @@ private[sql] object FrameFunctions {
     }
     found
   }
-
-  private def numbered(columns: Seq[Attribute]): Seq[NamedExpression] =
-    columns.zipWithIndex.map { case (column, place) => Alias(column, this.column(place))() }
 
   private def described(found: FrameFunction): JValue = JObject(
     "called" -> JString(found.called),

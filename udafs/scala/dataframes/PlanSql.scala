@@ -63,7 +63,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def table(name: String, plan: LogicalPlan): SelectBlock = {
     val alias = fresh()
-    val names = if (FrameFunctions.givenName(plan).isDefined) plan.output.indices.map(FrameFunctions.column) else plan.output.map(_.name)
+    val names = if (GivenRows.nameOf(plan).isDefined) plan.output.indices.map(GivenRows.column) else plan.output.map(_.name)
     val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.${SqlName.quoted(called)}" }
     SelectBlock(s"$name AS $alias", columns.toMap, Some(alias))
   }

@@ -12,6 +12,7 @@ private[sql] final class Request(text: String) {
 
   def string(name: String): String = optional(name).getOrElse(LineageErrors.refuse(s"A request needs $name."))
   def lines(name: String): Seq[String] = optional(name).toSeq.flatMap(_.split('\n')).filter(_.nonEmpty)
+  def number(name: String): Int = string(name).toInt
   def is(name: String): Boolean = (json \ name) == JBool(true)
   def bytes(name: String): Array[Byte] = Base64.getDecoder.decode(string(name))
 

@@ -85,9 +85,11 @@ object Requests {
     case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
     case "with sketch" =>
       classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
-    case "function input" => FrameFunctions.input(session, frames.head, asked)
-    case "function rows" => FrameFunctions.rows(session, frames.head, asked)
-    case "function traced" => FrameFunctions.traced(session, frames.head, frames.tail, asked)
+    case "function input" => FrameFunctions.input(session, frames.head, asked.lines("registered"), asked.number("number"), asked.number("input"))
+    case "function rows" => FrameFunctions.rows(session, frames.head, asked.lines("registered"), asked.number("number"))
+    case "function traced" =>
+      val (registered, number, tables) = (asked.lines("registered"), asked.number("number"), asked.number("sets"))
+      FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
     case other => LineageErrors.refuse(s"The kernel knows no request $other.")
   }
 
