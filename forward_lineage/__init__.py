@@ -17,6 +17,7 @@ check_installed()  # before anything is imported that another PySpark may lack
 
 if TYPE_CHECKING:
     from forward_lineage.catalog import Catalog
+    from forward_lineage.dataframes.marks import all_so_far, row_by_row
     from forward_lineage.frontend import rewrite_sql, split_script
     from forward_lineage.session import ForwardLineage
     from forward_lineage.showing.lists import ids
@@ -56,9 +57,11 @@ __all__ = [
     "SetupError",
     "SparkError",
     "WrongSqlError",
+    "all_so_far",
     "ids",
     "load_ipython_extension",
     "rewrite_sql",
+    "row_by_row",
     "split_script",
     "unload_ipython_extension",
 ]
@@ -87,8 +90,10 @@ _PLACES = {
     "Catalog": "forward_lineage.catalog",
     "ForwardLineage": "forward_lineage.session",
     "LineageSet": "udafs.lineage_set",
+    "all_so_far": "forward_lineage.dataframes.marks",
     "ids": "forward_lineage.showing.lists",
     "rewrite_sql": "forward_lineage.frontend",
+    "row_by_row": "forward_lineage.dataframes.marks",
     "split_script": "forward_lineage.frontend",
 }
 

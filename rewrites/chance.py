@@ -1,7 +1,7 @@
-"""Which calls may give another value when the same row is evaluated again.
+"""Which calls may give another value when the same row is evaluated again, and which tables other rows.
 
 Of Spark's functions the name says it. Of the user's, in Python or in SQL, Spark's plan says it, and whoever asks for a
-rewrite says it on; such calls are marked, since a rule sees only a name.
+rewrite says it on; such calls are marked, since a rule sees only a name. So are tables that functions of Python make.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from sqlglot import exp
 
 from rewrites.spark_functions import NONDETERMINISTIC
 
-_CHANCE = "chance"  # in the `meta` of a call
+_CHANCE = "chance"  # in the `meta` of a call, or of a table's name
 
 
-def mark(tree: exp.Expr, functions: Collection[str]) -> exp.Expr:
-    """Mark the calls of the user's functions that are left to chance; their names are in lower case."""
-    for call in tree.find_all(exp.Anonymous) if functions else ():
-        if call.name.lower() in functions:
-            call.meta[_CHANCE] = True
+def mark(tree: exp.Expr, names: Collection[str]) -> exp.Expr:
+    """Mark the calls of the user's functions, and the tables, that are left to chance; names are in lower case."""
+    for node in tree.find_all(exp.Anonymous, exp.Table) if names else ():
+        if node.name.lower() in names:
+            node.meta[_CHANCE] = True
     return tree
 
 
 def is_by_chance(node: exp.Expr) -> bool:
-    """Say whether a node is a call of such a function."""
+    """Say whether a node is a call of such a function, or the name of such a table."""
+    if isinstance(node, exp.Table):
+        return _CHANCE in node.meta
     return isinstance(node, exp.Anonymous) and (node.name.lower() in NONDETERMINISTIC or _CHANCE in node.meta)

@@ -68,11 +68,14 @@ def refuse_unrepeatable(query: exp.Query) -> None:
     """Refuse a subquery that may give other rows when it is evaluated once more, for its lineage.
 
     Raises:
-        NotTracedError: it calls a nondeterministic function, or takes the first rows of no order.
+        NotTracedError: it calls a nondeterministic function, or takes the first rows of no order; it reads rows of a
+            function of Python's that depend on chance.
     """
     for node in query.walk():
         if is_by_chance(node):
-            what = f"{node.name}() may give other values when the lineage of this subquery is computed"
+            is_table = isinstance(node, exp.Table)
+            gives = "a function of Python's may give other rows" if is_table else f"{node.name}() may give other values"
+            what = f"{gives} when the lineage of this subquery is computed"
             refuse(node, what, "Compute it once, in a CTE or a table, and use that.")
         if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent) and not _is_one_row(node.parent):
             what = (

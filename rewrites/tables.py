@@ -54,6 +54,9 @@ class StoredTable:
         fleeting: its columns that might have other values; None: any.
         gone: base table → ids whose rows are gone, as ranges: ``"3-5,9-12"`` without 5 and 12.
         only: base table → SQL of the set of ids that are asked for; no entry: all.
+        carried: where its rows are read with their lineage, if not where it is named: its columns, and behind them a
+            set for each of `lineage`, in columns that `carried_column` names. Then there is no `DL` to be checked.
+        by_chance: whether it may have other rows when it is read again.
     """
 
     name: str
@@ -66,6 +69,13 @@ class StoredTable:
     fleeting: tuple[str, ...] | None = ()
     gone: Mapping[str, str] = field(default_factory=dict)
     only: Mapping[str, str] = field(default_factory=dict)
+    carried: str = ""
+    by_chance: bool = False
+
+
+def carried_column(place: int) -> str:
+    """Return the name of the column of a set in `StoredTable.carried`, by its place in `lineage`."""
+    return f"{HIDDEN_PREFIX}{place}"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ ROOMS = {
     "frontend": {"catalog", "stored_tables"},
     "row_ids": {"showing", "storage", "spark", "catalog", "results", "stored_tables"},
     "columns": {"relations", "storage", "row_ids", "spark"},
-    "dataframes": {"row_ids", "spark", "results"},
+    "dataframes": {"relations", "row_ids", "spark", "results", "stored_tables"},
     "tracing": {"columns", "frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {"showing", "relations", "storage", "row_ids", "tracing", "frontend", "spark", "results"},
     "predicates": {"spark.names"},
@@ -55,6 +55,7 @@ ROOMS = {
         "spark",
         "catalog",
         "results",
+        "stored_tables",
         "relations",
         "storage",
     },
@@ -84,7 +85,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session", "sketches", "openlineage"),
+    *("profiling", "workloads", "session", "sketches", "openlineage", "dataframes"),
 }
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.dataframes.functions import FrameFunctions, Traced
 from forward_lineage.results import LINEAGE_COLUMN, carries_lineage
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.tables import columns_of
+from forward_lineage.stored_tables import Meaning
+from rewrites.tables import StoredTable
 from udafs.attach import is_remote
 from udafs.errors import BadArgumentError, NotTracedError
 from udafs.requests import ask_json
+
+TraceSql = Callable[[str, str], tuple[DataFrame, Meaning | None]]
+"""(SQL, semantics) → its rows with `DL` and what that means; without, and None, where they are made of no table."""
 
 
 class Frames:
@@ -23,18 +29,29 @@ class Frames:
     Args:
         tables: the registered tables.
         bring_up_to_date: lets the tables know what other sessions saved meanwhile.
+        trace: traces SQL.
+        given: by name, the rows that functions of Python give, as tables that `trace` knows; edited.
 
     """
 
-    def __init__(self, tables: RegisteredTables, bring_up_to_date: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        tables: RegisteredTables,
+        bring_up_to_date: Callable[[], None],
+        trace: TraceSql,
+        given: MutableMapping[str, StoredTable],
+    ) -> None:
         self._tables = tables
         self._bring_up_to_date = bring_up_to_date
+        self._trace = trace
+        self._functions = FrameFunctions(tables, self._traced, given)
 
-    def sql(self, query: DataFrame | str) -> str:
+    def sql(self, query: DataFrame | str, semantics: str = "data") -> str:
         """Return a query of the rows of a DataFrame; SQL is returned as it is.
 
         Args:
             query: a DataFrame over tables and views that the session knows. It is analysed, and nothing of it is run.
+            semantics: of the lineage that is asked for: functions of Python have it in what SQL reads of them.
 
         Returns:
             SQL whose optimised plan is that of the DataFrame. The user's functions in it are registered in the session.
@@ -50,10 +67,19 @@ class Frames:
         self._bring_up_to_date()
         names = "\n".join(map(quoted_name, self._tables.all()))
         with spark_errors():
-            answer = ask_json(self._tables.spark, "sql of", query, registered=names)
+            given = self._functions.names(query, semantics, names)
+            answer = ask_json(self._tables.spark, "sql of", query, registered=names, given="\n".join(given))
         if "what" in answer:
             raise NotTracedError(f"the DataFrame has {answer['what']}", instead=answer["instead"])
         return str(answer["sql"])
+
+    def told(self, sql: str) -> list[str]:
+        """Return what a DataFrame was written as, in lines: the SQL, then what is behind names that are ours."""
+        return [f"written as: {sql}", *self._functions.told(sql)]
+
+    def _traced(self, frame: DataFrame, semantics: str) -> Traced:
+        sql = self.sql(frame, semantics)
+        return Traced(sql, *self._trace(sql, semantics))
 
     def _check(self, frame: object) -> None:
         if not isinstance(frame, DataFrame):

@@ -137,6 +137,7 @@ def rewrite_statement(
     in_parts: str | None = None,
     by_chance: Collection[str] = (),
     granules: Sequence[Granules] = (),
+    to_store: bool = False,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -156,8 +157,10 @@ def rewrite_statement(
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
-        by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
+        by_chance: names, in lower case, of functions of the user's that may give another value for the same row, and of
+            tables that may have other rows.
         granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
+        to_store: whether others read its rows with their lineage, as they do those of a command.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -179,6 +182,7 @@ def rewrite_statement(
             in_parts=in_parts,
             by_chance=by_chance,
             granules=granules,
+            to_store=to_store or statement.is_command,
         )
 
     with bugs_reported(lambda: position_of(statement.tree)):
@@ -198,6 +202,7 @@ def _rewritten(
     in_parts: str | None,
     by_chance: Collection[str],
     granules: Sequence[Granules],
+    to_store: bool,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -218,7 +223,7 @@ def _rewritten(
         known=known,
         by_reference=by_reference,
         in_parts=in_parts,
-        to_store=statement.is_command,
+        to_store=to_store,
         by_chance=by_chance,
     )
     meaning = meaning_of(result, semantics) if result.tables else None

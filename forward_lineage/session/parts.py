@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from forward_lineage.dataframes import Frames
+from forward_lineage.dataframes.written import Frames
 from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registered_tables import RegisteredTables
@@ -22,6 +22,7 @@ from forward_lineage.store.result_tables import ResultTables
 from forward_lineage.store.saving.capturing import Capturing
 from forward_lineage.store.saving.saver import Saver
 from forward_lineage.store.saving.traced_query import Tracer
+from forward_lineage.stored_tables import Meaning
 from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements
@@ -93,6 +94,10 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
         return statements.run(statements.trace(sql, semantics, args))
 
+    def rows_of(sql: str, semantics: str) -> tuple[DataFrame, Meaning | None]:
+        traced = statements.trace(sql, semantics, to_store=True)
+        return statements.run(traced), traced.rewritten.meaning
+
     answering = Answering(tables, library, near, run, up_to_date)
     rows_saver = Saver(tracer, tables, library)
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
@@ -104,7 +109,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     return Parts(
         tables,
         statements,
-        Frames(tables, up_to_date),
+        Frames(tables, up_to_date, rows_of, names.given),
         library,
         result_tables,
         saver,

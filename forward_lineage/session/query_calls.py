@@ -59,7 +59,7 @@ class QueryCalls:
             LineageError: as for `sql`; something in the DataFrame has no SQL text, or its rows are not registered.
 
         """
-        return self.sql(self._parts.frames.sql(frame), semantics)
+        return self.sql(self._parts.frames.sql(frame, semantics), semantics)
 
     def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
         """Return Spark SQL that does what `sql` does, in any session that has the kernel and the same catalog tables.
@@ -130,8 +130,8 @@ class QueryCalls:
             LineageError: as for `sql`.
 
         """
-        text = self._parts.frames.sql(sql)
-        told = [] if sql is text else [f"written as: {text}"]
+        text = self._parts.frames.sql(sql, semantics)
+        told = [] if sql is text else self._parts.frames.told(text)
         if name is None:
             how = explanation(self._parts.statements.trace(text, semantics, args).rewritten)
             return "\n".join([*told, how, *self._parts.runner.explain(text, args)])
@@ -172,7 +172,8 @@ class QueryCalls:
             LineageError: as for `sql`; the condition is wrong; the query does not read the table, or is a command.
 
         """
-        tables, statements, sql = self._parts.tables, self._parts.statements, self._parts.frames.sql(sql)
+        tables, statements = self._parts.tables, self._parts.statements
+        sql = self._parts.frames.sql(sql, semantics)
         known = tables.registered(table)
         statements.check_condition(quoted_name(known.name), where)
         suspects = only([restricted(tables.base_table(known), where)])

@@ -72,7 +72,7 @@ class ResultCalls:
         scope = Scope.of(tables, where, capture)
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
-        query = df_or_sql if traced else self._parts.frames.sql(df_or_sql)
+        query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
         with self._parts.runs.saving(query, name) as done:
             saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube))
             done(saved)

@@ -41,7 +41,8 @@ class NamesOfStatement:
         of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
         read_from: how a table's rows are to be read.
         stored: says what a table means that carries lineage, or why its ids do not hold any more.
-        chosen: tables of this statement alone, by the names that stand for BACKWARD(…) and FORWARD(…) in it.
+        chosen: tables that no catalog has, by their names: those that stand for BACKWARD(…) and FORWARD(…) in this
+            statement, and for the rows that functions of Python give.
 
     """
 
@@ -51,7 +52,7 @@ class NamesOfStatement:
     of_catalogs: Mapping[str, Manifest] = field(default_factory=dict)
     read_from: Callable[[BaseTable], BaseTable] = lambda table: table
     stored: Callable[[Kept], StoredTable] = Kept.table
-    chosen: Mapping[str, BaseTable] = field(default_factory=dict)
+    chosen: Mapping[str, BaseTable | StoredTable] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Source | None:
         """Return the table or the view that a name of one to three parts means; None when there is neither.
@@ -138,11 +139,15 @@ class SessionNames:
         tables: the registered tables.
         bring_up_to_date: lets the tables know what other sessions saved meanwhile; asked before each statement.
 
+    Attributes:
+        given: by name, the rows that functions of Python give in DataFrames of this session.
+
     """
 
     def __init__(self, tables: RegisteredTables, bring_up_to_date: Callable[[], None]) -> None:
         self._tables = tables
         self._bring_up_to_date = bring_up_to_date
+        self.given: dict[str, StoredTable] = {}
 
     def here(self, narrowed: Narrowed | None = None) -> NamesOfStatement:
         """Return what names mean to a query that runs in this session: its hidden views serve best.
@@ -163,7 +168,8 @@ class SessionNames:
 
         known = self._tables
         stored = partial(self._stored, restricted=restricted) if restricted else self._stored
-        return NamesOfStatement(known.spark, catalog, known.damaged, known.of_catalogs, read_from, stored)
+        given = {name: _asked_of(table, restricted) for name, table in self.given.items()}
+        return NamesOfStatement(known.spark, catalog, known.damaged, known.of_catalogs, read_from, stored, given)
 
     def anywhere(self) -> NamesOfStatement:
         """Return what names mean to a text that outlives the session, or runs in another: no hidden view is named."""
@@ -172,10 +178,18 @@ class SessionNames:
         catalogs = tables.of_catalogs
         return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, catalogs, stored=self._stored)
 
+    def by_chance_in(self, text: str) -> frozenset[str]:
+        """Return the names in a text of rows that functions of Python give, other ones perhaps at each reading."""
+        return frozenset(name for name, table in self.given.items() if table.by_chance and name in text)
+
     def _stored(self, kept: Kept, restricted: Sequence[BaseTable] = ()) -> StoredTable:
-        table = kept.table(ids_that_are_gone(kept.called, kept.meaning(), self._tables))
-        only = {each.name.lower(): _ids_of(each) for each in restricted}  # the other ids in the table are not asked for
-        return replace(table, only={name: only[name.lower()] for name in table.lineage if name.lower() in only})
+        return _asked_of(kept.table(ids_that_are_gone(kept.called, kept.meaning(), self._tables)), restricted)
+
+
+def _asked_of(table: StoredTable, restricted: Sequence[BaseTable]) -> StoredTable:
+    """The table, where ids of only some rows of base tables are asked for."""
+    only = {each.name.lower(): _ids_of(each) for each in restricted}
+    return replace(table, only={name: only[name.lower()] for name in table.lineage if name.lower() in only})
 
 
 def _ids_of(table: BaseTable) -> str:

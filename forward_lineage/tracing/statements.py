@@ -45,8 +45,6 @@ from udafs.requests import resolved_once
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
-
-
 BY_REFERENCE = "spark.forward_lineage.by_reference"
 """The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
 
@@ -82,7 +80,7 @@ class _Asked:
     """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
 
     Attributes:
-        by_chance: functions that Spark's plan of the text leaves to chance.
+        by_chance: functions that Spark's plan of the text leaves to chance, and tables.
 
     """
 
@@ -93,6 +91,7 @@ class _Asked:
     by_reference: bool
     by_chance: frozenset[str] = frozenset()
     granules: tuple[Granules, ...] = ()
+    to_store: bool = False
 
 
 class Statements:
@@ -132,6 +131,7 @@ class Statements:
         unless_query: LineageError | None = None,
         in_parts: str | None = None,
         granules: tuple[Granules, ...] = (),
+        to_store: bool = False,
     ) -> TracedStatement:
         """Read, rewrite and check a statement.
 
@@ -145,6 +145,7 @@ class Statements:
             unless_query: what to raise when the statement is a command or anything else that has no rows.
             in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
             granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
+            to_store: whether others read its rows with their lineage.
 
         Raises:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
@@ -158,7 +159,8 @@ class Statements:
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
         refuse_other_readings(setting_of(self._spark), text)
-        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers(), granules=granules)
+        chance = self._names.by_chance_in(text)
+        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers(), chance, granules, to_store)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
             statement = self._read(text, args, unless_query, targets)
@@ -171,7 +173,7 @@ class Statements:
         self._tables.check_unchanged(rewritten.tables)
         by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
         if by_chance and rewritten.adds_lineage:
-            asked, target = replace(asked, by_chance=by_chance), targets[0] if targets else None
+            asked, target = replace(asked, by_chance=by_chance | chance), targets[0] if targets else None
             known = self._rewritten(known.statement, asked, args, target, consuming)
             rewritten = known.rewritten
         return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
@@ -190,7 +192,7 @@ class Statements:
 
     def _meaning_of_names(self, anywhere: bool, narrowed: Narrowed | None, consuming: Consuming) -> NamesOfStatement:
         names = self._names.anywhere() if anywhere else self._names.here(narrowed)
-        return replace(names, chosen=consuming.tables)
+        return replace(names, chosen={**names.chosen, **consuming.tables})
 
     def _targets(self, sql: str) -> list[Target] | None:
         """The targets of an INSERT, None for any other statement."""
@@ -266,9 +268,8 @@ class Statements:
         rewritten, args = traced.rewritten, traced.args
         with rewritten_errors():
             values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
-            return resolved_once(
-                self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
-            )
+            found = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
+            return resolved_once(found)
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:
@@ -296,6 +297,7 @@ class Statements:
                 in_parts=asked.in_parts,
                 by_chance=asked.by_chance,
                 granules=asked.granules,
+                to_store=asked.to_store,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:

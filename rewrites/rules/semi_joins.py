@@ -56,6 +56,7 @@ def _add_matched_rows(join: exp.Join, left: list[FromItem], right: list[FromItem
     matching = merge(*(replace(item, traced=True).lineage() for item in right), asked)
     if matching:
         matches = exp.Select().from_(join.this.copy()).where(_condition(join, saying, left, right, block))
+        hoisting.refuse_unrepeatable(matches)
         block.rows = merge(block.rows, hoisting.correlated(_all_of(matches, matching, block), block))
 
 

@@ -1,6 +1,7 @@
 """A table that carries the lineage of its rows: an inner query that was stored.   [extends Zhang 2007, §3.3, views]
 
 s  →  (SELECT a, …, dl_stored(DL.t, …) AS __dl_t, … FROM s) AS s
+   →  (SELECT a, …, __dl_0 AS __dl_t, … FROM carried) AS s    where its rows are read elsewhere with their lineage
 Requires: no CTE has the name.
 Ensures:  the user's columns, which `DL` is none of; one hidden column, a set, for each field of `DL` that is traced.
 Nulls:    a row whose lineage is NULL stops the query: it would pass for one that is made of nothing.
@@ -14,12 +15,13 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
+from rewrites.chance import mark
 from rewrites.environment import Environment
 from rewrites.lineage_functions import dl_intersection, dl_stored
 from rewrites.refusals import refuse
 from rewrites.rules.base_tables import refuse_hidden_by_cte, refuse_other_readings, take_sample
 from rewrites.scope import FromItem
-from rewrites.tables import StoredTable
+from rewrites.tables import StoredTable, carried_column
 from rewrites.terms import LINEAGE_COLUMN, Kind, column, hidden_column, name, named
 
 
@@ -33,7 +35,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     traced = [base for base in table.lineage if block.env.traces_name(base)]
     if traced:
         _refuse_other_lineage(node, table, traced, block.env)
-    source = exp.Table(**{part: node.args[part].copy() for part in ("this", "db", "catalog") if node.args.get(part)})
+    source = _source(node, table)
     refuse_hidden_by_cte(source, node, block)
     take_sample(node, source)
     alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
@@ -52,12 +54,25 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     return item
 
 
+def _source(node: exp.Table, table: StoredTable) -> exp.Table:
+    if not table.carried:
+        return exp.Table(**{part: node.args[part].copy() for part in ("this", "db", "catalog") if node.args.get(part)})
+    source = exp.Table(this=name(table.carried))
+    mark(source, (table.carried.lower(),) if table.by_chance else ())
+    return source
+
+
 def _rows(table: StoredTable, source: exp.Table, traced: list[str], env: Environment) -> exp.Select:
     called = source.copy()
     called.set("sample", None)
     columns: list[exp.Expr] = [exp.column(name(known), copy=False) for known in table.columns]
     for base in traced:
-        value = dl_stored(column(LINEAGE_COLUMN, base), called.sql(dialect="spark"), table.check, table.gone.get(base))
+        value: exp.Expr
+        if table.carried:
+            value = exp.column(name(carried_column(table.lineage.index(base))), copy=False)
+        else:
+            told = called.sql(dialect="spark"), table.check, table.gone.get(base)
+            value = dl_stored(column(LINEAGE_COLUMN, base), *told)
         asked = table.only.get(base)
         lineage = value if asked is None else dl_intersection(value, env.parse(asked))
         columns.append(named(lineage, hidden_column(base)))

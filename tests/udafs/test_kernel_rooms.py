@@ -55,6 +55,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),  # what Spark and Python call
     "dataframes": (
         "aggregation",
+        "functions",
         "session",
         "versions",
     ),  # a DataFrame's plan as SQL, and whether it is read back as it was

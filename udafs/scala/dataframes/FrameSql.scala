@@ -18,13 +18,14 @@ private[sql] object FrameSql {
    * As JSON: `sql`; or `what` in it has no text, and what to do `instead`.
    *
    * @param registered names of tables and results, as SQL writes them; an unnamed part of the plan may be one of these
+   * @param given names of views of the rows that functions of Python's give, in the order of `FrameFunction.in`
    */
-  def of(session: SparkSession, frame: Dataset[_], registered: Seq[String]): String = session.withActive {
+  def of(session: SparkSession, frame: Dataset[_], registered: Seq[String], given: Seq[String]): String = session.withActive {
     val answer =
       try {
         Plainer.refuseChance(frame.queryExecution.analyzed)
-        val plan = Plainer(frame.queryExecution.analyzed)
         val names = new NamesInPlans(session, registered)
+        val plan = Plainer(FrameFunction.named(frame.queryExecution.analyzed, names.of, given.iterator))
         val functions = new UsersFunctions(session)
         val sql = new PlanSql(names.of, functions.nameOf).text(plan)
         SamePlan.check(session, plan, sql)
@@ -55,6 +56,7 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
       .groupBy(_._1).map { case (key, names) => key -> names.map(_._2) }
 
   def of(plan: LogicalPlan): Option[String] = plan match {
+    case given if GivenRows.nameOf(given).isDefined => GivenRows.nameOf(given)
     case view: View if view.desc.identifier.table.startsWith("__dl_") =>
       NotWritten.refuse(
         "rows that lineage.sql gave, without their lineage",

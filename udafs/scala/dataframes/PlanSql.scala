@@ -63,7 +63,9 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def table(name: String, plan: LogicalPlan): SelectBlock = {
     val alias = fresh()
-    SelectBlock(s"$name AS $alias", plan.output.map(each => each.exprId -> s"$alias.${SqlName.quoted(each.name)}").toMap, Some(alias))
+    val names = if (GivenRows.nameOf(plan).isDefined) plan.output.indices.map(GivenRows.column) else plan.output.map(_.name)
+    val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.${SqlName.quoted(called)}" }
+    SelectBlock(s"$name AS $alias", columns.toMap, Some(alias))
   }
 
   private def fresh(): String = {

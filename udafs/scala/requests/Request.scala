@@ -11,6 +11,8 @@ private[sql] final class Request(text: String) {
   val what: String = string("ask")
 
   def string(name: String): String = optional(name).getOrElse(LineageErrors.refuse(s"A request needs $name."))
+  def lines(name: String): Seq[String] = optional(name).toSeq.flatMap(_.split('\n')).filter(_.nonEmpty)
+  def number(name: String): Int = string(name).toInt
   def is(name: String): Boolean = (json \ name) == JBool(true)
   def bytes(name: String): Array[Byte] = Base64.getDecoder.decode(string(name))
 

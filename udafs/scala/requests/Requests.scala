@@ -31,6 +31,10 @@ final class Requests {
   /** The same of two. */
   def frame(session: SparkSession, request: String, frame: Dataset[Row], other: Dataset[Row]): Dataset[Row] =
     rows(session, new Request(request), Seq(frame, other))
+
+  /** The same of three. */
+  def frame(session: SparkSession, request: String, frame: Dataset[Row], other: Dataset[Row], third: Dataset[Row]): Dataset[Row] =
+    rows(session, new Request(request), Seq(frame, other, third))
 }
 
 object Requests {
@@ -63,7 +67,8 @@ object Requests {
       case "definition" => frame.queryExecution.analyzed.treeString
       case "last operator" => frame.queryExecution.logical.nodeName
       case "changed by" => TracedFrames.changedBy(frame.queryExecution.analyzed).getOrElse("")
-      case "sql of" => FrameSql.of(session, frame, asked.string("registered").split('\n').toSeq.filter(_.nonEmpty))
+      case "sql of" => FrameSql.of(session, frame, asked.lines("registered"), asked.lines("given"))
+      case "frame functions" => FrameFunctions.facts(session, frame, asked.lines("registered"))
       case "reads otherwise" => FrameSql.difference(session, frame, asked.string("sql"))
       case "size" => frame.queryExecution.optimizedPlan.stats.sizeInBytes.toString
       case "size read" => frame.queryExecution.optimizedPlan.collectLeaves().map(_.stats.sizeInBytes).sum.toString
@@ -80,6 +85,11 @@ object Requests {
     case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
     case "with sketch" =>
       classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
+    case "function input" => FrameFunctions.input(session, frames.head, asked.lines("registered"), asked.number("number"), asked.number("input"))
+    case "function rows" => FrameFunctions.rows(session, frames.head, asked.lines("registered"), asked.number("number"))
+    case "function traced" =>
+      val (registered, number, tables) = (asked.lines("registered"), asked.number("number"), asked.number("sets"))
+      FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
     case other => LineageErrors.refuse(s"The kernel knows no request $other.")
   }
 
