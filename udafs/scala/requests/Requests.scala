@@ -38,7 +38,10 @@ object Requests {
   private val (stored, meaning, inserts, sketches) = (new StoredView, new ViewMeaning, new Inserts, new SketchUse)
 
   /** Requests that are answered in text. */
-  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
+  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String =
+    PlainText.given(answered(session, asked, frames))
+
+  private def answered(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
     def frame: Dataset[_] = frames.headOption.getOrElse(LineageErrors.refuse(s"${asked.what} needs a DataFrame."))
     asked.what match {
       case "kernel" => kernel
@@ -75,12 +78,14 @@ object Requests {
   }
 
   /** Requests that are answered with a DataFrame; null where there is none. */
-  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = asked.what match {
-    case "as it is" => frames.head
-    case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
-    case "with sketch" =>
-      classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
-    case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = PlainText.given {
+    asked.what match {
+      case "as it is" => frames.head
+      case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
+      case "with sketch" =>
+        classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
+      case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+    }
   }
 
   private def classic(frame: AnyDataset[Row]): Dataset[Row] = frame.asInstanceOf[Dataset[Row]]
