@@ -27,7 +27,7 @@ def test_what_spark_reads_stays_sparks(extended: ExtendedSpark) -> None:
     assert extended.call(asking.untouched) == [[1], [2], [1], [5]]
 
 
-@pytest.mark.parametrize("semantics", ["data", "control"])
+@pytest.mark.parametrize("semantics", ["data", pytest.param("control", marks=pytest.mark.long)])
 def test_some_queries(extended: ExtendedSpark, tpch: Path, semantics: str) -> None:
     assert extended.call(asking.differing, tpch, SOME, semantics) == []
 

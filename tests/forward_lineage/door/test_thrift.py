@@ -85,6 +85,7 @@ def test_a_client_cannot_say_which_interpreter(server: ThriftServer, tmp_path: P
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.long
 def test_many_sessions_at_once(server: ThriftServer) -> None:
     """Each sees its own views, and one process answers all."""
 

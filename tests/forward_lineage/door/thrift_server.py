@@ -36,8 +36,10 @@ _SMALL = {
 
 def kernel_settings(home: Path) -> dict[str, str]:
     """What a shell or a server is started with to have the door, as docs/sql-clients.md says."""
+    jar = str(build_kernel())
     return {
-        "spark.jars": str(build_kernel()),
+        "spark.jars": jar,
+        "spark.driver.extraClassPath": jar,
         "spark.sql.extensions": "forwardlineage.LineageExtensions",
         "spark.forward_lineage.python": sys.executable,
         "spark.forward_lineage.home": str(home),
@@ -99,11 +101,6 @@ class ThriftServer:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    @property
-    def url(self) -> str:
-        """As JDBC has it."""
-        return f"jdbc:hive2://127.0.0.1:{self.port}/default"
-
     def beeline(self, *statements: str) -> str:
         """Run statements in one session of beeline, and return what it prints.
 
@@ -115,14 +112,36 @@ class ThriftServer:
         assert found.returncode == 0, found.stderr
         return found.stdout
 
+    def script(self, file: Path, database: str = "default") -> str:
+        """Run a file of statements in a folder, where it lies, and return what beeline prints.
+
+        Raises:
+            AssertionError: one failed.
+
+        """
+        done = self._run("-f", file.name, folder=file.parent, database=database)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def tried(self, *statements: str) -> subprocess.CompletedProcess[str]:
         """The same for statements that may fail."""
-        command = [str(SPARK_HOME / "bin" / "beeline"), "-u", self.url, "-n", "somebody", "--silent=true"]
-        command += ["--outputformat=tsv2", "--showHeader=false"]
-        command += [part for each in statements for part in ("-e", each)]
-        nothing = subprocess.DEVNULL
+        return self._run(*(part for each in statements for part in ("-e", each)))
+
+    def _run(
+        self, *given: str, folder: Path | None = None, database: str = "default"
+    ) -> subprocess.CompletedProcess[str]:
+        url = f"jdbc:hive2://127.0.0.1:{self.port}/{database}"
+        command = [str(SPARK_HOME / "bin" / "beeline"), "-u", url, "-n", "somebody", "--silent=true"]
+        command += ["--outputformat=tsv2", "--showHeader=false", *given]
         return subprocess.run(
-            command, env=environment(), capture_output=True, text=True, stdin=nothing, check=False, timeout=600
+            command,
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=600,
         )
 
     def doors(self) -> list[int]:
