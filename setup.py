@@ -33,6 +33,9 @@ CONNECT = [  # what PySpark's own client of Spark Connect asks for
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 OPENLINEAGE = ["openlineage-python>=1.40,<2"]
 NOTEBOOK = ["ipython>=8.18,<10"]
+# For projects of dbt over a Thrift server. Not among DEV: it asks for older packages than mypy does; tests give it an
+# environment of its own (tests/walmart_demo/dbt_program.py).
+DBT = ["dbt-core>=1.9,<1.12", "dbt-spark[PyHive]>=1.9,<1.12"]
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
@@ -103,6 +106,7 @@ setup(
         "iceberg": ICEBERG,
         "connect": CONNECT,
         "s3": S3,
+        "dbt": DBT,
         "dev": DEV,
     },
     entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},

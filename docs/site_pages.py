@@ -20,6 +20,7 @@ PAGES = {
     "udafs/FORMAT.md": "format.md",
     "tpch_queries/README.md": "tpch_queries.md",
     "walmart_demo/README.md": "walmart_demo.md",
+    "walmart_demo/dbt/README.md": "walmart_dbt.md",
 }
 _SOURCE = {name: page for page, name in PAGES.items()}
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")

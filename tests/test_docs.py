@@ -16,6 +16,7 @@ PAGES = [
     *sorted((REPOSITORY / "docs").rglob("*.md")),
     REPOSITORY / "tpch_queries" / "README.md",
     REPOSITORY / "walmart_demo" / "README.md",
+    REPOSITORY / "walmart_demo" / "dbt" / "README.md",
     REPOSITORY / "udafs" / "FORMAT.md",
 ]
 

@@ -62,6 +62,7 @@ ROOMS = {
     "checking": {"session", "frontend", "row_ids", "spark", "results"},
     "drawing": set[str](),
     "demo": {"session", "spark"},
+    "door": {"session", "frontend", "row_ids", "results"},
     "notebooks": {"session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
     "cli": {
         "showing",

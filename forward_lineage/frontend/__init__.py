@@ -1,5 +1,6 @@
 """The front end: reads Spark SQL, hands trees to the rules, prints what they make of them."""
 
+from forward_lineage.frontend.asking import asks_for_lineage, without_request
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.layout import layout
 from forward_lineage.frontend.lineage_on import GranuleDictionary, described_granules
@@ -19,6 +20,7 @@ __all__ = [
     "GranuleDictionary",
     "RewrittenStatement",
     "Statement",
+    "asks_for_lineage",
     "described_granules",
     "explain_sql",
     "explanation",
@@ -31,4 +33,5 @@ __all__ = [
     "rewrite_statement",
     "split_script",
     "without_clause",
+    "without_request",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from forward_lineage.frontend.asking import ends_with_request
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at, with_depth, without_comments
 from forward_lineage.frontend.lineage_on import find_clause, read_clause
 from forward_lineage.frontend.parsing import read_tree
@@ -56,7 +57,7 @@ def parse(sql: str) -> Statement:
     """Parse one statement.
 
     Args:
-        sql: Spark SQL; a trailing semicolon and a trailing LINEAGE ON clause are allowed.
+        sql: Spark SQL; a trailing semicolon, a trailing LINEAGE ON clause and WITH LINEAGE are allowed.
 
     Raises:
         WrongSqlError: nothing but blanks and comments, several statements, or malformed SQL; says where.
@@ -65,6 +66,8 @@ def parse(sql: str) -> Statement:
     """
     tokens = lex(sql)
     words = _one_statement(sql, meaningful(tokens))
+    if ends_with_request(words):
+        words = words[:-2]
     refuse_variables(sql, words)
     readable = without_comments(sql, tokens)
     clause = find_clause(sql, words)

@@ -183,6 +183,10 @@ class Registrations:
         """Return the number of the newest version, 0 when there is none; results do not count in a store."""
         return self._versions.newest(_folder_name(name))
 
+    def newest_versions(self) -> dict[str, int]:
+        """Return the number of the newest version of everything; it changes when somebody registers something."""
+        return {folder: each.newest(folder) for each in self._all_versions() for folder in each.names()}
+
     def next_id(self, name: str) -> int:
         """Return the first id that no version of a table has ever given to a row."""
         folder = _folder_name(name)

@@ -44,6 +44,28 @@ class QueryCalls:
         with self._parts.runs.command(traced):
             return self._parts.statements.run(traced)
 
+    def to_run(self, sql: str, semantics: str = "data") -> DataFrame | str:
+        """Return what `sql` would run, to be run by somebody else: of a command nothing has happened yet.
+
+        This is what a SQL client's statements become, see docs/sql-clients.md.
+
+        Args:
+            sql: one statement, as for `sql`; WITH LINEAGE at its end, too.
+            semantics: ``"data"`` or ``"control"``.
+
+        Returns:
+            of a query what `sql` returns, a DataFrame; of CREATE … AS and INSERT the text that does what `sql` does, in
+            any session that has the kernel and the same tables.
+
+        Raises:
+            LineageError: as for `sql`.
+
+        """
+        traced = self._parts.statements.trace(sql, semantics)
+        if traced.as_it_is or traced.statement.is_command:
+            return traced.rewritten.sql
+        return self._parts.statements.run(traced)
+
     def trace(self, frame: DataFrame, semantics: str = "data") -> DataFrame:
         """Return a DataFrame with `DL`, the lineage of every row, as its last column; docs/dataframes.md.
 

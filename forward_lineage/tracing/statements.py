@@ -19,6 +19,7 @@ from forward_lineage.frontend import (
     refuse_other_readings,
     rewrite_statement,
     without_clause,
+    without_request,
 )
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.results import described, with_meaning
@@ -152,6 +153,7 @@ class Statements:
 
         """
         refuse_no_text(sql)
+        sql = without_request(sql)
         control = semantics != "data"
         consuming = self._chosen.put_in(sql, args, anywhere=anywhere, narrowed=narrowed, all_looked_at=control)
         text, args = consuming.sql, consuming.args

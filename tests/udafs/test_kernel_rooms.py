@@ -40,8 +40,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "functions",
         "ranges",
     ),  # ids by position: the manifest, dl_row_id, plans that make it cheap, what need not be read
+    "door": ("errors", "versions"),  # statements that ask for lineage, on their way to Python and back
     "session": (
         "aggregation",
+        "door",
         "encodings",
         "errors",
         "files",
@@ -59,7 +61,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "session",
         "versions",
     ),  # a DataFrame's plan as SQL, and whether it is read back as it was
-    "requests": ("dataframes", "errors", "session", "versions"),  # all that Python asks, by name
+    "requests": ("dataframes", "door", "errors", "session", "versions"),  # all that Python asks, by name
     "connect": (
         "requests",
         "session",

@@ -42,7 +42,10 @@ object Requests {
   private val (stored, meaning, inserts, sketches) = (new StoredView, new ViewMeaning, new Inserts, new SketchUse)
 
   /** Requests that are answered in text. */
-  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
+  private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String =
+    PlainText.given(answered(session, asked, frames))
+
+  private def answered(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
     def frame: Dataset[_] = frames.headOption.getOrElse(LineageErrors.refuse(s"${asked.what} needs a DataFrame."))
     asked.what match {
       case "kernel" => kernel
@@ -80,17 +83,19 @@ object Requests {
   }
 
   /** Requests that are answered with a DataFrame; null where there is none. */
-  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = asked.what match {
-    case "as it is" => frames.head
-    case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
-    case "with sketch" =>
-      classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
-    case "function input" => FrameFunctions.input(session, frames.head, asked.lines("registered"), asked.number("number"), asked.number("input"))
-    case "function rows" => FrameFunctions.rows(session, frames.head, asked.lines("registered"), asked.number("number"))
-    case "function traced" =>
-      val (registered, number, tables) = (asked.lines("registered"), asked.number("number"), asked.number("sets"))
-      FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
-    case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = PlainText.given {
+    asked.what match {
+      case "as it is" => frames.head
+      case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
+      case "with sketch" =>
+        classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
+      case "function input" => FrameFunctions.input(session, frames.head, asked.lines("registered"), asked.number("number"), asked.number("input"))
+      case "function rows" => FrameFunctions.rows(session, frames.head, asked.lines("registered"), asked.number("number"))
+      case "function traced" =>
+        val (registered, number, tables) = (asked.lines("registered"), asked.number("number"), asked.number("sets"))
+        FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
+      case other => LineageErrors.refuse(s"The kernel knows no request $other.")
+    }
   }
 
   private def classic(frame: AnyDataset[Row]): Dataset[Row] = frame.asInstanceOf[Dataset[Row]]

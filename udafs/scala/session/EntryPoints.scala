@@ -1,7 +1,7 @@
 package forwardlineage
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.forwardlineage.{Registry, Sessions}
+import org.apache.spark.sql.forwardlineage.{LineageParser, Registry, Sessions}
 
 import Sessions.SparkSession
 
@@ -15,5 +15,8 @@ final class Kernel {
 
 /** For `spark-sql --jars kernel.jar --conf spark.sql.extensions=forwardlineage.LineageExtensions` and for servers. */
 final class LineageExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = Registry.inject(extensions)
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    Registry.inject(extensions)
+    extensions.injectParser(LineageParser(_, _))
+  }
 }
