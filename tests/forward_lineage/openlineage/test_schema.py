@@ -66,7 +66,8 @@ def facet_of(version: str, kind: str, properties: dict[str, Any], required: str)
 
 def write(file: Path, name: str, definitions: dict[str, Any], whole: str | None = None) -> None:
     file.parent.mkdir(exist_ok=True)
-    schema = {"$id": name, "$defs": definitions} | ({"$ref": f"#/$defs/{whole}"} if whole else {})
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    schema = {"$schema": draft, "$id": name, "$defs": definitions} | ({"$ref": f"#/$defs/{whole}"} if whole else {})
     file.write_text(json.dumps(schema))
 
 
