@@ -37,7 +37,7 @@ def test_questions_start_no_spark(home: str, elsewhere: bool, tmp_path: Path, mo
         monkeypatch.setenv(CACHE_VARIABLE, str(new_cache(tmp_path / "another")))
     at = ("--home", home)
     assert [line.split()[0] for line in good(without_spark("ls", *at)).splitlines()] == ["result", "counts", "total"]
-    assert "sales.parquet" in good(without_spark("ls", "--tables", *at))
+    assert "sales.parquet" in good(without_spark("ls", "--tables", "--json", *at))
     assert "100" in good(without_spark("describe", "sales", *at))
     assert json.loads(good(without_spark("describe", "total", "--json", *at)))["tables"].keys() == {"counts"}
     impact = good(without_spark("impact", "sales", "--where", "id = 5", *at, "--json"))

@@ -146,7 +146,7 @@ def test_columns_that_are_not_known_are_said(session: Session, tmp_path: Path) -
 def test_a_save_that_fails(session: Session, tmp_path: Path) -> None:
     lineage = session(tmp_path / "events.jsonl")
     with pytest.raises(LineageError):
-        lineage.save("SELECT raise_error('no luck') AS x FROM sales", "never")
+        lineage.save("SELECT CAST(raise_error(concat('no luck ', max(num))) AS INT) AS x FROM sales", "never")
     with pytest.raises(LineageError):
         lineage.save("SELECT nothing FROM sales", "never")
     start, fail, begun, wrong = events_in(tmp_path / "events.jsonl", lineage)
