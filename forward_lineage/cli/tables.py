@@ -65,7 +65,8 @@ def lineage_table(
         bool(rows) and place < users and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
         for place in range(len(columns))
     ]
-    caption = f"the first {len(rows)} rows; --limit shows more" if more else None
+    first = f"the first {len(rows)} rows" if len(rows) != 1 else "the first row"
+    caption = f"{first}; --limit shows more" if more else None
     return _Rows([cell(column) for column in columns], cells, numeric, traced, title, caption)
 
 

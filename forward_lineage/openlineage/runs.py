@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from sqlglot import exp
 
+from forward_lineage.openlineage.saving import Saving
 from forward_lineage.openlineage.settings import Destination, OpenLineage, check_installed, settings_of
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import in_backticks
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import TracedStatement
 
 Given = OpenLineage | Destination | None
-
-
-class Saving:
-    """What a save says of itself while it runs; this one keeps it to itself."""
-
-    def reads(self, tables: Sequence[TracedTable]) -> None:
-        """Say which tables and saved results the query reads, before it runs."""
-
-    def has_saved(self, saved: SavedResult) -> None:
-        """Say what was saved."""
 
 
 class Runs:

@@ -16,7 +16,7 @@ from forward_lineage.frontend.rewriting import query_of
 from forward_lineage.frontend.statement import parse
 from forward_lineage.openlineage.datasets import Datasets, Inputs, all_of
 from forward_lineage.openlineage.events import RunEvents, Table, Written
-from forward_lineage.openlineage.runs import Saving
+from forward_lineage.openlineage.saving import Saving
 from forward_lineage.openlineage.sender import sender_of
 from forward_lineage.openlineage.settings import OpenLineage
 from forward_lineage.row_ids.registered_tables import RegisteredTables

@@ -28,7 +28,7 @@ def test_short_lineage_takes_one_line_a_row() -> None:
 def test_long_lineage_is_cut_and_counted() -> None:
     rows = [[1, Row(orders=[5], lineitem=list(range(1234, 4000)))]]
     assert printed(columns=["a", "DL"], rows=rows, most_ids=3, more=True) == (
-        "a  DL\n1  orders {5}\n   lineitem {1234, 1235, 1236, …} 2,766 rows\nthe first 1 rows; --limit shows more"
+        "a  DL\n1  orders {5}\n   lineitem {1234, 1235, 1236, …} 2,766 rows\nthe first row; --limit shows more"
     )
 
 
