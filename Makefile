@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYSPARK_PYTHON := $(abspath $(PY))
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
-.PHONY: help setup demo test test-quick test-long test-cluster test-spark check docs format bench clean
+.PHONY: help setup demo test test-quick test-long test-cluster test-spark test-newcomer check docs format bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
+	@echo "make test-newcomer  the pages of the start typed in, from the wheel, in empty environments, ten minutes"
 	@echo "make check       formatter, linter, types, the pages' links"
 	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
@@ -72,6 +73,11 @@ test-long: $(READY)
 test-spark: $(READY)
 	@$(PY) -m forward_lineage.spark.java
 	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK)
+
+# From the package index, as somebody who is new has it: each page has an environment of its own, with a PySpark of its own.
+test-newcomer: $(READY)
+	@$(PY) -m forward_lineage.spark.java
+	@$(PY) -m tests.newcomer
 
 check: $(READY)
 	@$(PY) -m ruff format --check .

@@ -23,12 +23,13 @@ DRAWING = [
 ]
 TPCH = ["tpchgen-cli>=4.0"]
 ICEBERG = ["fastavro>=1.9,<2"]  # the Avro files in which Iceberg says which files a table has
+PANDAS = ["pandas>=2.2,<3"]  # for `toPandas`, which Spark brings no pandas for
 CONNECT = [  # what PySpark's own client of Spark Connect asks for
     "grpcio>=1.76,<2",
     "grpcio-status>=1.76,<2",
     "googleapis-common-protos>=1.71,<2",
     "zstandard>=0.25,<1",
-    "pandas>=2.2,<3",
+    *PANDAS,
 ]
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 OPENLINEAGE = ["openlineage-python>=1.40,<2"]
@@ -101,7 +102,7 @@ setup(
         "drawing": DRAWING,
         "tpch": TPCH,
         "pages": PAGES,
-        "notebook": [*NOTEBOOK, *DRAWING],
+        "notebook": [*NOTEBOOK, *DRAWING, *PANDAS],
         "openlineage": OPENLINEAGE,
         "iceberg": ICEBERG,
         "connect": CONNECT,

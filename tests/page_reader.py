@@ -9,6 +9,7 @@ The snippets of a page run in order, in an empty folder, with one namespace:
 - `bash` runs with the project's commands on the path, a plain `forward-lineage …` in that session instead, where it may
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
+- `SparkSession.builder.getOrCreate()` in a page gives the page's session;
 - `sql views.sql`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of its kind, is written
   into that file;
 - `forward-lineage explore` is left alone until its page answers, then Ctrl-C is pressed;
@@ -45,7 +46,7 @@ from tests.forward_lineage.pages.serving import explored
 from tests.markdown_pages import Block
 
 _SHELL = {">", "<", "|", "&&", ";"}
-LANGUAGES = {"python", "sql", "toml", "conf", "bash", "json", "text", ""}
+LANGUAGES = {"python", "sql", "toml", "conf", "csv", "bash", "json", "text", ""}
 
 
 class Reader:
@@ -154,14 +155,14 @@ def _check_make(words: list[str], where: str) -> None:
 
 def _check_pip(words: list[str], where: str) -> None:
     wheel = f"dist/forward_lineage-{importlib.metadata.version('forward_lineage')}-py3-none-any.whl"
-    if words[1:] in (["wheel", "--no-deps", "-w", "dist", "."], ["install", wheel]):
+    if words[1:] == ["wheel", "--no-deps", "-w", "dist", "."]:
         return
     assert words[1] == "install", where
     metadata = importlib.metadata.metadata("forward_lineage")
     for word in words[2:]:
         if word in {"-e", "--editable"}:
             continue
-        match = re.fullmatch(r"(?:forward_lineage|\.)(?:\[(?P<extras>[\w,]+)\])?", word)
+        match = re.fullmatch(rf"(?:forward_lineage|\.|{re.escape(wheel)})(?:\[(?P<extras>[\w,]+)\])?", word)
         assert match, f"{where}: {word} is not this project"
         for extra in (match["extras"] or "").split(","):
             assert not extra or extra in metadata.get_all("Provides-Extra", []), f"{where}: there is no extra {extra}"

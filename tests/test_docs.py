@@ -37,7 +37,9 @@ def test_snippets(page: Path, spark: SparkSession, tpch: Path, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORWARD_LINEAGE_HOME", raising=False)
     monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tpch.parent.parent))
-    Reader(title(page), spark.newSession(), tmp_path, tpch).read(blocks_of(page.read_text()))
+    session = spark.newSession()
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", session)  # what `builder.getOrCreate()` gives a page
+    Reader(title(page), session, tmp_path, tpch).read(blocks_of(page.read_text()))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)

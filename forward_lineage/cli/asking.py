@@ -74,7 +74,7 @@ def ask(opening: Opening, command: str, question: Callable[[Asked], T]) -> T:
     """
     if opening.catalog is None:
         try:
-            return question(opening.questions())
+            return question(opening.questions)
         except NeedsSpark:
             pass
     with opening.session(command) as lineage:

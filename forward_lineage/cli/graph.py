@@ -75,10 +75,9 @@ def _file(output: Path | None, result: str | None, open_it: bool) -> Path:
         if not open_it:
             raise click.UsageError("say where it goes, with -o, or --open it")
         return Path(tempfile.mkdtemp(prefix="forward_lineage-")) / ("pipeline.html" if result is None else "row.svg")
-    if output.suffix.lower() != PAGE:
-        check_format(output)
-    elif result is not None:
+    if result is not None and output.suffix.lower() == PAGE:
         raise click.UsageError("the page is of all results; a row is a picture: .svg, .pdf, .png")
+    check_format(output, or_page=result is None)
     return output
 
 

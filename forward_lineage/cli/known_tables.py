@@ -7,11 +7,12 @@ from typing import Any
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.places import described
+from forward_lineage.showing.plain_text import counted
 
 
 def in_words(manifest: Manifest) -> str:
     """Say in a line what is registered."""
-    rows = f", {rows_of(manifest):,} rows" if knows_rows(manifest) else ""
+    rows = f", {counted(rows_of(manifest), 'row')}" if knows_rows(manifest) else ""
     columns = f"{len(manifest.columns)} column{'s' if len(manifest.columns) != 1 else ''}"
     trust = ", on trust" if manifest.trusted else ""
     return f"{manifest.name}, version {manifest.version}: {columns}{rows}, ids {identified_by(manifest)}{trust}"

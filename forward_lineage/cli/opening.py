@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,9 @@ class Opening(ABC):
 
         """
 
+    @cached_property
     def questions(self) -> Questions:
-        """Return what answers questions to the home without Spark."""
+        """What answers questions to the home without Spark; one, for it keeps the lineage that it has read."""
         from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
 
         return Questions(home_folder(self.home))

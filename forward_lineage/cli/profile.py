@@ -24,6 +24,7 @@ from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, 
 from forward_lineage.cli.tables import plain_table, show
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.versions import arrow_frame
 
 _VALUES = 6
@@ -133,7 +134,7 @@ def _show(verdicts: Sequence[Verdict], limit: int) -> None:
             if verdict.count > limit:
                 click.echo(f"the first {limit:,} of {verdict.count:,}; --limit shows more")
         if verdict.saved_as is not None:
-            click.echo(in_one_line(f"saved {verdict.saved_as}: {verdict.count:,} rows"))
+            click.echo(in_one_line(f"saved {verdict.saved_as}: {counted(verdict.count, 'row')}"))
 
 
 def _violations(verdict: Verdict, limit: int) -> Table:

@@ -11,6 +11,7 @@ from forward_lineage.cli.inputs import read_sql
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.library import check_name
 from forward_lineage.store.saving.saver import Mode
@@ -50,7 +51,8 @@ def save(
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
         now = [table.name for table in saved.tables if table.captured is Captured.NOW]
         tables, size = ", ".join(now) or "no table", saved.lineage_size
-        said = f"saved {saved.name}, version {saved.version}: {saved.rows:,} rows, lineage in {tables} ({size:,} bytes)"
+        rows = counted(saved.rows, "row")
+        said = f"saved {saved.name}, version {saved.version}: {rows}, lineage in {tables} ({size:,} bytes)"
         later = [table.name for table in saved.tables if table.captured is Captured.LATER]
         click.echo(in_one_line(f"{said}, later in {', '.join(later)}" if later else said))
         for line in lineage.prepared(saved.name):

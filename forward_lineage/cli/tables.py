@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from rich.console import JustifyMethod
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +16,8 @@ from forward_lineage.cli.plain_text import cell
 from forward_lineage.spark.names import LINEAGE_COLUMN
 
 _ONE_LINE = 48
+_APART = 2  # columns between two columns
+_SOME_WORDS = 16
 
 
 def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:
@@ -34,7 +38,7 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
 
 def lineage_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], most_ids: int, more: bool = False, title: str | None = None
-) -> Table:
+) -> RenderableType:
     """Lay rows out; lineage, the last column, as row ids by table.
 
     Args:
@@ -44,22 +48,80 @@ def lineage_table(
         more: whether there are more rows than these.
         title: what stands above.
 
+    Returns:
+        a table; where the terminal is too narrow for it, each row by itself, a line or more for each column.
+
     """
-    table = _bare_table(title)
     traced = bool(columns) and columns[-1] == LINEAGE_COLUMN
-    users = columns[:-1] if traced else columns
-    for place, column in enumerate(users):
-        numeric = bool(rows) and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
-        table.add_column(cell(column), justify="right" if numeric else "left", overflow="fold")
-    if traced:
-        table.add_column(columns[-1], style="cyan", overflow="fold")
-    for row in rows:
-        lineage = [lineage_text(row[-1].asDict(), most_ids)] if traced else []
-        table.add_row(*(cell(show(value)) for value in row[: len(users)]), *lineage)
-    if more:
-        table.caption = f"the first {len(rows)} rows; --limit shows more"
-        table.caption_justify = "left"
-    return table
+    users = len(columns) - traced
+    cells = [
+        [
+            *(cell(show(value)) for value in row[:users]),
+            *([lineage_text(row[-1].asDict(), most_ids)] if traced else []),
+        ]
+        for row in rows
+    ]
+    numeric = [
+        bool(rows) and place < users and all(isinstance(row[place], int | float | Decimal | None) for row in rows)
+        for place in range(len(columns))
+    ]
+    first = f"the first {len(rows)} rows" if len(rows) != 1 else "the first row"
+    caption = f"{first}; --limit shows more" if more else None
+    return _Rows([cell(column) for column in columns], cells, numeric, traced, title, caption)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows on a terminal: one below the other if they are as wide as it, else each by itself."""
+
+    columns: list[Text]
+    cells: list[list[Text]]
+    numeric: list[bool]
+    traced: bool
+    title: str | None
+    caption: str | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._table() if self._least_width() <= options.max_width else self._each_by_itself()
+
+    def _least_width(self) -> int:
+        """How wide the table must be, if it is to be read: names and numbers whole, and of text some words a line."""
+        widths = [
+            max([name.cell_len, *(_width(row[place], self.numeric[place]) for row in self.cells)])
+            for place, name in enumerate(self.columns)
+        ]
+        return sum(widths) + _APART * max(len(widths) - 1, 0)
+
+    def _table(self) -> Table:
+        table = _bare_table(self.title)
+        for place, name in enumerate(self.columns):
+            side: JustifyMethod = "right" if self.numeric[place] else "left"
+            table.add_column(name, justify=side, overflow="fold", style=self._style(place))
+        for row in self.cells:
+            table.add_row(*row)
+        if self.caption is not None:
+            table.caption = self.caption
+            table.caption_justify = "left"
+        return table
+
+    def _each_by_itself(self) -> RenderableType:
+        parts: list[RenderableType] = [] if self.title is None else [cell(self.title)]
+        for number, row in enumerate(self.cells):
+            record = Table.grid(padding=(0, _APART, 0, 0))
+            record.add_column(style="bold", no_wrap=True)
+            record.add_column(overflow="fold")
+            for place, value in enumerate(row):
+                record.add_row(self.columns[place], Text.assemble(value, style=self._style(place) or ""))
+            parts += [record] if number == len(self.cells) - 1 else [record, ""]
+        return Group(*parts, *([] if self.caption is None else [Text(self.caption, style="dim italic")]))
+
+    def _style(self, place: int) -> str | None:
+        return "cyan" if self.traced and place == len(self.columns) - 1 else None
+
+
+def _width(value: Text, whole: bool) -> int:
+    longest = max((cell_len(line) for line in value.plain.splitlines()), default=0)
+    return longest if whole else min(longest, _SOME_WORDS)
 
 
 def lineage_text(lineage: dict[str, list[int]], most_ids: int) -> Text:
@@ -89,4 +151,6 @@ def _ids(ids: Sequence[int], most: int) -> str:
 
 def _bare_table(title: str | None = None) -> Table:
     above = None if title is None else cell(title)
-    return Table(box=None, header_style="bold", title=above, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))
+    return Table(
+        box=None, header_style="bold", title=above, title_justify="left", pad_edge=False, padding=(0, _APART, 0, 0)
+    )

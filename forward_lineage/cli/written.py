@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend import parse
 from forward_lineage.session import ForwardLineage
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.names import LINEAGE_COLUMN, joined, quoted_name
 from udafs.errors import LineageError
 
@@ -43,7 +44,7 @@ def said_of_command(lineage: ForwardLineage, sql: str) -> str | None:
 
 def _described(lineage: ForwardLineage, name: str) -> str:
     table = lineage.spark.table(quoted_name(name))
-    said = [f"{table.count():,} rows now"]
+    said = [f"{counted(table.count(), 'row')} now"]
     if table.columns[-1:] == [LINEAGE_COLUMN]:
         said.append(f"lineage in {', '.join(table.schema[LINEAGE_COLUMN].dataType.fieldNames())}")  # type: ignore[attr-defined]
     details = lineage.spark.sql(f"DESCRIBE TABLE EXTENDED {quoted_name(name)}").collect()

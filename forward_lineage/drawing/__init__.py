@@ -18,16 +18,23 @@ PAGE = ".html"
 PACKAGES = ("matplotlib", "networkx", "pygraphviz")
 
 
-def check_format(file: Path) -> str:
+def check_format(file: Path, *, or_page: bool = False) -> str:
     """Return the ending of a picture's file, in lower case.
 
+    Args:
+        file: where it goes.
+        or_page: whether it may be a page as well.
+
     Raises:
-        BadArgumentError: the name does not end in .svg, .pdf or .png.
+        BadArgumentError: the name ends in none of what it may be.
 
     """
     kind = file.suffix.lower()
-    if kind not in FORMATS:
-        raise BadArgumentError(f"{file} is not the name of a picture", instead="End it in .svg, .pdf or .png.")
+    known = (*FORMATS, PAGE) if or_page else FORMATS
+    if kind not in known:
+        what = "a picture or a page" if or_page else "a picture"
+        endings = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise BadArgumentError(f"{file} is not the name of {what}", instead=f"End it in {endings}.")
     return kind
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -23,6 +23,14 @@ from udafs.errors import LineageError
 
 _OF_A_FRAME = "saved from a DataFrame, which may have been projected since lineage.sql"
 
+Inputs = Mapping[str, Sequence[Table]]
+"""What a run reads: table → its datasets, of which one that lies under several paths has several."""
+
+
+def all_of(inputs: Inputs) -> list[Table]:
+    """Return the datasets of all tables."""
+    return [each for of in inputs.values() for each in of]
+
 
 class Datasets:
     """Describes what runs of a session have read and written.
@@ -41,28 +49,35 @@ class Datasets:
         """Return the dataset that a saved result is, whatever its version."""
         return Table(_of_result(self._home, name))
 
-    def of_saved(self, saved: SavedResult, tree: Callable[[], exp.Expr] | None, find: Find) -> Written:
+    def read(self, tables: Iterable[TracedTable]) -> Inputs:
+        """Return the datasets that a save reads."""
+        return {table.name: self._inputs(table) for table in tables}
+
+    def read_by(self, traced: TracedStatement) -> Inputs:
+        """Return the datasets that a command reads."""
+        manifests = [self._tables.registered(each) for each in traced.rewritten.tables]
+        return {each.name: self._of_registration(each, each.version) for each in manifests}
+
+    def of_saved(self, saved: SavedResult, inputs: Inputs, tree: Callable[[], exp.Expr] | None, find: Find) -> Written:
         """Describe a save.
 
         Args:
             saved: what was saved.
+            inputs: what it has read.
             tree: gives its query; None: it was a DataFrame.
             find: what names mean in the query.
 
         """
-        inputs = {table.name: self._inputs(table) for table in saved.tables}
         wanted = [name for name, _ in saved.columns]
         lineage = self._columns(tree, find, wanted)
         facets, unknown = columns_facet(lineage, {name: [each.name for each in of] for name, of in inputs.items()})
         facets[KEY] = facet_of_result(saved, self._home, unknown)
         output = Table(_of_result(self._home, saved.name), saved.columns, str(saved.version), facets)
-        every = [each for of in inputs.values() for each in of]
-        return Written(every, output, saved.rows, saved.size, len(saved.row_files))
+        return Written(all_of(inputs), output, saved.rows, saved.size, len(saved.row_files))
 
-    def of_command(self, traced: TracedStatement, name: str, find: Find) -> Written:
+    def of_command(self, traced: TracedStatement, inputs: Inputs, name: str, find: Find) -> Written:
         """Describe what a CREATE TABLE … AS or INSERT has written into a table."""
         spark, manifests = self._tables.spark, [self._tables.registered(each) for each in traced.rewritten.tables]
-        inputs = {each.name: self._of_registration(each, each.version) for each in manifests}
         schema = spark.table(quoted_name(name)).schema
         users = [field for field in schema.fields if field.name != LINEAGE_COLUMN]
         lineage = self._of_filled(traced, find, [field.name for field in users])
@@ -72,7 +87,7 @@ class Datasets:
             facets[KEY] = facet_of_table(traced.semantics, made_of, name, unknown)
         columns = [(field.name, type_name(field.dataType)) for field in schema.fields]
         output = Table(of_catalog_table(name, spark, self._namespace), columns, "", facets)
-        return Written([each for of in inputs.values() for each in of], output)
+        return Written(all_of(inputs), output)
 
     # ------------------------------------------------------------ parts
 

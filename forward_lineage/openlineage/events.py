@@ -100,27 +100,35 @@ class RunEvents:
     def __init__(self, settings: OpenLineage, job: str, sql: str | None, spark: str) -> None:
         self._settings, self._job, self._sql, self._spark = settings, job, sql, spark
         self._run = str(generate_new_uuid())
+        self._began = datetime.now(UTC)
 
-    def start(self, output: Table | None = None) -> RunEvent:
-        """The run begins; what it reads is known when it has ended."""
-        return self._event(RunState.START, Written(output=output))
+    def start(self, known: Written) -> RunEvent:
+        """The run has begun, when this object was made; what it reads and writes, as far as that is known."""
+        return self._event(RunState.START, known, at=self._began)
 
     def complete(self, written: Written) -> RunEvent:
         """It has ended, and all is written."""
         return self._event(RunState.COMPLETE, written)
 
-    def failed(self, error: BaseException, output: Table | None = None) -> RunEvent:
+    def failed(self, error: BaseException, known: Written) -> RunEvent:
         """It has ended, and nothing is written; ABORT if it was interrupted."""
         facet = error_message_run.ErrorMessageRunFacet(message=str(error), programmingLanguage="python")
         state = RunState.FAIL if isinstance(error, Exception) else RunState.ABORT
-        return self._event(state, Written(output=output), {"errorMessage": facet})
+        return self._event(state, known, {"errorMessage": facet})
 
-    def _event(self, state: RunState, written: Written, facets: Mapping[str, RunFacet] | None = None) -> RunEvent:
+    def _event(
+        self,
+        state: RunState,
+        written: Written,
+        facets: Mapping[str, RunFacet] | None = None,
+        *,
+        at: datetime | None = None,
+    ) -> RunEvent:
         engine = processing_engine_run.ProcessingEngineRunFacet(
             version=self._spark, name="spark", openlineageAdapterVersion=VERSION
         )
         event = RunEvent(
-            eventTime=datetime.now(UTC).isoformat(),
+            eventTime=(at or datetime.now(UTC)).isoformat(),
             eventType=state,
             run=Run(runId=self._run, facets={"processing_engine": engine, **(facets or {})}),
             job=Job(namespace=self._settings.namespace, name=self._job, facets=self._of_job()),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from sqlglot import exp
 
+from forward_lineage.openlineage.saving import Saving
 from forward_lineage.openlineage.settings import Destination, OpenLineage, check_installed, settings_of
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.names import in_backticks
-from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import TracedStatement
 
 Given = OpenLineage | Destination | None
-Saved = Callable[[SavedResult], None]
-"""Is told what a save has saved."""
 
 
 class Runs:
@@ -44,15 +41,15 @@ class Runs:
 
             self._teller = Teller(settings, tables, names, home)
 
-    def saving(self, df_or_sql: object, name: str) -> AbstractContextManager[Saved]:
-        """Tell of a save while the block runs, which says what was saved.
+    def saving(self, df_or_sql: object, name: str) -> AbstractContextManager[Saving]:
+        """Tell of a save while the block runs, which says what it reads and what it has saved.
 
         Args:
             df_or_sql: what is saved.
             name: under which name.
 
         """
-        return nullcontext(_nobody) if self._teller is None else self._teller.saving(df_or_sql, name)
+        return nullcontext(Saving()) if self._teller is None else self._teller.saving(df_or_sql, name)
 
     def command(self, traced: TracedStatement) -> AbstractContextManager[None]:
         """Tell of a statement that writes a table while the block runs; of any other say nothing."""
@@ -75,7 +72,3 @@ def target_of(tree: exp.Expr) -> tuple[str, str] | None:
         return None  # a folder
     name = ".".join(in_backticks(part.name) for part in written.parts)
     return ("create" if creates else "insert"), name
-
-
-def _nobody(saved: SavedResult) -> None:
-    """Nobody wants to know."""

@@ -115,3 +115,24 @@ class Request:
     def _identifying(self) -> list[str]:
         given = (("key=", self.key), ("order_by=", self.order_by), ("row_id=", self.row_id))
         return [word for word, value in given if value is not None]
+
+
+def refuse_unnamed(name: str, given: Sequence[object]) -> None:
+    """See to it that what a table is read from is said by name: a path, a view and a DataFrame are read differently.
+
+    Args:
+        name: of the table.
+        given: arguments that stand behind it without a name.
+
+    Raises:
+        BadArgumentError: there are any.
+
+    """
+    if not given:
+        return
+    kind = type(given[0]).__name__
+    word = "source=frame" if kind == "DataFrame" else "path=…" if isinstance(given[0], str | Path) else "source=…"
+    raise BadArgumentError(
+        f"register({name!r}, …) has a second argument without a name, of type {kind}",
+        instead=f'Say what it is: lineage.register("{name}", {word}).',
+    )

@@ -73,9 +73,9 @@ class ResultCalls:
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
         query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
-        with self._parts.runs.saving(query, name) as done:
-            saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube))
-            done(saved)
+        with self._parts.runs.saving(query, name) as told:
+            saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
+            told.has_saved(saved)
         self._parts.result_tables.bring_up_to_date()
         return saved
 

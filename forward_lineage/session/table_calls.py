@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.request import Request
+from forward_lineage.row_ids.request import Request, refuse_unnamed
 from forward_lineage.session.parts import Parts
 from forward_lineage.store.asking.trust import on_trust
 from udafs.lineage_set import LineageSet
@@ -33,7 +33,7 @@ class TableCalls:
     def register(
         self,
         name: str,
-        *,
+        *unnamed: object,
         key: str | Sequence[str] | None = None,
         path: str | Path | Sequence[str | Path] | None = None,
         order_by: str | Sequence[str] | None = None,
@@ -47,6 +47,7 @@ class TableCalls:
 
         Args:
             name: what queries call the table.
+            unnamed: refused: what the rows are read from is said by name.
             key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
                 which a materialised dictionary then gives ids.
             path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files. A file or
@@ -71,6 +72,7 @@ class TableCalls:
                 change unnoticed or by themselves (`rand()`, LIMIT without ORDER BY), are a stream, or carry lineage.
 
         """
+        refuse_unnamed(name, unnamed)
         request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
         return self._parts.tables.register(request)
 

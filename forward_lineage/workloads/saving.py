@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.frontend import explanation
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.store.saving.saver import Saver, Wish
+from forward_lineage.store.saving.saver import Reads, Saver, Wish
 from forward_lineage.store.saving.scope import Scope
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.workloads.answering import Answering
@@ -46,15 +46,15 @@ class WorkloadSaver:
         self._saver, self._statements, self._making, self._answering = saver, statements, making, answering
         self._tables, self._library, self._shelf = making.tables, making.library, answering.shelf
 
-    def save(self, df_or_sql: DataFrame | str, wish: Wish, foreseen: Foreseen) -> SavedResult:
-        """See `ForwardLineage.save`."""
+    def save(self, df_or_sql: DataFrame | str, wish: Wish, foreseen: Foreseen, reads: Reads) -> SavedResult:
+        """See `ForwardLineage.save`, and `Saver.save` for `reads`."""
         found = Derived()
         if foreseen:
             wish.check()
             found = self._derived(df_or_sql if isinstance(df_or_sql, str) else None, wish, foreseen)
             if isinstance(df_or_sql, str):
                 wish = replace(wish, scope=self._scope(df_or_sql, wish, found))
-        saved = self._saver.save(df_or_sql, wish)
+        saved = self._saver.save(df_or_sql, wish, reads)
         if found.plans:
             self._make(saved, found.plans)
         self._answering.forget(saved.name)

@@ -13,7 +13,6 @@ from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.opening import Opening
 
 if TYPE_CHECKING:
-    from forward_lineage.embedded.questions import Questions
     from forward_lineage.session import ForwardLineage
 
 
@@ -30,7 +29,6 @@ class KeptSession(Opening):
         self.catalog = opening.catalog
         self._first = opening
         self._open: ForwardLineage | None = None
-        self._questions: Questions | None = None
         self._ends = ExitStack()
 
     @property
@@ -53,12 +51,6 @@ class KeptSession(Opening):
         """Give the session to a command that saves nothing."""
         with self.session(command) as lineage:
             yield lineage
-
-    def questions(self) -> Questions:
-        """Return what answers questions without Spark, always the same: it keeps the lineage that it has read."""
-        if self._questions is None:
-            self._questions = super().questions()
-        return self._questions
 
     def close(self) -> None:
         """End the session, if it was opened."""

@@ -16,13 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.relations.stored import SegmentFile
-from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.secrets import redacted
+from forward_lineage.showing.html import facts_html, table_html
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.storage.fields import made
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library import bounds
-from forward_lineage.store.library.captured import Captured, Recipe
-from forward_lineage.store.library.described import Described
+from forward_lineage.store.library.captured import Recipe
+from forward_lineage.store.library.made_of import RowFile as RowFile  # noqa: PLC0414 - handed on, as those below
+from forward_lineage.store.library.made_of import SegmentEntry as SegmentEntry  # noqa: PLC0414
+from forward_lineage.store.library.made_of import Stage as Stage  # noqa: PLC0414
+from forward_lineage.store.library.made_of import StageLineage as StageLineage  # noqa: PLC0414
+from forward_lineage.store.library.made_of import TableLineage as TableLineage  # noqa: PLC0414
+from forward_lineage.store.library.made_of import TracedTable as TracedTable  # noqa: PLC0414
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
@@ -30,166 +36,8 @@ LATEST = bounds.BOUNDED
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
-@dataclass(frozen=True)
-class RowFile:
-    """A Parquet file of a result's rows.
-
-    Attributes:
-        path: relative to the result's data folder.
-        first_row: number of its first row in the result.
-        rows: number of rows.
-        size: bytes.
-        checksum: CRC-32 of the whole file.
-
-    """
-
-    path: str
-    first_row: int
-    rows: int
-    size: int
-    checksum: int
-
-
-@dataclass(frozen=True)
-class SegmentEntry:
-    """A segment of a result's lineage: a `RowFile`'s attributes, the rows being those the segment answers for.
-
-    Attributes:
-        path: relative to the result's data folder.
-        first_row: number of its first row in the result; in the file its rows count from 0.
-        rows: how many rows it answers for.
-        pairs: how many (row, id) pairs it holds.
-        form: ``runs`` or ``bdd``.
-        size: bytes.
-        checksum: the CRC-32 that the file itself begins with.
-        first_id: the first id that it has, where it is `runs` of a release that notes it.
-        last_id: the last one.
-
-    """
-
-    path: str
-    first_row: int
-    rows: int
-    pairs: int
-    form: str
-    size: int
-    checksum: int
-    first_id: int | None = field(default=None, compare=False)
-    last_id: int | None = field(default=None, compare=False)
-
-    def file_in(self, folder: Path) -> SegmentFile:
-        """Return the segment as the store reads it, from the data folder of its result."""
-        known = {name: getattr(self, name) for name in ("checksum", "pairs", "size", "first_id", "last_id")}
-        return SegmentFile(folder / self.path, self.first_row, self.rows, moved=self.first_row, **known)
-
-
-@dataclass(frozen=True)
-class TracedTable:
-    """One table that a saved result was made of.
-
-    Attributes:
-        name: as in `DL`.
-        version: of the table's registration; of the result itself when the table is a saved result.
-        provider: what gave the ids, ``"result"`` for a saved result; see `Manifest`.
-        segments: the lineage.
-        granules: under LINEAGE ON the expressions whose values the ids stand for; () when they stand for rows.
-        dictionary: folder of the granules' values, relative to the data folder.
-        dictionary_files: the files in it; `first_row` counts from 0 over all of them.
-        manifest: the registration as it was, as JSON-able data; None for a saved result, which has a manifest itself.
-        captured: when the lineage is captured; the segments are there if that was with the rows.
-        only: a condition over the table's columns: lineage in rows that meet it is all that is captured; None: all is.
-
-    """
-
-    name: str
-    version: int
-    provider: Provider
-    segments: tuple[SegmentEntry, ...] = field(default=(), repr=False)
-    granules: tuple[str, ...] = ()
-    dictionary: str | None = field(default=None, repr=False)
-    dictionary_files: tuple[RowFile, ...] = field(default=(), repr=False)
-    manifest: dict[str, Any] | None = field(default=None, repr=False)
-    captured: Captured = Captured.NOW
-    only: str | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all lineage in the table was captured with the rows."""
-        return self.captured is Captured.NOW and self.only is None
-
-    @property
-    def is_result(self) -> bool:
-        """Whether the table is a saved result itself."""
-        return self.provider is Provider.RESULT
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the table was taken on trust: nobody checked that its ids are unique, or would notice a change."""
-        return bool(self.manifest and self.manifest.get("trusted"))
-
-    @property
-    def pairs(self) -> int:
-        """Number of (row, id) pairs that rows of the result have by themselves; see `SavedResult.kept_of`."""
-        return sum(segment.pairs for segment in self.segments)
-
-    @property
-    def size(self) -> int:
-        """Bytes of that lineage on disk."""
-        return sum(segment.size for segment in self.segments)
-
-    def registration(self) -> Manifest | None:
-        """Return the registration as it was when the result was saved; None for a saved result."""
-        return None if self.manifest is None else Manifest.from_data(self.manifest)
-
-
-@dataclass(frozen=True)
-class TableLineage:
-    """What rows of a stage were made of in a base table; `TracedTable` knows more of it."""
-
-    table: str
-    segments: tuple[SegmentEntry, ...] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class StageLineage:
-    """What rows were made of in a stage: numbers of its rows.
-
-    Attributes:
-        stage: the number of the stage in `SavedResult.stages`.
-        segments: the lineage.
-
-    """
-
-    stage: int
-    segments: tuple[SegmentEntry, ...] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Rows of an inner query, or places in the order of a window, of which rows of the result were made.
-
-    They are no rows that anybody asks for: what is kept is their lineage, once, however many rows refer to it.
-
-    Attributes:
-        rows: how many there are, numbered from 0.
-        tables: their lineage in base tables.
-        stages: their lineage in stages before this one.
-
-    """
-
-    rows: int
-    tables: tuple[TableLineage, ...]
-    stages: tuple[StageLineage, ...] = ()
-
-    @property
-    def segments(self) -> Iterator[SegmentEntry]:
-        """All segments; stages may share some."""
-        parts: tuple[TableLineage | StageLineage, ...] = (*self.tables, *self.stages)
-        return (entry for part in parts for entry in part.segments)
-
-
 @dataclass(frozen=True, repr=False)
-class SavedResult(Described):
+class SavedResult:
     """One version of a saved result.
 
     Attributes:
@@ -232,6 +80,18 @@ class SavedResult(Described):
     recipe: Recipe | None = field(default=None, repr=False)
     home: Path = field(default=Path(), repr=False)
     files: Files = field(default=LOCAL, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        made_of = ", ".join(table.name for table in self.tables) or "no table"
+        facts = (f"version {self.version}", counted(self.rows, "row"), f"made of {made_of}", self.semantics)
+        return f"SavedResult({self.name}, {', '.join(facts)}, saved at {self.saved_at})"
+
+    def _repr_html_(self) -> str:
+        facts = [("rows", f"{self.rows:,}"), ("semantics", self.semantics), ("saved at", self.saved_at)]
+        made_of = [[table.name, str(table.version), _pairs(table)] for table in self.tables]
+        title = f"{self.name}, version {self.version}"
+        parts = [table_html(("made of", "version", "pairs (row, id)"), made_of)] if made_of else []
+        return facts_html(title, [*facts, ("query", self.sql)], [*parts, table_html(("column", "type"), self.columns)])
 
     @property
     def folder(self) -> Path:
@@ -335,6 +195,10 @@ class SavedResult(Described):
         if isinstance(tables, list):  # what earlier releases kept of secrets is not to be seen
             fields["tables"] = [_without_secrets(entry) for entry in tables]
         return made(cls, fields, home=home, files=files)
+
+
+def _pairs(table: TracedTable) -> str:
+    return f"{table.pairs:,}" if table.is_whole else "captured in part, or at the first question"
 
 
 def _check_first_format(data: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ from forward_lineage.store.saving.writing import written
 from udafs.errors import BadArgumentError, NameTakenError, SetupError
 
 Mode = Literal["overwrite", "error", "append"]
+Reads = Callable[[Sequence[TracedTable]], None]
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,20 @@ class Saver:
     def __init__(self, tracer: Tracer, tables: RegisteredTables, library: Library) -> None:
         self._tracer, self._tables, self._library = tracer, tables, library
 
-    def save(self, df_or_sql: DataFrame | str, wish: Wish) -> SavedResult:
-        """See `ForwardLineage.save`."""
+    def save(self, df_or_sql: DataFrame | str, wish: Wish, reads: Reads = lambda tables: None) -> SavedResult:
+        """See `ForwardLineage.save`.
+
+        Args:
+            df_or_sql: the query.
+            wish: how its rows are saved.
+            reads: is told what the query is made of, before it runs.
+
+        """
         wish.check()
         self._check_free(wish.name, wish.mode)
         query = self._tracer.query(df_or_sql, wish.semantics, wish.scope)
         made_of = [query.applied(each) for each in origins(query.meaning, self._tables, self._library)]
+        reads(made_of)
         before = self._library.latest(wish.name) if wish.mode == "append" else None
         with self._library.writing(wish.name) as folder:
             lineage = self._write(query, made_of, folder, wish, before)

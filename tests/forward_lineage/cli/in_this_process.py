@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
@@ -15,3 +16,20 @@ def invoke(session: SparkSession, *arguments: object, stdin: str | None = None) 
     # Several sessions share the suite's Spark, and the active one is whichever made the last data frame.
     with patch.object(SparkSession, "getActiveSession", lambda: session):
         return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": "120"}, catch_exceptions=False)
+
+
+def without_spark(*words: object) -> Result:
+    """A command that must not start Spark: any use of it fails."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("forward_lineage.spark.local.local_session", _no_spark)
+        return CliRunner().invoke(main, [str(word) for word in words], env={"COLUMNS": "120"}, catch_exceptions=False)
+
+
+def good(done: Result) -> str:
+    """Return what a command printed that must have done its work."""
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+def _no_spark(*_: object, **__: object) -> None:
+    raise AssertionError("Spark was started")

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli import COMMANDS, main
-from tests.forward_lineage.cli.in_this_process import invoke
+from tests.forward_lineage.cli.in_this_process import good, invoke, without_spark
 
 Run = Callable[..., Result]
 PARTS = pa.table({"p_id": [3, 1, 2], "name": ["nut", "bolt", "nut"]})
@@ -59,22 +59,6 @@ def data(tmp_path: Path) -> Path:
 def run(spark: SparkSession, data: Path) -> Run:
     session = spark.newSession()
     return lambda *words, stdin=None: invoke(session, *words, "--home", data.parent / "home", stdin=stdin)
-
-
-def without_spark(*words: object) -> Result:
-    """A command that must not start Spark: any use of it fails."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("forward_lineage.spark.local.local_session", _no_spark)
-        return CliRunner().invoke(main, [str(word) for word in words], env={"COLUMNS": "120"}, catch_exceptions=False)
-
-
-def _no_spark(*_: object, **__: object) -> None:
-    raise AssertionError("Spark was started")
-
-
-def good(done: Result) -> str:
-    assert done.exit_code == 0, done.stderr
-    return done.stdout
 
 
 def test_what_is_registered_here_python_knows_and_the_other_way_round(
@@ -165,7 +149,7 @@ def test_describe_needs_no_spark(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["graph", "-o", "x.gif"], "x.gif is not the name of a picture. End it in .svg, .pdf or .png"),
+        (["graph", "-o", "x.gif"], "x.gif is not the name of a picture or a page. End it in .svg, .pdf, .png or .html"),
         (["graph", "-o", "x.svg", "--result", "nope", "--row", "1"], "there is no saved result nope. Saved: names."),
         (["graph", "-o", "x.svg", "--impact", "nope WHERE x = 1"], "nope is not registered"),
         (["backward", "nope"], "there is no saved result nope. Saved: names."),

@@ -48,12 +48,12 @@ def test_what_holds_and_what_does_not(places: ForwardLineage) -> None:
         "zip -> city",
         "zip rows city",
         "94107 2 San Francisco (1), S. Francisco (1)",
-        "saved dq_zip_city: 1 rows",
+        "saved dq_zip_city: 1 row",
         "",
         "key(city)",
         "city rows",
         "New York 2",
-        "saved dq_key_city: 1 rows",
+        "saved dq_key_city: 1 row",
         "saved dq_key_score: 0 rows",
     ]
     assert list(places.backward_ids("dq_zip_city")) == [2, 3]

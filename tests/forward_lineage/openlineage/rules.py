@@ -18,6 +18,7 @@ from uuid import UUID
 
 import jsonschema
 from referencing import Registry, Resource
+from referencing.exceptions import NoSuchResource
 
 from forward_lineage.openlineage import facet_schema
 
@@ -64,27 +65,54 @@ def _check_output(event: Event, found: dict[str, Any]) -> None:
         assert set(ours) <= known, set(ours) - known
 
 
-def check_by_schema(events: list[Event], spec: Path) -> int:
-    """Check events, and the facets in them that the specification has, against its schema; return how many facets."""
-    registry: Registry[Any] = Registry()
-    schemas = {}
-    for file in (spec / "OpenLineage.json", *sorted((spec / "facets").glob("*.json"))):
-        schema = json.loads(file.read_text())
-        schemas[schema["$id"]] = schema
-        registry = registry.with_resource(schema["$id"], Resource.from_contents(schema))
+def check_by_schema(events: list[Event], spec: Path) -> tuple[int, set[str]]:
+    """Check events, and the facets in them that the specification has, against its schema.
+
+    Args:
+        events: as they were sent.
+        spec: the folder of the specification.
+
+    Returns:
+        how many facets were checked; and the `_schemaURL` of those that it has not, or in another version.
+
+    Raises:
+        ValidationError: an event or a facet is not what the schema says.
+
+    """
+    files = (spec / "OpenLineage.json", *sorted((spec / "facets").glob("*.json")))
+    schemas = {schema["$id"]: schema for schema in (json.loads(file.read_text()) for file in files)}
     main = next(schema for name, schema in schemas.items() if name.endswith("/OpenLineage.json"))
-    checked = 0
+
+    def other_version(address: str) -> Resource[Any]:
+        """A facet names the version of the base that was there when it was written; the folder has one of it."""
+        if not address.endswith("/OpenLineage.json"):
+            raise NoSuchResource(ref=address)
+        return Resource.from_contents(main)
+
+    registry: Registry[Any] = Registry(retrieve=other_version)
+    for name, schema in schemas.items():
+        registry = registry.with_resource(name, Resource.from_contents(schema))
+    checked, others = 0, set()
     for event in events:
-        jsonschema.Draft202012Validator(main, registry=registry).validate(event)
+        _validator(main, registry).validate(event)
         for _, facet in facets(event):
             address, _, place = facet["_schemaURL"].partition("#")
-            if address in schemas:
-                pointed = {"$ref": f"{address}#{place}"}
-                jsonschema.Draft202012Validator(pointed, registry=registry).validate(facet)
-                checked += 1
-    return checked
+            if address not in schemas:
+                others.add(facet["_schemaURL"])
+                continue
+            _validator({"$ref": f"{address}#{place}"}, registry).validate(facet)
+            checked += 1
+    return checked, others
+
+
+def _validator(schema: dict[str, Any], registry: Registry[Any]) -> Any:
+    kind = jsonschema.Draft202012Validator
+    return kind(schema, registry=registry, format_checker=kind.FORMAT_CHECKER)
 
 
 if __name__ == "__main__":
     lines = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    print(f"{len(lines)} events and {check_by_schema(lines, Path(sys.argv[2]))} facets are what the schema says")
+    count, not_there = check_by_schema(lines, Path(sys.argv[2]))
+    print(f"{len(lines)} events and {count} facets are what the schema says")
+    for each in sorted(not_there):
+        print(f"not in this specification: {each}")

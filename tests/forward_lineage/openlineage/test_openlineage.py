@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +21,9 @@ from pyspark.sql import SparkSession
 from forward_lineage import BadArgumentError, ForwardLineage, LineageError, SetupError
 from forward_lineage.demo import register_store_example
 from forward_lineage.openlineage import OpenLineage
+from forward_lineage.openlineage.sender import PATIENCE
 from forward_lineage.openlineage.settings import VARIABLE
+from tests.conftest import REPOSITORY
 from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.openlineage.endpoint import Endpoint
 from tests.forward_lineage.openlineage.rules import Event, check
@@ -142,13 +146,28 @@ def test_columns_that_are_not_known_are_said(session: Session, tmp_path: Path) -
 def test_a_save_that_fails(session: Session, tmp_path: Path) -> None:
     lineage = session(tmp_path / "events.jsonl")
     with pytest.raises(LineageError):
-        lineage.save("SELECT raise_error('no luck') AS x FROM sales", "never")
+        lineage.save("SELECT CAST(raise_error(concat('no luck ', max(num))) AS INT) AS x FROM sales", "never")
     with pytest.raises(LineageError):
         lineage.save("SELECT nothing FROM sales", "never")
-    start, fail, _, wrong = events_in(tmp_path / "events.jsonl", lineage)
-    assert [start["eventType"], fail["eventType"], wrong["eventType"]] == ["START", "FAIL", "FAIL"]
+    start, fail, begun, wrong = events_in(tmp_path / "events.jsonl", lineage)
+    assert [each["eventType"] for each in (start, fail, begun, wrong)] == ["START", "FAIL", "START", "FAIL"]
     assert "no luck" in fail["run"]["facets"]["errorMessage"]["message"]
     assert fail["outputs"][0]["name"].endswith("/results/never")
+    assert [each["name"] for each in start["inputs"]] == [each["name"] for each in fail["inputs"]] == ["sales"]
+    assert fail["inputs"][0]["facets"]["version"]["datasetVersion"] == "1"
+    assert begun["inputs"] == wrong["inputs"] == [], "what was not understood reads nothing that we know of"
+    assert start["run"]["runId"] == fail["run"]["runId"] != begun["run"]["runId"] == wrong["run"]["runId"]
+    assert start["eventTime"] < fail["eventTime"]
+
+
+def test_what_is_read_is_said_from_the_beginning(session: Session, tmp_path: Path) -> None:
+    lineage = session(tmp_path / "events.jsonl")
+    lineage.save(BY_ITEM, "by_item")
+    lineage.save(lineage.sql("SELECT max(num) AS best FROM by_item JOIN item USING (i_id)"), "best")
+    events = events_in(tmp_path / "events.jsonl", lineage)
+    for start, complete in (events[:2], events[2:]):
+        assert start["inputs"] == complete["inputs"] != []
+    assert {each["name"] for each in events[2]["inputs"]} == {f"{tmp_path}/home/results/by_item", "item"}
 
 
 def test_tables_that_queries_write(session: Session, tmp_path: Path) -> None:
@@ -168,6 +187,7 @@ def test_tables_that_queries_write(session: Session, tmp_path: Path) -> None:
         spark.sql("DROP TABLE IF EXISTS plain")
     assert [each["eventType"] for each in events] == ["START", "COMPLETE", "START", "COMPLETE", "START", "FAIL"]
     assert [each["job"]["name"] for each in events[1::2]] == ["create.written", "insert.written", "create.written"]
+    assert [each["inputs"][0]["name"] for each in events] == ["sales"] * 4 + ["item"] * 2
     created, inserted = events[1], events[3]
     (output,) = created["outputs"]
     assert output["namespace"] == "file"
@@ -250,6 +270,33 @@ def test_an_endpoint_that_is_not_there_or_slow_delays_no_save(
         waiting = not slow.flush_events(0)
         assert waiting or time.monotonic() - before > 20
         assert not endpoint.events or not waiting
+
+
+SENDING = """
+import sys
+from forward_lineage.openlineage import OpenLineage
+from forward_lineage.openlineage.events import RunEvents, Written
+from forward_lineage.openlineage.sender import sender_of
+settings = OpenLineage(sys.argv[1])
+sender = sender_of(settings)
+for _ in range(1100):
+    sender.send(RunEvents(settings, "job", None, "4.1").start(Written()))
+print("sent")
+"""
+
+
+def test_a_server_that_never_answers_keeps_no_program_from_its_end() -> None:
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen(8)  # connections come about; nobody reads or writes
+        command = [sys.executable, "-c", SENDING, f"http://127.0.0.1:{mute.getsockname()[1]}"]
+        before = time.monotonic()
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True)
+        took = time.monotonic() - before
+    assert done.stdout == "sent\n"
+    assert took > PATIENCE, "the end of the program waits for events that are on their way"
+    assert took < PATIENCE + 40, "but not for a server that never answers"
+    assert done.stderr.count("OpenLineage: ") == 1, done.stderr
 
 
 def test_what_cannot_be_told_is_left_out(

@@ -59,6 +59,11 @@ def test_a_data_frame_elsewhere(lineage: ForwardLineage) -> None:
             BadArgumentError, match=r'= is a DataFrame. Its rows are copied: lineage.register\("t", source'
         ):
             lineage.register("t", **arguments)  # type: ignore[arg-type]
+    for given, word in ((frame, "source=frame"), ("some.parquet", "path=…"), (7, "source=…")):
+        with pytest.raises(
+            BadArgumentError, match=rf'without a name.* Say what it is: lineage.register\("t", {word}\)'
+        ):
+            lineage.register("t", given)
     with pytest.raises(BadArgumentError, match="its name is a DataFrame"):
         lineage.register(frame)  # type: ignore[arg-type]
     with pytest.raises(

@@ -1,0 +1,17 @@
+"""What a save says of itself while it runs, to whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+
+
+class Saving:
+    """What a save says of itself while it runs; this one keeps it to itself."""
+
+    def reads(self, tables: Sequence[TracedTable]) -> None:
+        """Say which tables and saved results the query reads, before it runs."""
+
+    def has_saved(self, saved: SavedResult) -> None:
+        """Say what was saved."""
