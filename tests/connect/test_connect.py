@@ -43,7 +43,7 @@ def test_all_of_tpch(spark: SparkSession, client: Client, tpch: Path, tmp_path: 
 
 def test_data_frames(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
     found = client.call(asking.traced_frames, tpch, tmp_path / "there", ("q3", "q16"), "control")
-    wanted = answers.traced_tpch(spark, tpch, tmp_path / "here", ("q3", "q16"), "control")
+    wanted = asking.traced_frames(spark, tpch, tmp_path / "here", ("q3", "q16"), "control")
     assert answers.differences(found, wanted) == []
 
 
@@ -59,7 +59,7 @@ def test_all_data_frames_of_tpch(
     spark: SparkSession, client: Client, tpch: Path, tmp_path: Path, semantics: str
 ) -> None:
     found = client.call(asking.traced_frames, tpch, tmp_path / "there", QUERIES, semantics)
-    assert answers.differences(found, answers.traced_tpch(spark, tpch, tmp_path / "here", QUERIES, semantics)) == []
+    assert answers.differences(found, asking.traced_frames(spark, tpch, tmp_path / "here", QUERIES, semantics)) == []
 
 
 def test_manifests(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
