@@ -102,11 +102,14 @@ def _session(scratch: Path) -> SparkSession:
 @click.option("--modules", default=",".join(MODULES), show_default=True)
 @click.option("--part", default="1/1", show_default=True, help="2/3: every third doctest, from the second on.")
 @click.option("--only", default="", help="What the name of a doctest has in it.")
+@click.option("--after", default="", help="The last doctest that need not be run: to go on with what was stopped.")
 @click.option("--out", type=click.File("w"), help="A line of JSON for each DataFrame.")
-def main(modules: str, part: str, only: str, out: TextIO | None) -> None:
+def main(modules: str, part: str, only: str, after: str, out: TextIO | None) -> None:
     """Trace and compare."""
     place, parts = map(int, part.split("/"))
-    tests = [each for each in doctests(modules.split(",")) if only in each.name][place - 1 :: parts]
+    tests = [each for each in doctests(modules.split(",")) if only in each.name and each.name > after][
+        place - 1 :: parts
+    ]
     scores, start = Scores(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="doctests-") as scratch:
         spark = _session(Path(scratch))

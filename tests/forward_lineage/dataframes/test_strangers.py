@@ -42,16 +42,23 @@ def test_what_functions_are_told_besides_columns(store: ForwardLineage) -> None:
     frame = sales.groupBy("s_id").agg(
         F.any_value(F.when(F.col("price") > 40, F.col("t_id")), True).alias("dear"),
         F.approx_count_distinct("num", 0.3).alias("about"),
+        F.mode("price", True).alias("often"),
     )
     assert rows_with_lineage(store.trace(frame)) == rows_with_lineage(
         store.sql(
             "SELECT s_id, any_value(CASE WHEN price > 40 THEN t_id END, true) AS dear,"
-            " approx_count_distinct(num, 0.3D) AS about FROM sales GROUP BY s_id"
+            " approx_count_distinct(num, 0.3D) AS about, mode(price, true) AS often FROM sales GROUP BY s_id"
         )
     )
     found = sales.filter(F.ilike(F.lit("A%"), F.lit("a/%"), F.lit("/"))).select(
         "t_id", F.when(F.col("t_id") < 0, F.raise_error(F.lit("it's less"))).otherwise("more").alias("said")
     )
+    schemas = sales.filter("t_id = 1").select(
+        F.schema_of_csv(F.lit("1|a"), {"sep": "|"}),
+        F.schema_of_json(F.lit("{a: 1}"), {"allowUnquotedFieldNames": "true"}),
+        F.schema_of_xml(F.lit("<p><a>1</a></p>"), {"excludeAttribute": "true"}),
+    )
+    assert [row for row, _ in rows_with_lineage(store.trace(schemas))] == list(map(tuple, schemas.collect()))
     assert [row for row, _ in rows_with_lineage(store.trace(found))] == [
         (t_id, "more") for t_id in (1, 10, 11, *range(2, 10))
     ]

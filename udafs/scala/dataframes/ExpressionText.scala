@@ -82,6 +82,8 @@ final private[sql] class ExpressionText(
       // These do not write their schema and options.
       case read: JsonToStructs => ofText("from_json", read.child, Some(read.schema), read.options)
       case read: CsvToStructs => ofText("from_csv", read.child, Some(read.schema), read.options)
+      case told: SchemaOfJson => ofText("schema_of_json", told.child, None, told.options)
+      case told: SchemaOfCsv => ofText("schema_of_csv", told.child, None, told.options)
       case made: StructsToJson => ofText("to_json", made.child, None, made.options)
       case made: StructsToCsv => ofText("to_csv", made.child, None, made.options)
       case NewerExpressions.Xml(name, child, schema, options) => ofText(name, child, schema, options)
@@ -127,6 +129,7 @@ final private[sql] class ExpressionText(
       case Last(child, true) => s"last(${text(child)}, true)"
       case AnyValue(child, true) => s"any_value(${text(child)}, true)"
       case counted: HyperLogLogPlusPlus => s"approx_count_distinct(${text(counted.child)}, ${Literal(counted.relativeSD).sql})"
+      case NewerExpressions.LeastMode(value) => s"mode(${text(value)}, true)"
       case NewerExpressions.Listed(value, delimiter, keys) =>
         val within = if (keys.isEmpty) "" else s" WITHIN GROUP (ORDER BY ${keys.map(order).mkString(", ")})"
         s"listagg(${if (distinct) "DISTINCT " else ""}${text(value)}, ${text(delimiter)})$within"

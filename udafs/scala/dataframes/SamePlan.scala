@@ -1,5 +1,7 @@
 package org.apache.spark.sql.forwardlineage
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, ReplaceExceptWithFilter}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ResolvedHint}
@@ -19,11 +21,12 @@ private object SamePlan {
           NotWritten.refuse(
             s"a function that SQL does not know: ${unknown.getMessageParameters.get("routineName")}",
             "Save what it gives as a table, register it, and trace what is made of it.")
-        case sparks: AnalysisException => differ("it", sparks.getMessage)
+        case NonFatal(sparks) => differ("it", s"${sparks.getMessage}")
       }
     if (columns(read) != columns(plan)) differ(columns(plan).toString, columns(read).toString)
     if (!areSame(plan, read)) { // as they were analysed; most texts are written as they are read
-      val (wanted, found) = (optimized(session, plan), optimized(session, read))
+      val wanted = optimized(session, plan)
+      val found = try optimized(session, read) catch { case NonFatal(sparks) => differ("it", s"${sparks.getMessage}") }
       if (!areSame(wanted, found)) explain(wanted.canonicalized, found.canonicalized)
     }
   }

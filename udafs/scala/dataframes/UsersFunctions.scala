@@ -16,11 +16,13 @@ final private class UsersFunctions(session: SparkSession) {
       named(python.name, says(python))(children => python.copy(children = children, resultId = NamedExpression.newExprId))
     case python: PythonUDAF =>
       named(python.name, says(python))(children => python.copy(children = children, resultId = NamedExpression.newExprId))
-    case scala: ScalaUDF if !scala.udfDeterministic =>
+    case scala: ScalaUDF if !scala.deterministic =>
       NotWritten.refuse("a function that is left to chance (sampleBy has one)", "Save these rows as a table, register it, and trace what is made of it.")
     case scala: ScalaUDF =>
       val identity = s"${System.identityHashCode(scala.function)} ${scala.function.getClass.getName} ${scala.dataType.json}"
       named(scala.name, Seq(identity.getBytes))(children => scala.copy(children = children))
+    case table: PythonUDTF =>
+      NotWritten.refuse(s"a table function of Python's, ${table.name}", "Save what it gives as a table, register it, and trace what is made of it.")
     case other =>
       NotWritten.refuse(s"the function ${other.prettyName}", "Register it with a name, and call it in SQL: lineage.sql(…).")
   }

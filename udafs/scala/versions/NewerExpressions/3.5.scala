@@ -20,6 +20,10 @@ private[forwardlineage] object NewerExpressions {
     }
   }
 
+  object LeastMode {
+    def unapply(called: Expression): Option[Expression] = None
+  }
+
   object Listed {
     def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = None
   }

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{
-  Between, CommonExpressionRef, CreateMap, Expression, Literal, RaiseError, SortOrder, StructsToXml, With, XmlToStructs}
-import org.apache.spark.sql.catalyst.expressions.aggregate.ListAgg
+  Between, CommonExpressionRef, CreateMap, Expression, Literal, RaiseError, SchemaOfXml, SortOrder, StructsToXml, With, XmlToStructs}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{ListAgg, Mode}
 import org.apache.spark.sql.types.DataType
 
 /** Expressions that Spark has from 4.0 on. */
@@ -33,6 +33,14 @@ private[forwardlineage] object NewerExpressions {
     }
   }
 
+  /** `mode` that takes the least of several values, told so by a second argument. */
+  object LeastMode {
+    def unapply(called: Expression): Option[Expression] = called match {
+      case mode: Mode if mode.reverseOpt.contains(true) => Some(mode.child)
+      case _ => None
+    }
+  }
+
   /** `listagg`: of what, what stands between the values, their order. */
   object Listed {
     def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = called match {
@@ -46,6 +54,7 @@ private[forwardlineage] object NewerExpressions {
     def unapply(expression: Expression): Option[(String, Expression, Option[DataType], Map[String, String])] = expression match {
       case read: XmlToStructs => Some(("from_xml", read.child, Some(read.schema), read.options))
       case made: StructsToXml => Some(("to_xml", made.child, None, made.options))
+      case told: SchemaOfXml => Some(("schema_of_xml", told.child, None, told.options))
       case _ => None
     }
   }
