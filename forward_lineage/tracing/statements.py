@@ -225,8 +225,7 @@ class Statements:
 
         """
         if traced.as_it_is:
-            text = traced.rewritten.user_sql
-            with spark_errors(text):
+            with spark_errors(text := traced.rewritten.user_sql):
                 return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
         if traced.statement.is_command:
             return self._carry_out(traced)
@@ -267,11 +266,10 @@ class Statements:
         return frame, wanted
 
     def _frame(self, traced: TracedStatement) -> DataFrame:
-        rewritten, args = traced.rewritten, traced.args
+        sql, args = traced.rewritten.sql, traced.args
         with rewritten_errors():
-            values = [args[place] for place in rewritten.places] if isinstance(args, list) else args
-            found = self._spark.sql(rewritten.sql, args=values) if values else self._spark.sql(rewritten.sql)
-            return resolved_once(found)
+            values = [args[place] for place in traced.rewritten.places] if isinstance(args, list) else args
+            return resolved_once(self._spark.sql(sql, args=values) if values else self._spark.sql(sql))
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
         if traced.args:
