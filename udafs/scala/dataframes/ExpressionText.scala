@@ -130,7 +130,7 @@ final private[sql] class ExpressionText(
       case AnyValue(child, true) => s"any_value(${text(child)}, true)"
       case counted: HyperLogLogPlusPlus => s"approx_count_distinct(${text(counted.child)}, ${Literal(counted.relativeSD).sql})"
       case NewerExpressions.LeastMode(value) => s"mode(${text(value)}, true)"
-      case NewerExpressions.Listed(value, delimiter, keys) =>
+      case NewerExpressions.ListAggregated(value, delimiter, keys) =>
         val within = if (keys.isEmpty) "" else s" WITHIN GROUP (ORDER BY ${keys.map(order).mkString(", ")})"
         s"listagg(${if (distinct) "DISTINCT " else ""}${text(value)}, ${text(delimiter)})$within"
       case other => withText(other).asInstanceOf[AggregateFunction].sql(distinct)

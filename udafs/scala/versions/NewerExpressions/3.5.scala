@@ -24,7 +24,7 @@ private[forwardlineage] object NewerExpressions {
     def unapply(called: Expression): Option[Expression] = None
   }
 
-  object Listed {
+  object ListAggregated {
     def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = None
   }
 

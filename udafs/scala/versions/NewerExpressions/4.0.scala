@@ -42,7 +42,7 @@ private[forwardlineage] object NewerExpressions {
   }
 
   /** `listagg`: of what, what stands between the values, their order. */
-  object Listed {
+  object ListAggregated {
     def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = called match {
       case list: ListAgg => Some((list.child, list.delimiter, list.orderExpressions))
       case _ => None
