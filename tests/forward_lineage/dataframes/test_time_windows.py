@@ -119,3 +119,13 @@ def test_overlapping_windows_have_a_row_in_each(diary: ForwardLineage) -> None:
     times = [each for _, ids in rows_with_lineage(diary.trace(frame)) for each in ids["visits"]]
     assert sorted(times) == sorted(2 * list(set(times)))
     assert len(set(times)) == 10
+
+
+def test_sessions_of_a_text_are_those_of_the_time(diary: ForwardLineage) -> None:
+    visits = diary.spark.table("visits").withColumn("at", F.col("at").cast("string"))
+    cast = visits.withColumn("at", F.col("at").cast("timestamp"))
+    sessions = [
+        rows_with_lineage(diary.trace(grouped(rows, F.session_window("at", "11 minutes"), "session_window")))
+        for rows in (visits, cast)
+    ]
+    assert sessions[0] == sessions[1] != []

@@ -24,8 +24,8 @@ private object TimeWindows {
   /** `session_window(…)`: the time, and how long nothing happens before another one begins. */
   object Session {
     def unapply(made: Expression): Option[(Expression, Expression)] = made match {
-      case StartAndEnd(FromMicros(ToMicros(time)), FromMicros(ToMicros(end: BinaryExpression))) if end.left.semanticEquals(time) =>
-        end.right match {
+      case StartAndEnd(FromMicros(ToMicros(time)), FromMicros(ToMicros(Sum(begin, after)))) if begin.semanticEquals(time) =>
+        after match {
           case Cast(gap, CalendarIntervalType, _, _) => Some((time, gap))
           case gap => Some((time, gap))
         }
@@ -71,6 +71,15 @@ private object TimeWindows {
     private def bare(expression: Expression): Expression = expression match {
       case KnownNullable(inside) => inside
       case other => other
+    }
+  }
+
+  /** A time and what is added to it; analysis casts it to the type that it has. */
+  private object Sum {
+    def unapply(made: Expression): Option[(Expression, Expression)] = made match {
+      case Cast(inside, kind, _, _) if inside.dataType == kind => unapply(inside)
+      case sum: BinaryExpression => Some((sum.left, sum.right))
+      case _ => None
     }
   }
 
