@@ -1,5 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
+import org.apache.spark.sql.catalyst.analysis.TempResolvedColumn
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -45,6 +46,7 @@ final private[sql] class ExpressionText(
       case column: AttributeReference => columns.getOrElse(column.exprId, unknown(column))
       case OuterReference(column) => outer(column.exprId).getOrElse(unknown(column))
       case alias: Alias => text(alias.child)
+      case column: TempResolvedColumn => text(column.child) // in HAVING, what BETWEEN was written with
       case subquery: ScalarSubquery => s"(${query(subquery.plan, columns)})"
       case subquery: Exists => s"EXISTS (${query(subquery.plan, columns)})"
       case InSubquery(values, list) =>
