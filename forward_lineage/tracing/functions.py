@@ -35,7 +35,7 @@ def refuse_functions(tree: exp.Expr, planner: Planner, *, traced: bool) -> None:
         raise NotTracedError(
             f"groups aggregated by a pandas or Arrow function ({planner.python_aggregates}): beside it Spark computes "
             "no other aggregate, such as lineage",
-            instead="Use SQL aggregates; or compute it with spark.sql(…), without lineage.",
+            instead="Use SQL aggregates; or frame.groupBy(…).applyInPandas(…) as a DataFrame, for lineage.trace.",
         )
 
 
