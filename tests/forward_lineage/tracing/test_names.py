@@ -144,7 +144,7 @@ def test_python_functions_that_aggregate_groups(lineage: ForwardLineage, sql: st
     lineage.spark.sql("DROP TEMPORARY FUNCTION mean_of")  # other tests ask which functions there are
     assert str(refused.value) == (
         "groups aggregated by a pandas or Arrow function (mean_of): beside it Spark computes no other aggregate, such "
-        "as lineage. Use SQL aggregates; or compute it with spark.sql(…), without lineage."
+        "as lineage. Use SQL aggregates; or frame.groupBy(…).applyInPandas(…) as a DataFrame, for lineage.trace."
     )
 
 
