@@ -7,31 +7,16 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyspark
-
 from tests.cluster.processes import die_with_parent, wait_for
-from tests.spark_settings import INTERPRETED
-from tests.structure import REPOSITORY
+from tests.spark_programs import SMALL, SPARK_HOME, environment
 from udafs.build import build_kernel
 
-SPARK_HOME = Path(pyspark.__file__).parent
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _STARTED = re.compile(r"Spark Connect server started at: \S+:(\d+)")
-_SMALL = {
-    **INTERPRETED,
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.connect.grpc.binding.port": "0",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.buffer.pageSize": "256k",
-}
+_SMALL = SMALL | {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
 
 
 def kernel_settings() -> dict[str, str]:
@@ -68,7 +53,7 @@ class Server:
             self.process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=_environment(),
+                env=environment(),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - it does one call of the C library
@@ -102,9 +87,3 @@ class Server:
 
     def _said(self) -> str:
         return self.log.read_text(errors="replace")
-
-
-def _environment() -> dict[str, str]:
-    """Its workers import this package from where the tests do."""
-    path = os.pathsep.join([str(REPOSITORY), *sys.path[1:]])
-    return {**os.environ, "SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}

@@ -12,26 +12,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyspark
-
 from tests.cluster.processes import command_of, die_with_parent, parent_of, wait_for
-from tests.spark_settings import INTERPRETED
-from tests.structure import REPOSITORY
+from tests.spark_programs import SMALL, SPARK_HOME, environment
 from udafs.build import build_kernel
 
-SPARK_HOME = Path(pyspark.__file__).parent
 _SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _PROMPTS = re.compile(r"^(?:[.\d]+: jdbc:hive2:\S+> ?)+|^(?:\.\s?)+> ?")
-_SMALL = {
-    **INTERPRETED,
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.buffer.pageSize": "256k",
-    "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
-}
+_SMALL = SMALL | {"spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1"}
 
 
 def kernel_settings(home: Path) -> dict[str, str]:
@@ -44,12 +31,6 @@ def kernel_settings(home: Path) -> dict[str, str]:
         "spark.forward_lineage.python": sys.executable,
         "spark.forward_lineage.home": str(home),
     }
-
-
-def environment() -> dict[str, str]:
-    """What programs of Spark are started in: their Python imports this package from where the tests do."""
-    path = os.pathsep.join([str(REPOSITORY), *sys.path[1:]])
-    return {**os.environ, "SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
 
 
 def submit(*arguments: str, settings: Mapping[str, str]) -> list[str]:
