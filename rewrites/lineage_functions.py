@@ -28,6 +28,8 @@ DL_INTERSECTION: Final = "dl_intersection"
 """(set, set) → the ids that are in both."""
 DL_ROW_ID: Final = "dl_row_id"
 """(path of a manifest, `_metadata`) → id of a Parquet row, by its position in the registered files."""
+DL_PARQUET: Final = "dl_parquet"
+"""(path) → the rows that parquet.`path` has, as a relation."""
 DL_NUMBER: Final = "dl_number"
 """(id or set, …) → BIGINT: a number for a row of a stage, computed from its lineage; Spark takes it for chance."""
 DL_FRAME: Final = "dl_frame"
@@ -149,6 +151,11 @@ def dl_stored(value: exp.Expr, table: str, check: str, gone: str | None = None) 
 def dl_into(lineage: exp.Expr, table: str, check: str) -> exp.Anonymous:
     """Return the lineage of rows that are inserted into a table, which must mean the same by it."""
     return exp.Anonymous(this=DL_INTO, expressions=[lineage, exp.Literal.string(table), exp.Literal.string(check)])
+
+
+def dl_parquet(path: str) -> exp.Anonymous:
+    """Return the relation of the Parquet files under a path, or that a pattern names."""
+    return exp.Anonymous(this=DL_PARQUET, expressions=[exp.Literal.string(path)])
 
 
 def is_dlunion(node: exp.Expr) -> bool:

@@ -52,7 +52,7 @@ def _readings(query: exp.Query) -> list[_Readings]:
     found: dict[str, _Readings] = {}
     giving_ids: set[int] = set()
     for table in query.find_all(exp.Table):
-        if not _is_path(table) or table.args.get("sample"):
+        if not is_path(table) or table.args.get("sample"):
             continue
         readings = found.setdefault(".".join(table_name(table)), _Readings())
         select = table.find_ancestor(exp.Select)
@@ -66,7 +66,8 @@ def _readings(query: exp.Query) -> list[_Readings]:
     return list(found.values())
 
 
-def _is_path(table: exp.Table) -> bool:
+def is_path(table: exp.Table) -> bool:
+    """Say whether a table is named by a format and the path of its files."""
     parts = table_name(table)
     return len(parts) == 2 and "/" in parts[1]
 

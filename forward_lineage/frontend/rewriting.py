@@ -20,6 +20,7 @@ from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
 from rewrites.granules import Granules, KnownValues
+from rewrites.known_files import read_by_kernel
 from rewrites.parts import Part
 from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
@@ -132,6 +133,7 @@ def rewrite_statement(
     fields: Sequence[str] = (),
     into: str | None = None,
     text_only: bool = False,
+    files_by_kernel: bool = False,
     known: KnownValues | None = None,
     by_reference: bool = True,
     in_parts: str | None = None,
@@ -154,6 +156,8 @@ def rewrite_statement(
         into: of an INSERT, what its target says of the lineage in it, "" if it says nothing; None: what `tables` know.
         text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
             moves parts of the text, and goes by value where that would move a parameter.
+        files_by_kernel: whether files that it names by their paths are read through a function, see
+            `rewrites.known_files`.
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
@@ -177,6 +181,7 @@ def rewrite_statement(
             wanted,
             traced,
             target,
+            files_by_kernel=files_by_kernel,
             known=known,
             by_reference=refers,
             in_parts=in_parts,
@@ -197,6 +202,7 @@ def _rewritten(
     traced: Collection[str] | None,
     target: _Target,
     *,
+    files_by_kernel: bool,
     known: KnownValues | None,
     by_reference: bool,
     in_parts: str | None,
@@ -226,6 +232,8 @@ def _rewritten(
         to_store=to_store,
         by_chance=by_chance,
     )
+    if files_by_kernel:
+        read_by_kernel(result.tree)
     meaning = meaning_of(result, semantics) if result.tables else None
     if meaning is not None:
         meaning = as_inserted(tree, result.tree, meaning, target.columns)

@@ -292,6 +292,7 @@ class Statements:
                 fields=target.lineage if target is not None else (),
                 into=None if target is None else target.meaning or "",
                 text_only=asked.anywhere,
+                files_by_kernel=asked.anywhere or statement.is_command,
                 known=self._known,
                 by_reference=asked.by_reference,
                 in_parts=asked.in_parts,

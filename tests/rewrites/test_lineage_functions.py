@@ -7,15 +7,20 @@ import re
 import tokenize
 
 from rewrites import lineage_functions
-from rewrites.lineage_functions import NAMES
+from rewrites.lineage_functions import DL_PARQUET, NAMES
 from tests.conftest import REPOSITORY
 
-REGISTRY = REPOSITORY / "udafs" / "scala" / "session" / "Registry.scala"
+KERNEL = REPOSITORY / "udafs" / "scala"
+REGISTRY = KERNEL / "session" / "Registry.scala"
 
 
 def test_the_names_are_those_of_the_registration_table() -> None:
     registered = re.findall(r'SqlFunction\(\s*"(\w+)"', REGISTRY.read_text(encoding="utf-8"))
     assert tuple(registered) == NAMES
+
+
+def test_the_relation_has_the_name_that_the_kernel_gives_it() -> None:
+    assert f'null, "{DL_PARQUET}",' in (KERNEL / "scan" / "NamedFiles.scala").read_text(encoding="utf-8")
 
 
 def test_no_other_module_of_the_rules_spells_one() -> None:
@@ -25,6 +30,6 @@ def test_no_other_module_of_the_rules_spells_one() -> None:
             continue
         text = source.read_text(encoding="utf-8")
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.STRING and token.string.strip("\"'") in NAMES:
+            if token.type == tokenize.STRING and token.string.strip("\"'") in (*NAMES, DL_PARQUET):
                 wrong.append(f"{source.name}, line {token.start[0]}: {token.string}")
     assert not wrong

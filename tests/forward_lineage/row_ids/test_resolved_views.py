@@ -31,8 +31,12 @@ def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, sem
     try:
         frame = lineage.sql(QUERY, semantics)
         assert not context.statusTracker().getJobIdsForGroup(group)
-        lineage.spark.sql(lineage.rewrite(QUERY, semantics))
-        assert context.statusTracker().getJobIdsForGroup(group), "if not, these views are not needed any more"
+        text = lineage.rewrite(QUERY, semantics)
+        lineage.spark.sql(text)
+        jobs = context.statusTracker().getJobIdsForGroup(group)
+        assert jobs, "if not, these views are not needed any more"
+        lineage.spark.sql(text)
+        assert context.statusTracker().getJobIdsForGroup(group) == jobs
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
     assert frame.count() == 6

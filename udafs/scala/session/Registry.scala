@@ -317,6 +317,9 @@ object Registry {
       if (!registry.lookupFunction(name).exists(_.getClassName == function.info.getClassName))
         registry.registerFunction(name, function.info, function.builder)
     }
+    val files = SessionFunctions.identifier(NamedFiles.info.getName)
+    if (session.sessionState.tableFunctionRegistry.lookupFunction(files).isEmpty)
+      session.sessionState.tableFunctionRegistry.registerFunction(files, NamedFiles.info, NamedFiles(_))
     val before = session.experimental.extraStrategies
     session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
     val others = session.experimental.extraOptimizations
@@ -326,6 +329,7 @@ object Registry {
   def inject(extensions: SparkSessionExtensions): Unit = {
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
+    extensions.injectTableFunction((FunctionIdentifier(NamedFiles.info.getName), NamedFiles.info, NamedFiles(_)))
     strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
     rules.foreach(rule => extensions.injectPreCBORule(_ => rule)) // the last rules that are open to extensions
   }
