@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 from sqlglot import exp
 
 from rewrites.domains import Domain, fit
-from rewrites.lineage_functions import dl_fragment, dl_range
+from rewrites.lineage_functions import dl_fragment, dl_range, dl_row_granule
 from rewrites.tables import BaseTable
 from rewrites.terms import call, column, hidden_column, name, named
 
@@ -44,6 +44,18 @@ class KnowsRanges(Protocol):
         """
 
 
+@runtime_checkable
+class KeepsValues(Protocol):
+    """Something that may look once for the values of all rows of a table, and keep them."""
+
+    def kept(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> KeptValues | None:
+        """Return the granules of a table by the values of some expressions; None where they are not kept.
+
+        Raises:
+            LineageError: the table is not what was registered.
+        """
+
+
 class Granules(Protocol):
     """The granules of one base table: all that the rules and the front end need to know about a granularity."""
 
@@ -54,15 +66,6 @@ class Granules(Protocol):
     @property
     def expressions(self) -> tuple[exp.Expr, ...]:
         """What a granule is described by: expressions over the table's columns, which stand unqualified."""
-
-    def rows(self, source: exp.Table) -> exp.Select:
-        """Return the query that yields the table's rows, each with its granule's id as hidden column.
-
-        A row's id must not depend on which other rows are read: of a sample, it is that of the whole table.
-
-        Args:
-            source: where the table's rows are read, sample included; becomes part of the query.
-        """
 
     def dictionary(self, source: exp.Table) -> exp.Select:
         """Return the query (value_1, …, value_k, __id) that decodes ids: one row for each granule of the table.
@@ -75,6 +78,20 @@ class Granules(Protocol):
         """Return what an id stands for, an expression over `__id` for each value; none if it takes the dictionary."""
 
 
+@runtime_checkable
+class ByValue(Granules, Protocol):
+    """Granules whose ids come from the values of a row."""
+
+    def rows(self, source: exp.Table) -> exp.Select:
+        """Return the query that yields the table's rows, each with its granule's id as hidden column.
+
+        A row's id must not depend on which other rows are read: of a sample, it is that of the whole table.
+
+        Args:
+            source: where the table's rows are read, sample included; becomes part of the query.
+        """
+
+
 def granules_of(table: BaseTable, expressions: tuple[exp.Expr, ...], known: KnownValues | None) -> Granules:
     """Return the granules of a table by the values of some expressions: with ids of their own where that is known.
 
@@ -84,9 +101,11 @@ def granules_of(table: BaseTable, expressions: tuple[exp.Expr, ...], known: Know
         known: what is known of values; None: nothing.
     """
     domains = known(table, expressions) if known is not None else None
-    if domains is None or not fit(domains):
-        return DistinctValues(table, expressions)
-    return OwnIds(table, expressions, tuple(domains))
+    if domains is not None and fit(domains):
+        return OwnIds(table, expressions, tuple(domains))
+    keeper: object = known
+    kept = keeper.kept(table, expressions) if isinstance(keeper, KeepsValues) else None
+    return kept or DistinctValues(table, expressions)
 
 
 @dataclass(frozen=True)
@@ -106,7 +125,7 @@ class OwnIds:
     domains: tuple[Domain, ...]
 
     def rows(self, source: exp.Table) -> exp.Select:
-        """Return the rows with an id computed for each; see `Granules.rows`."""
+        """Return the rows with an id computed for each; see `ByValue.rows`."""
         granule = named(self._id([each.copy() for each in self.expressions]), hidden_column(self.table.name))
         return exp.select(exp.Star(), granule).from_(source)
 
@@ -165,7 +184,7 @@ class Ranges:
         return (self._range(self._fragment()),)
 
     def rows(self, source: exp.Table) -> exp.Select:
-        """Return the rows with their ranges, which are found by binary search; see `Granules.rows`."""
+        """Return the rows with their ranges, which are found by binary search; see `ByValue.rows`."""
         return exp.select(exp.Star(), named(self._fragment(), hidden_column(self.table.name))).from_(source)
 
     def dictionary(self, source: exp.Table) -> exp.Select:
@@ -211,7 +230,7 @@ class DistinctValues:
         return []
 
     def rows(self, source: exp.Table) -> exp.Select:
-        """Return the rows joined with the dictionary; see `Granules.rows`."""
+        """Return the rows joined with the dictionary; see `ByValue.rows`."""
         every_row = source.copy()
         every_row.set("sample", None)
         dictionary = exp.Subquery(this=self.dictionary(every_row), alias=exp.TableAlias(this=name(_GRANULE)))
@@ -223,6 +242,39 @@ class DistinctValues:
         star = exp.Column(this=exp.Star(), table=name(_ROW))
         granule = named(column(_GRANULE, _ID), hidden_column(self.table.name))
         return exp.Select(expressions=[star, granule]).from_(source).join(dictionary, on=exp.and_(*same), copy=False)
+
+
+@dataclass(frozen=True)
+class KeptValues:
+    """One granule for each distinct value of some expressions, with the ids that `DistinctValues` gives.
+
+    Which granule a row lies in was looked up once, for all rows of the table, and is found by the row's id.
+
+    Attributes:
+        table: the table.
+        expressions: over its columns, which stand unqualified.
+        by_row: the path of the file that `dl_row_granule` reads.
+        entries: the path of the Parquet files (value_1, …, value_k, __id).
+    """
+
+    table: BaseTable
+    expressions: tuple[exp.Expr, ...]
+    by_row: str
+    entries: str
+
+    def of_row(self, row_id: exp.Expr) -> exp.Expr:
+        """Return the id of the granule of the row that has an id."""
+        return dl_row_granule(row_id, self.by_row)
+
+    def dictionary(self, source: exp.Table) -> exp.Select:
+        """Return every distinct value with its id, as they were kept; see `Granules.dictionary`."""
+        columns = [*map(_value, range(len(self.expressions))), _ID]
+        kept = exp.Table(this=exp.to_identifier(self.entries, quoted=True), db=exp.to_identifier("parquet"))
+        return exp.Select(expressions=[exp.column(each) for each in columns]).from_(kept)
+
+    def values(self) -> list[exp.Expr]:
+        """Return nothing, as for `DistinctValues`."""
+        return []
 
 
 def _of_distinct(expressions: Sequence[exp.Expr], source: exp.Table, row_id: exp.Expr) -> exp.Select:

@@ -27,6 +27,11 @@ def read_by_kernel(query: exp.Query) -> None:
         if not is_path(table) or table.args.get("sample"):
             continue
         file_format, path = table_name(table)
-        if file_format.lower() == "parquet" and _PLAIN.fullmatch(path):
+        if file_format.lower() == "parquet" and is_plain(path):
             table.set("this", dl_parquet(path))
             table.set("db", None)
+
+
+def is_plain(path: str) -> bool:
+    """Say whether a path means the same in a string literal whatever the session's settings are."""
+    return _PLAIN.fullmatch(path) is not None

@@ -53,6 +53,8 @@ DL_GRANULE: Final = "dl_granule"
 """(value, type, least, most) → id from 0: NULL, then the values of a type whose values are integers, in order."""
 DL_GRANULE_VALUE: Final = "dl_granule_value"
 """(id, type, least) → the value that has it."""
+DL_ROW_GRANULE: Final = "dl_row_granule"
+"""(id of a row, file) → id of the granule that the row lies in, from a file that says it of every row."""
 DL_LISTED: Final = "dl_listed"
 """(string, list) → its place in the list from 1; 0 for NULL."""
 DL_LISTED_VALUE: Final = "dl_listed_value"
@@ -70,8 +72,8 @@ DL_STAR_EXCEPT = "dl_star_except"
 
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
-    DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_LISTED, DL_LISTED_VALUE,
-    DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_STAR_EXCEPT,
+    DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_ROW_GRANULE, DL_LISTED,
+    DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_STAR_EXCEPT,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 
@@ -173,6 +175,11 @@ def dl_granule_value(row_id: exp.Expr, type_name: str, least: int) -> exp.Anonym
     """Return the value to which `dl_granule` gives an id."""
     arguments = [row_id, exp.Literal.string(type_name), exp.Literal.number(least)]
     return exp.Anonymous(this=DL_GRANULE_VALUE, expressions=arguments)
+
+
+def dl_row_granule(row_id: exp.Expr, file: str) -> exp.Anonymous:
+    """Return the granule of the row that has an id, as a file says it."""
+    return exp.Anonymous(this=DL_ROW_GRANULE, expressions=[row_id, exp.Literal.string(file)])
 
 
 def dl_listed(value: exp.Expr, values: bytes) -> exp.Anonymous:

@@ -150,6 +150,7 @@ class Registrar:
             manifest.name,
             of_result=manifest.provider is Provider.RESULT,
         )
+        self.registrations.clear_granules(manifest.name)
         if manifest.view is not None and view_text(self.spark, manifest.name) == manifest.view:
             self.spark.catalog.dropTempView(last_part(manifest.name))
             drop_hidden_views(self.spark, manifest)

@@ -2,6 +2,7 @@
 
     HOME/tables/<table>/<version>.json    immutable; the highest version counts
     HOME/tables/<table>/data-<random>/    Parquet files of a materialised copy or dictionary
+    HOME/tables/<table>/granules-…/       values of LINEAGE ON, see `forward_lineage.tracing.kept_granules`
 
 Versions are kept as `forward_lineage.storage.versions` keeps them: a crash leaves no half manifest, and of two sessions
 that register at once each gets a version of its own. The kernel reads them too, by their path.
@@ -38,6 +39,7 @@ from forward_lineage.stored_tables import RowIds
 from rewrites.tables import BaseTable
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotRegisteredError, SetupError
 
+_GRANULES = "granules-"
 _LONGEST = 255  # bytes of the name of a file
 OF_THIS_MACHINE = 1 << 40
 
@@ -243,6 +245,17 @@ class Registrations:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+    def granules_folder(self, manifest: Manifest, digest: str) -> Path:
+        """Return the folder of what is kept of the values of a table's rows; it may not exist yet."""
+        return self.folder(manifest.name) / f"{_GRANULES}{manifest.version}-{digest}"
+
+    def clear_granules(self, name: str, before: int | None = None) -> None:
+        """Remove what is kept of the values of a table's rows, of versions before one, or all."""
+        for old in self.folder(name).glob(f"{_GRANULES}*"):
+            version = old.name.removeprefix(_GRANULES).partition("-")[0]
+            if before is None or (version.isdigit() and int(version) < before):
+                shutil.rmtree(old, ignore_errors=True)
 
     def readable(self) -> tuple[list[Manifest], dict[str, LineageError]]:
         """Return the registered tables, and by name what is wrong with those whose manifest is damaged."""

@@ -110,9 +110,8 @@ class KnownInSession:
         self, table: BaseTable, expressions: Sequence[exp.Expr], values: DataFrame, by_type: Sequence[Integers | None]
     ) -> tuple[Domain, ...] | None:
         """Look at the table, unless its rows, or what is made of them, may change unnoticed."""
-        manifest = self._tables.get(table.name)
-        calls = (call.name for each in expressions for call in each.find_all(exp.Anonymous))
-        if manifest is None or manifest.trusted or not all(map(self._is_sparks, calls)):
+        manifest = self._watched(table, expressions)
+        if manifest is None:
             return None
         key = self._key(manifest, values, expressions)
         if key not in self._found:
@@ -122,6 +121,13 @@ class KnownInSession:
             except PySparkException:  # a value cannot be computed; the query says so if it computes it
                 return None
         return self._found[key]
+
+    def _watched(self, table: BaseTable, expressions: Sequence[exp.Expr]) -> Manifest | None:
+        """The registration of a table, if changes of its rows, and of what is made of them, are noticed."""
+        manifest = self._tables.get(table.name)
+        calls = (call.name for each in expressions for call in each.find_all(exp.Anonymous))
+        noticed = manifest is not None and not manifest.trusted and all(map(self._is_sparks, calls))
+        return manifest if noticed else None
 
     def _key(self, manifest: Manifest, values: DataFrame, expressions: Sequence[exp.Expr]) -> tuple[object, ...]:
         settings = (self._spark.conf.get(each) for each in _SETTINGS)

@@ -35,8 +35,8 @@ from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
+from forward_lineage.tracing.kept_granules import KnownHere
 from forward_lineage.tracing.known_ranges import KnownRanges
-from forward_lineage.tracing.known_values import KnownInSession
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.remembered import Memory, Noted, Remembered
@@ -112,12 +112,10 @@ class Statements:
     def __init__(self, tables: RegisteredTables, names: SessionNames, chosen: ChosenRows, home: str) -> None:
         self._spark: SparkSession = tables.spark
         self._tables = tables
-        self._names = names
-        self._chosen = chosen
-        self._home = home
+        self._names, self._chosen, self._home = names, chosen, home
         self._planner = Planner(tables.spark)
         self.ranges = KnownRanges(tables)
-        self._known = KnownInSession(tables, self.ranges)
+        self._known = KnownHere(tables, self.ranges)
         self._faithful: set[Hashable] = set()  # pairs of texts, and the views in them, that mean the same to Spark
         self._memory = Memory()
 
@@ -140,8 +138,7 @@ class Statements:
             sql: one statement.
             semantics: ``"data"`` or ``"control"``.
             args: values of its parameters.
-            anywhere: whether the text is to run in other sessions, too. That of a command always is: a view that it
-                makes must not depend on this session's hidden ones.
+            anywhere: whether the text is to run in other sessions, too; that of a command is: views outlive sessions.
             narrowed: what of the lineage is noted; None: all.
             unless_query: what to raise when the statement is a command or anything else that has no rows.
             in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
@@ -280,7 +277,8 @@ class Statements:
     def _rewritten(
         self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None, consuming: Consuming
     ) -> Remembered:
-        names = Noted(self._meaning_of_names(asked.anywhere or statement.is_command, asked.narrowed, consuming))
+        anywhere = asked.anywhere or statement.is_command
+        names = Noted(self._meaning_of_names(anywhere, asked.narrowed, consuming))
         try:
             refuse_what_is_newer(statement.tree)
             rewritten = rewrite_statement(
@@ -292,8 +290,8 @@ class Statements:
                 fields=target.lineage if target is not None else (),
                 into=None if target is None else target.meaning or "",
                 text_only=asked.anywhere,
-                files_by_kernel=asked.anywhere or statement.is_command,
-                known=self._known,
+                files_by_kernel=anywhere,
+                known=self._known.anywhere if anywhere else self._known,
                 by_reference=asked.by_reference,
                 in_parts=asked.in_parts,
                 by_chance=asked.by_chance,

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
+from rewrites.granules import ByValue, KeptValues
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
 from rewrites.tables import BaseTable
@@ -65,9 +66,10 @@ def take_sample(node: exp.Table, source: exp.Table) -> None:
 
 def _with_ids(table: BaseTable, source: exp.Table, block: Block) -> exp.Select:
     granules = block.env.granules.get(table.name.lower())
-    if granules is not None:
+    if isinstance(granules, ByValue):
         return granules.rows(source)
-    row_id = named(block.env.parse(table.row_id), hidden_column(table.name))
+    of_row = block.env.parse(table.row_id)
+    row_id = named(granules.of_row(of_row) if isinstance(granules, KeptValues) else of_row, hidden_column(table.name))
     if table.identified is None:
         return exp.select(exp.Star(), row_id).from_(source)
     identified = block.env.parse(f"SELECT 1 FROM {table.identified}").args["from_"].this.pop()

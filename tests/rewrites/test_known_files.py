@@ -18,7 +18,10 @@ def read(sql: str) -> str:
 
 
 def test_every_place() -> None:
-    sql = "WITH f AS (SELECT * FROM parquet.`/a/b c`) SELECT a FROM f AS t JOIN PARQUET.`s3a://x/{y,z}/*` AS u ON t.a = u.a"
+    sql = (
+        "WITH f AS (SELECT * FROM parquet.`/a/b c`)"
+        " SELECT a FROM f AS t JOIN PARQUET.`s3a://x/{y,z}/*` AS u ON t.a = u.a"
+    )
     assert read(sql) == (
         "WITH f AS (SELECT * FROM dl_parquet('/a/b c'))"
         " SELECT a FROM f AS t JOIN dl_parquet('s3a://x/{y,z}/*') AS u ON t.a = u.a"

@@ -113,7 +113,7 @@ def test_documented_groups_agree(registry: _Registry) -> None:
 
 def test_table_valued_functions(spark: SparkSession) -> None:
     registry = spark._jsparkSession.sessionState().tableFunctionRegistry()
-    assert {identifier.funcName() for identifier in _iterate(registry.listFunction())} == TABLE_VALUED
+    assert _sparks_own({each.funcName() for each in _iterate(registry.listFunction())}) == TABLE_VALUED
 
 
 def test_functions_that_begin_with_a_unit(spark: SparkSession, registry: _Registry) -> None:

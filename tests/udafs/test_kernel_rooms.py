@@ -31,7 +31,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "versions",
     ),  # rows of inner queries by number: dl_number, dl_relation, dl_compose
     "joins": ("functions", "versions"),  # which side of a join is broadcast
-    "granules": ("errors", "functions"),  # values that are their own ids, and back
+    "granules": ("errors", "functions", "versions"),  # values that are their own ids, and back; granules of rows
     "ranges": ("errors",),  # ranges of a column: which a value is in, whether that is one of some
     "files": (),  # files of tables on any file system that Hadoop knows: listed, footers read
     "scan": (
@@ -39,7 +39,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "errors",
         "functions",
         "ranges",
-    ),  # ids by position: the manifest, dl_row_id, plans that make it cheap, what need not be read
+        "versions",
+    ),  # ids by position: the manifest, dl_row_id, plans that make it cheap, what need not be read; dl_parquet
     "door": ("errors", "versions"),  # statements that ask for lineage, on their way to Python and back
     "session": (
         "aggregation",

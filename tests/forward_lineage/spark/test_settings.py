@@ -16,11 +16,19 @@ from forward_lineage.spark.settings import (
     settings_in_force,
     settings_of_values,
 )
+from udafs.attach import attach
 from udafs.errors import NotTracedError
 
 
-def test_settings_are_what_they_were(spark: SparkSession) -> None:
+def _session(spark: SparkSession) -> SparkSession:
+    """One of its own that can be asked, whichever tests have run before in this process."""
     session = spark.newSession()
+    attach(session)
+    return session
+
+
+def test_settings_are_what_they_were(spark: SparkSession) -> None:
+    session = _session(spark)
     session.conf.set("a.b", "1")
     with pytest.raises(ZeroDivisionError), configured(session, {"a.b": "2", "a.c": "3"}):
         assert (session.conf.get("a.b"), session.conf.get("a.c")) == ("2", "3")
@@ -30,7 +38,7 @@ def test_settings_are_what_they_were(spark: SparkSession) -> None:
 
 def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
     """Nobody set it here, or somebody set what the machine says anyhow: values are the same."""
-    session = spark.newSession()
+    session = _session(spark)
     before = settings_of_values(session)
     zone = str(session.conf.get("spark.sql.session.timeZone"))
     with configured(session, {"spark.sql.session.timeZone": zone}):
@@ -53,7 +61,7 @@ def test_a_time_zone_counts_whoever_said_it(spark: SparkSession) -> None:
     ],
 )
 def test_what_values_depend_on(spark: SparkSession, name: str, value: str | None) -> None:
-    session = spark.newSession()
+    session = _session(spark)
     value = value or _other(session, name)
     before = settings_of_values(session)
     settings = Settings(session)
@@ -71,7 +79,7 @@ def _other(session: SparkSession, name: str) -> str:
 
 
 def test_what_holds_anyhow_is_what_spark_says(spark: SparkSession) -> None:
-    session, name = spark.newSession(), "spark.sql.ansi.enabled"
+    session, name = _session(spark), "spark.sql.ansi.enabled"
     holds = str(session.conf.get(name))
     assert {setting_of(session)(name, default) for default in ("true", "false")} == {holds}
     with configured(session, {"spark.sql.ansi.doubleQuotedIdentifiers": "true"}):

@@ -200,6 +200,16 @@ object Registry {
         |       1970-01-03
         |""".stripMargin),
     SqlFunction(
+      "dl_row_granule",
+      Some(2),
+      arguments => DlRowGranule(widened(arguments.head, LongType), RowGranules.of(arguments(1))),
+      classOf[DlRowGranule],
+      "misc_funcs",
+      "_FUNC_(id, file) - Returns the id of the granule of the row that has an id, from a file of them.",
+      """      > SELECT _FUNC_(7, '/home/granules');
+        |       2
+        |""".stripMargin),
+    SqlFunction(
       "dl_listed",
       Some(2),
       arguments => DlListed(arguments.head, Listed.values(arguments(1), "dl_listed")),
