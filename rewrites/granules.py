@@ -254,7 +254,7 @@ class KeptValues:
         table: the table.
         expressions: over its columns, which stand unqualified.
         by_row: the path of the file that `dl_row_granule` reads.
-        entries: the path of the Parquet files (value_1, …, value_k, __id).
+        entries: the path of the Parquet files (value_1, …, value_k, __id), as Spark reads it behind parquet.
     """
 
     table: BaseTable

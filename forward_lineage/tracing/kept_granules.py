@@ -10,6 +10,7 @@ join. Files never change: other settings, expressions or rows have another diges
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import zlib
@@ -27,7 +28,7 @@ from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import without_stack_traces
-from forward_lineage.spark.names import data_source
+from forward_lineage.spark.names import data_source, glob_literal
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.spark.tables import only_row, type_name
 from forward_lineage.tracing.known_ranges import KnownRanges
@@ -90,7 +91,7 @@ class KnownHere(KnownInSession):
             return None
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
         folder = self._tables.registrations.granules_folder(manifest, digest)
-        found = KeptValues(table, tuple(expressions), str(folder / "by_row"), str(folder / "entries"))
+        found = KeptValues(table, tuple(expressions), str(folder / "by_row"), glob_literal(folder / "entries"))
         if not is_plain(str(folder)) or not ((folder / "by_row").exists() or self._made(manifest, found, folder)):
             self._not_kept.add(key)
             return None
@@ -129,7 +130,9 @@ class KnownHere(KnownInSession):
         shutil.rmtree(new / "pairs")
         data = _packed(pairs["row"].to_numpy(), pairs["granule"].to_numpy(), rows)
         if data is not None:
-            (new / "by_row").write_bytes(_MAGIC + zlib.crc32(data).to_bytes(4, "little") + data)
+            with (new / "by_row").open("wb") as file:
+                file.write(_MAGIC + zlib.crc32(data).to_bytes(4, "little") + data)
+                os.fsync(file.fileno())
         return data is not None
 
 

@@ -123,6 +123,14 @@ def test_another_session_takes_what_is_there(lineage_of_t: ForwardLineage) -> No
     assert (lineage_of_t.home / "tables" / "t" / one / "by_row").stat().st_mtime_ns == made
 
 
+def test_a_home_whose_name_is_a_pattern(lineage_of_t: ForwardLineage, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "[ab]{c}").mkdir()
+    there = ForwardLineage(lineage_of_t.spark, tmp_path / "[ab]{c}" / "home")
+    there.register("t", path=folder)
+    assert answers(there, GROUPED) == answers(lineage_of_t, GROUPED)
+    assert kept(there)
+
+
 def test_they_go_with_the_registration(lineage_of_t: ForwardLineage) -> None:
     lineage_of_t.sql(GROUPED)
     assert kept(lineage_of_t)
