@@ -1,5 +1,7 @@
 """The tests under several versions of Spark: ``python -m tests.spark_versions [3.5 4.0 …]``, as `make test-spark` does.
 
+``--suite golden``, which may be said several times, runs that suite alone.
+
 Each version gets a virtual environment of its own, ``.venvs/<version>``, with the newest PySpark of it and all that
 the tests need, made once. Then its kernel is compiled and `SUITES` run. What a version cannot have is left out with a
 reason (marker ``since``), and what is left out is counted and told.
@@ -7,6 +9,7 @@ reason (marker ``since``), and what is left out is counted and told.
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -55,20 +58,24 @@ class Outcome:
     failed: list[str] = field(default_factory=list)
 
 
-def main(wanted: Sequence[str]) -> int:
-    """Run all, print the table, return the exit status."""
-    versions = list(wanted) or list(VERSIONS)
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for, print the table, return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.spark_versions")
+    parser.add_argument("versions", nargs="*", metavar="version", help="such as 4.1; all, if none is named")
+    parser.add_argument("--suite", action="append", choices=list(SUITES), help="one suite alone; may come again")
+    wanted = parser.parse_args(arguments)
+    versions = wanted.versions or list(VERSIONS)
     for version in versions:
         check_version(version)
     rows = []
     for version in versions:
-        spark, outcomes = _tested(version)
+        spark, outcomes = _tested(version, wanted.suite or list(SUITES))
         rows += [(spark, suite, outcome) for suite, outcome in outcomes.items()]
     print("\n".join(table(rows)))
     return int(any(outcome.failed for _, _, outcome in rows))
 
 
-def _tested(version: str) -> tuple[str, dict[str, Outcome]]:
+def _tested(version: str, suites: Sequence[str]) -> tuple[str, dict[str, Outcome]]:
     python = _environment(version)
     spark = _printed(python, "import pyspark; print(pyspark.__version__)")
     print(f"Spark {spark}: compiling the kernel …", flush=True)
@@ -76,9 +83,9 @@ def _tested(version: str) -> tuple[str, dict[str, Outcome]]:
     if compiled.returncode:
         return spark, {"compiling": Outcome(failed=["the kernel does not compile"])}
     outcomes = {}
-    for name, arguments in SUITES.items():
+    for name in suites:
         print(f"Spark {spark}: {name} …", flush=True)
-        outcomes[name] = _run(python, arguments, ENVIRONMENTS / f"{version}-{name.replace(' ', '-')}.xml")
+        outcomes[name] = _run(python, SUITES[name], ENVIRONMENTS / f"{version}-{name.replace(' ', '-')}.xml")
     return spark, outcomes
 
 

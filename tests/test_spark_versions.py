@@ -50,6 +50,12 @@ def test_a_version_outside_the_range_is_refused_before_anything_runs() -> None:
         spark_versions.main(["4.3", "3.4"])
 
 
+def test_a_suite_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        spark_versions.main(["4.3", "--suite", "nightly"])
+    assert "'nightly' (choose from 'quick tier', 'kernel', 'golden', 'TPC-H')" in capsys.readouterr().err
+
+
 class Marked:
     """As much of a test as the marker `since` sees."""
 

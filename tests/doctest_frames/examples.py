@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import io
 import re
 import signal
@@ -15,9 +16,11 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from pyspark.sql.classic.dataframe import DataFrame
-
 from forward_lineage import ForwardLineage, LineageError
+
+# Whose methods run: from 4.0 on there is a class of its own for sessions with a JVM.
+_PLACE = "pyspark.sql.classic.dataframe" if importlib.util.find_spec("pyspark.sql.classic") else "pyspark.sql.dataframe"
+DataFrame = importlib.import_module(_PLACE).DataFrame
 
 MODULES = ("dataframe", "functions.builtin", "window", "group", "column")
 # What runs a DataFrame.

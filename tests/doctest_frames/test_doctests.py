@@ -11,6 +11,7 @@ from tests.doctest_frames.__main__ import Scores, judge
 from tests.doctest_frames.examples import Example, TablesOfData, doctests, run
 from tests.doctest_frames.judging import Judged, Verdict, difference
 
+pytestmark = pytest.mark.since("4.0", "the modules of PySpark whose examples are tried")
 TRACED = (
     "dataframe.DataFrame.rollup",
     "dataframe.DataFrame.unpivot",

@@ -7,6 +7,7 @@ import pytest
 from rewrites.environment import Semantics
 from tests.rewrites.plain_tables import printed
 
+pytestmark = pytest.mark.usefixtures("newest_spelling")
 PLACE = "count(1) OVER ({spec} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
 
 

@@ -10,6 +10,8 @@ from forward_lineage.frontend.dialect import print_sql
 from rewrites.environment import Names
 from rewrites.merged_columns import named_apart, names_what_was_merged
 
+pytestmark = pytest.mark.usefixtures("newest_spelling")
+
 APART = {
     "SELECT b.k AS x FROM a JOIN b USING (k)": (
         "SELECT b.__side_k AS x FROM a JOIN (SELECT *, k AS __side_k FROM b) AS b USING (k)"

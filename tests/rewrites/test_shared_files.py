@@ -7,6 +7,7 @@ import pytest
 from forward_lineage import Catalog, rewrite_sql
 from rewrites.tables import BaseTable
 
+pytestmark = pytest.mark.usefixtures("newest_spelling")
 PATH = "parquet.`/data/t`"
 
 

@@ -8,6 +8,7 @@ from rewrites.environment import Semantics
 from rewrites.explanation import Step
 from tests.rewrites.plain_tables import printed, rewritten
 
+pytestmark = pytest.mark.usefixtures("newest_spelling")
 GROUPS = "(SELECT k, max(v) AS m FROM t GROUP BY k)"
 AVERAGES = "WITH a AS (SELECT k, avg(v) AS m FROM t GROUP BY k) "
 

@@ -50,6 +50,7 @@ import sys
 from pathlib import Path
 from forward_lineage.spark.local import local_session
 from tests.spark_settings import CLUSTER
+from tests.task_errors import REFUSED
 from udafs.attach import attach
 
 spark = local_session("attach", log=Path(sys.argv[1]), **{**CLUSTER, "master": "local-cluster[1,1,1024]"})
@@ -67,7 +68,7 @@ try:
     spark.sql("SELECT dlunion(id - 1) FROM range(0, 4, 1, 4)").collect()
 except Exception as error:
     assert "row id -1 is negative" in str(error), error
-    assert type(error).__name__ == "SparkRuntimeException", type(error)
+    assert isinstance(error, REFUSED), type(error)
 else:
     raise AssertionError("no error")
 print("all well")

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, SparkRuntimeException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import SparkSession
 
+from tests.task_errors import REFUSED
 from udafs.attach import attach
 
 FUNCTIONS = [
@@ -186,13 +187,13 @@ def test_union_with_a_repeated_value_refuses_what_is_no_id(sql: SparkSession) ->
         SELECT dl_union(big, CASE WHEN id < 1393 THEN id ELSE -3 END)
         FROM (SELECT dlunion(7 * id) AS big FROM range(300)), (SELECT 7 * id AS id FROM range(0, 200, 1, 1))
     """
-    with pytest.raises(SparkRuntimeException, match="row id -3 is negative"):
+    with pytest.raises(REFUSED, match="row id -3 is negative"):
         sql.sql(query).collect()
 
 
 @pytest.mark.parametrize("expression", ["dl_of(id - 1)", "dl_union(id - 1, 4)", "dlunion(id - 1)"])
 def test_a_negative_id_is_refused(sql: SparkSession, expression: str) -> None:
-    with pytest.raises(SparkRuntimeException, match="row id -1 is negative"):
+    with pytest.raises(REFUSED, match="row id -1 is negative"):
         sql.sql(f"SELECT {expression} FROM range(2)").collect()
 
 
@@ -201,7 +202,7 @@ def test_a_negative_id_is_refused(sql: SparkSession, expression: str) -> None:
 )
 def test_damaged_bytes_are_refused_by_name(sql: SparkSession, question: str) -> None:
     for damaged, keyword in (("", "empty"), ("07", "tag"), ("0005", "truncated"), ("010101000100", "trailing")):
-        with pytest.raises(SparkRuntimeException, match=f"corrupt lineage value: {keyword}"):
+        with pytest.raises(REFUSED, match=f"corrupt lineage value: {keyword}"):
             sql.sql(f"SELECT {question} FROM VALUES (X'{damaged}') AS t(d)").collect()
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
+from tests.task_errors import REFUSED, said
 from udafs.attach import attach
 
 DAMAGED = "so delete it and register the table again."
@@ -59,13 +59,13 @@ class Table:
     def refusal(self, manifest: bytes) -> str:
         """What is wrong with a manifest, behind its path; one sentence."""
         self.manifest.write_bytes(manifest)
-        with pytest.raises(SparkRuntimeException) as refused:
+        with pytest.raises(REFUSED) as refused:
             self.ids()
-        begin = f"[USER_RAISED_EXCEPTION] The manifest {self.manifest} "
-        found = re.match(re.escape(begin) + r"(?P<what>[^\n]*\.) SQLSTATE: P0001$", str(refused.value))
-        assert found, str(refused.value)
-        assert ". " not in found["what"]
-        return found["what"]
+        begin, what = f"The manifest {self.manifest} ", said(refused.value)
+        assert what.startswith(begin), what
+        what = what.removeprefix(begin)
+        assert what.endswith(".") and ". " not in what and "\n" not in what
+        return what
 
 
 @pytest.fixture
@@ -199,12 +199,10 @@ def test_files_elsewhere(table: Table) -> None:
 def test_missing(table: Table) -> None:
     table.manifest.write_bytes(b"")
     table.manifest.unlink()
-    with pytest.raises(SparkRuntimeException, match=r"1\.json is missing, so register the table again"):
+    with pytest.raises(REFUSED, match=r"1\.json is missing, so register the table again"):
         table.ids()
     table.manifest.mkdir()
-    with pytest.raises(
-        SparkRuntimeException, match=r"1\.json is no file that registering wrote, so delete it and register"
-    ):
+    with pytest.raises(REFUSED, match=r"1\.json is no file that registering wrote, so delete it and register"):
         table.ids()
 
 
@@ -215,11 +213,11 @@ def test_no_file(table: Table, tmp_path: Path) -> None:
     table.manifest.rename(tmp_path / "elsewhere")
     table.manifest.symlink_to(tmp_path / "elsewhere")
     no_file = "no file that registering wrote, so delete it and register the table again"
-    with pytest.raises(SparkRuntimeException, match=no_file):
+    with pytest.raises(REFUSED, match=no_file):
         table.ids()
     table.manifest.unlink()
     os.mkfifo(table.manifest)
-    with pytest.raises(SparkRuntimeException, match=no_file):
+    with pytest.raises(REFUSED, match=no_file):
         table.ids()
-    with pytest.raises(SparkRuntimeException, match=no_file):
+    with pytest.raises(REFUSED, match=no_file):
         table.spark.sql("SELECT dl_row_id('/dev/zero', _metadata) FROM parquet.`" + str(table.folder) + "`").collect()

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage.columns.ranges import Partition
+from forward_lineage.spark.versions import arrow_frame
 from tests.spark_settings import INTERPRETED, configured
 from tests.udafs.test_functions import session
 
@@ -66,7 +67,7 @@ def tables(session: SparkSession) -> SparkSession:
     for name, size in (("r", 400), ("s", 150)):
         rows = [(dice.choice([None, dice.randrange(100)]), dice.randrange(100)) for _ in range(size)]
         columns = [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)]
-        frame = session.createDataFrame(pa.table(columns, ["a", "v"])).repartition(3)
+        frame = arrow_frame(session, pa.table(columns, ["a", "v"])).repartition(3)
         frame.createOrReplaceTempView(name)
     return session
 

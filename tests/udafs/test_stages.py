@@ -8,10 +8,11 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from pyspark.errors import AnalysisException, SparkRuntimeException
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tests.spark_settings import INTERPRETED, configured
+from tests.task_errors import REFUSED
 from udafs.lineage_set import LineageSet
 
 SETTINGS = ({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED)
@@ -77,7 +78,7 @@ class TestRelations:
 
     def test_no_rows(self, sql: SparkSession) -> None:
         assert one(sql, "SELECT dl_size(dl_compose(dl_union(NULL), dl_relation(id, id))) FROM range(0)") == 0
-        with pytest.raises(SparkRuntimeException, match="row 4 of a stage is not there"):
+        with pytest.raises(REFUSED, match="row 4 of a stage is not there"):
             one(sql, "SELECT dl_compose(4, dl_relation(id, id)) FROM range(0)")
 
     def test_the_bytes_are_those_of_the_union(self, sql: SparkSession) -> None:
@@ -93,7 +94,7 @@ class TestRelations:
 
     def test_two_lineages_of_one_number_are_refused(self, sql: SparkSession) -> None:
         for lineage in ("id", "dl_of(id)"):
-            with pytest.raises(SparkRuntimeException, match=r"two rows of a stage have the number \d by chance"):
+            with pytest.raises(REFUSED, match=r"two rows of a stage have the number \d by chance"):
                 one(sql, f"SELECT dl_relation(id % 2, {lineage}) FROM range(0, 9, 1, 3)")
 
 
@@ -139,17 +140,17 @@ class TestBadInput:
     )
     def test_bytes_that_are_no_relation(self, session: SparkSession, relation: bytes) -> None:
         for numbers in ("1", "2", "dl_union(1, 2)"):
-            with pytest.raises(SparkRuntimeException, match=r"no relation|not there|corrupt lineage value"):
+            with pytest.raises(REFUSED, match=r"no relation|not there|corrupt lineage value"):
                 one(session, f"SELECT dl_compose({numbers}, X'{relation.hex()}')")
 
     def test_frames_that_are_none(self, session: SparkSession) -> None:
         for frame in ("X'00'", "CAST(NULL AS BINARY)"):
-            with pytest.raises(SparkRuntimeException, match="no frame"):
+            with pytest.raises(REFUSED, match="no frame"):
                 one(session, f"SELECT dl_relation(id, id, {frame}) FROM range(3)")
 
     def test_places_of_rows_that_are_not_there(self, session: SparkSession) -> None:
         frame = "dl_frame(1, id + 1, 9, 3, 0)"
-        with pytest.raises(SparkRuntimeException, match="place 7 of a window is not there"):
+        with pytest.raises(REFUSED, match="place 7 of a window is not there"):
             one(session, f"SELECT dl_compose(1, dl_relation(id, id, {frame})) FROM range(3)")
 
     @pytest.mark.parametrize(

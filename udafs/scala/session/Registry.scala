@@ -316,10 +316,12 @@ object Registry {
 
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(
-    RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst, OnceRead)
+    RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst
+  ) ++ MergedSubqueries.repair :+ OnceRead // which follows CTEs
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
+    CteIds.apart()
     val registry = session.sessionState.functionRegistry
     for (function <- functions) {
       val name = SessionFunctions.identifier(function.name)
@@ -337,6 +339,7 @@ object Registry {
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
+    CteIds.apart()
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
     extensions.injectTableFunction((FunctionIdentifier(NamedFiles.info.getName), NamedFiles.info, NamedFiles(_)))
