@@ -1,4 +1,4 @@
-"""Which cases of a test run every day; all of them run in the long tier.
+"""Which cases of a test run every day; the others run in the long tier.
 
 A test that says the same of many inputs keeps those every day that take other ways through the code, or are refused for
 other reasons; inputs that go the same way by another name wait for `make test-long`. What a capability is for, from end
