@@ -26,8 +26,8 @@ export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
 
 help:
 	@echo "make demo        the paper's store example and a TPC-H query, with their lineage (SF=$(SF))"
-	@echo "make test        all tests            make test-quick  under two minutes"
-	@echo "make test-long   hours: thousands of random queries, scale factor 1, twenty kills"
+	@echo "make test        the tests of a day    make test-quick  under two minutes"
+	@echo "make test-long   hours: the cases that make test leaves out, thousands of random queries, scale factor 1, twenty kills"
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
 	@echo "make test-newcomer  the pages of the start typed in, from the wheel, in empty environments, ten minutes"

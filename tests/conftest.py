@@ -66,12 +66,19 @@ QUICK_WITH_SPARK = ("test_session",)
 SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data", "test_shadowing")
 
 
-# Minutes each, of few tests: begun last, each would keep one process busy while the others have nothing left to do.
+# What takes long for its number of tests, the longest first: begun last, each would keep one process busy while others
+# have nothing left to do. What is left is short, and begins with the files of many tests.
 LONGEST = (
-    "test_docs", "test_against_spark", "test_small_scale", "test_programs", "test_kernel_aggregation", "test_session",
-    "test_corpus", "test_laws", "test_kernel_codecs", "test_determinism", "test_story", "test_rivals", "test_kills",
-    "test_correlation", "test_store", "test_saving", "test_golden", "test_page_reader", "test_semantics_doc",
-    "test_linked_views", "test_dependencies", "test_running", "test_use", "test_capture",
+    "test_docs", "test_connect", "test_golden", "test_corpus", "test_in_pyspark", "test_scope", "test_tpch",
+    "test_small_scale", "test_questions", "test_in_browser", "test_stored_tables", "test_by_reference",
+    "test_linked_views", "test_sources", "test_capture", "test_against_spark", "test_calls", "test_kernel_aggregation",
+    "test_registering_delta", "test_object_home", "test_programs", "test_running", "test_saving", "test_answers",
+    "test_staging", "test_shell", "test_store", "test_inserts", "test_openlineage", "test_hostile_names",
+    "test_catalog_commands", "test_known_values", "test_workloads", "test_dependencies", "test_notebook",
+    "test_anywhere", "test_functions", "test_growing", "test_laws", "test_story", "test_determinism", "test_session",
+    "test_object_homes", "test_tpch_frames", "test_calls_by_hand", "test_build", "test_kills", "test_check",
+    "test_spark_functions", "test_weightless_lineage", "test_brute_force", "test_marks", "test_profiling",
+    "test_explore", "test_lineage", "test_kernel_codecs",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -26,17 +27,20 @@ def module_of(source: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(source: Path) -> Iterator[str]:
-    """Yield the dotted names that a file imports anywhere in it, those for type checking included.
+@cache  # each room asks for the imports of all files
+def imported(source: Path) -> frozenset[str]:
+    """Return the dotted names that a file imports anywhere in it, those for type checking included.
 
     Of ``from a import b`` it is ``a.b``, which may be a module or a name in one; see `import_graph`.
     """
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    names: set[str] = set()
+    for node in ast.walk(_tree(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{source}: relative imports hide directions"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(names)
 
 
 def import_graph(files: list[Path]) -> dict[str, set[str]]:
@@ -51,10 +55,14 @@ def import_graph(files: list[Path]) -> dict[str, set[str]]:
 
 def functions(source: Path) -> Iterator[tuple[str, int]]:
     """Yield the name of every function of a file and its number of lines, without its docstring."""
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             first = node.body[0]
             if ast.get_docstring(node, clean=False) is not None:
                 lines -= (first.end_lineno or first.lineno) - first.lineno + 1
             yield f"{module_of(source)}.{node.name}", lines
+
+
+def _tree(source: Path) -> ast.Module:
+    return ast.parse(source.read_text(encoding="utf-8"))

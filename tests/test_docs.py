@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.conftest import REPOSITORY
 from tests.markdown_pages import blocks_of, links_of
 from tests.page_reader import Reader
+from tests.spark_programs import interpreted
 
 PAGES = [
     REPOSITORY / "README.md",
@@ -25,10 +27,14 @@ def title(page: Path) -> str:
     return page.relative_to(REPOSITORY).as_posix()
 
 
+#: Pages of the start whose commands stand in another page, too; `make test-newcomer` types all of the start in.
+SELDOM = ("docs/start/spark-sql.md",)
+
+
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=title(page))
+        pytest.param(page, id=title(page), marks=[pytest.mark.long] if title(page) in SELDOM else [])
         for page in PAGES
         if page.name != "semantics.md"  # shows decoded lineage: tests/test_semantics_doc.py
     ],
@@ -37,6 +43,7 @@ def test_snippets(page: Path, spark: SparkSession, tpch: Path, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORWARD_LINEAGE_HOME", raising=False)
     monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tpch.parent.parent))
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", interpreted(os.environ, lists_tables=True)["SPARK_SUBMIT_OPTS"])
     session = spark.newSession()
     monkeypatch.setattr(SparkSession, "_instantiatedSession", session)  # what `builder.getOrCreate()` gives a page
     Reader(title(page), session, tmp_path, tpch).read(blocks_of(page.read_text()))

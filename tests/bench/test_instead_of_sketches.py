@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.bench.harness import Turns
@@ -12,6 +13,7 @@ from tests.bench.sketches_or_views import instances, measure
 from tests.bench.stack_overflow import write_tables
 
 
+@pytest.mark.long  # the bench compares them, too, before it measures
 def test_every_way_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     write_tables(spark, tmp_path / "data", 0.0002)
     tables = {name: tmp_path / "data" / name for name in ("users", "posts")}

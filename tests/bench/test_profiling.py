@@ -14,7 +14,7 @@ from tests.bench.profiling import measure, our_ways, rivals
 ROWS = 30_000
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_physicians_are_what_they_were(seed: int) -> None:
     assert physicians(1000, seed) == physicians(1000, seed)
     assert physicians(1000, seed) != physicians(1000, seed + 1)

@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.demo import register_store_example
+from forward_lineage.demo.store_example import ITEM, SALES, STORE
 from forward_lineage.results import LINEAGE_COLUMN
+from tests.forward_lineage.prepared import Prepared
 
 
 @pytest.fixture
@@ -20,11 +22,29 @@ def lineage(spark: SparkSession, tmp_path: Path) -> Iterator[ForwardLineage]:
     drop_views(spark)
 
 
+@pytest.fixture(scope="session")
+def store_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """A home where the paper's tables store, item and sales are registered."""
+    return Prepared(tmp_path_factory.mktemp("store"), spark, with_store_tables)
+
+
 @pytest.fixture
-def store(lineage: ForwardLineage) -> ForwardLineage:
-    """Lineage with the paper's tables store, item and sales."""
+def store(spark: SparkSession, store_home: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    """Lineage with the paper's tables store, item and sales; temporary views are dropped afterwards."""
+    make_store_tables(spark)
+    yield ForwardLineage(spark, store_home.copy(tmp_path / "home"))
+    drop_views(spark)
+
+
+def with_store_tables(lineage: ForwardLineage) -> ForwardLineage:
     register_store_example(lineage.spark, lineage)
     return lineage
+
+
+def make_store_tables(spark: SparkSession) -> None:
+    """Make the tables of the store example as temporary views; they are registered elsewhere."""
+    for name, rows in (("store", STORE), ("item", ITEM), ("sales", SALES)):
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {rows}")
 
 
 def drop_views(spark: SparkSession) -> None:

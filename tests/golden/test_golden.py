@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -22,7 +27,33 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
     return [*bug, pytest.mark.since(*case.since)] if case.since else bug
 
 
-RUNS = [pytest.param(case, id=case.name, marks=_marks(case)) for case in CASES if case.rows or case.bug]
+def _telling(cases: list[Case]) -> Iterator[Case]:
+    """Of cases in their order those that put two words of SQL side by side that no case before them has.
+
+    What runs is the text that stands in the file, which `test_text` makes sure of every day; what Spark makes of it
+    changes with Spark and with the kernel's functions. So each operator, function, and way in which one stands behind
+    another is run every day, and the other cases in the long tier.
+    """
+    seen: set[tuple[str, ...]] = set()
+    files: set[Path] = set()
+    for case in cases:
+        texts = [_WORDS.findall(text) for text in case.rewritten.values()]
+        pairs = {pair for words in texts for pair in pairwise(words)}
+        if not pairs <= seen or case.file not in files:
+            yield case
+        seen |= pairs
+        files.add(case.file)
+
+
+_WORDS = re.compile(r"[A-Za-z_]+(?=\()|\b[A-Z]{2,}\b")  # functions and SQL's own words
+_RUN = [case for case in CASES if case.rows or case.bug]
+_EVERY_DAY = {case.name for case in _telling(_RUN)}
+RUNS = [
+    pytest.param(
+        case, id=case.name, marks=[*_marks(case), *([] if case.name in _EVERY_DAY or case.bug else [pytest.mark.long])]
+    )
+    for case in _RUN
+]
 
 
 @pytest.mark.parametrize("case", TEXTS)

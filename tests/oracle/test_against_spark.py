@@ -44,19 +44,19 @@ def compare(
 
 
 def test_rows_of_plain_spark(tiny: SparkSession) -> None:
-    compare(tiny, 8, 100_000, ("values",))
+    compare(tiny, 4, 100_000, ("values",))
 
 
 def test_rows_and_lineage(tiny: SparkSession) -> None:
-    compare(tiny, 16, 200_000, ("data", "control"))
+    compare(tiny, 10, 200_000, ("data", "control"))
 
 
 def test_granules(tiny: SparkSession) -> None:
-    compare(tiny, 8, 300_000, ("data", "control"), granules=True)
+    compare(tiny, 5, 300_000, ("data", "control"), granules=True)
 
 
 def test_programs_of_data_frames(tiny: SparkSession) -> None:
-    compare(tiny, 24, 700_000, ("data", "control"), door="frame")
+    compare(tiny, 12, 700_000, ("data", "control"), door="frame")
 
 
 def test_what_would_be_planned_for_minutes_is_counted(tiny: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_through_a_session(registered: tuple[ForwardLineage, Database]) -> None:
     """The same through `lineage.sql`, with all its checks."""
     lineage, database = registered
     refusals = []
-    for text, expected in determined(12, 500_000, database):
+    for text, expected in determined(8, 500_000, database):
         try:
             got = rows_of(lineage.sql(text, semantics="control"))
         except LineageError as refusal:
@@ -113,7 +113,7 @@ def test_affected(registered: tuple[ForwardLineage, Database]) -> None:
     suspects = {("r", row[0]) for row in database["r"].rows if row[1] is not None}
     touched = 0
     for text, rows in determined(100, 600_000, database):
-        if touched == 6:
+        if touched == 3:
             break
         if not any(table == "r" for _, ids in rows for table, _ in ids):
             continue
@@ -123,4 +123,4 @@ def test_affected(registered: tuple[ForwardLineage, Database]) -> None:
         got = rows_of(lineage.affected(text, "r", where="a IS NOT NULL", semantics="control"))
         assert got == +expected, text
         touched += 1
-    assert touched == 6
+    assert touched == 3

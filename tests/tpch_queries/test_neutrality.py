@@ -46,7 +46,7 @@ def board(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFact
     return Board(spark, tpch, tmp_path_factory.mktemp("home"), "control")
 
 
-@pytest.mark.parametrize("query", ["q4", "q13", "q22"])
+@pytest.mark.parametrize("query", ["q4", pytest.param("q13", marks=pytest.mark.long), "q22"])
 def test_settings_do_not_matter(board: Board, query: str) -> None:
     together = switchboard(0, seed=0)
     settings = {**together["no broadcast"], **together["7 partitions"], **together["sort aggregation"]}

@@ -75,7 +75,7 @@ print("all well")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long  # every day executors of a cluster have the kernel, in tests/cluster/test_tpch.py
 @pytest.mark.timeout(900)  # a Spark of its own, on a machine that may be busy
 def test_executors_of_their_own(tmp_path: Path) -> None:
     cache = tmp_path / "it's a cache"

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark_settings import INTERPRETED, configured
+from tests.tiers import every_day
 
 REPOSITORY = Path(__file__).parents[2]
 HASHED = "spark.forward_lineage.hash_aggregation"
@@ -154,11 +155,11 @@ QUERIES: dict[str, str] = {
 
 
 def in_turns() -> Iterator[object]:
-    """Each query under the settings that differ most; the other settings take turns, each with every fourth query."""
+    """Each query under the settings that differ most; in the long tier others take turns, with every fourth query."""
     for turn, (name, query) in enumerate(QUERIES.items()):
         for place, chosen in enumerate(SETTINGS):
             if chosen in (*QUICK, SPILLING) or (turn + place) % 4 == 0:
-                marks = [] if chosen in QUICK else pytest.mark.slow
+                marks = [] if chosen in QUICK else pytest.mark.slow if chosen == SPILLING else pytest.mark.long
                 yield pytest.param(chosen, query, id=f"{name}-{named(chosen)}", marks=marks)
 
 
@@ -195,8 +196,15 @@ BESIDE_DISTINCT: dict[str, str] = {
 }  # fmt: skip
 
 
+DAILY_BESIDE_DISTINCT = ("all kinds", "no row", "no row of a group", "zeros and NaN", "an argument that is a key")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("query", BESIDE_DISTINCT.values(), ids=BESIDE_DISTINCT)
+@pytest.mark.parametrize(
+    "query",
+    every_day(BESIDE_DISTINCT.values(), [BESIDE_DISTINCT[each] for each in DAILY_BESIDE_DISTINCT]),
+    ids=BESIDE_DISTINCT,
+)
 def test_as_spark_aggregates_beside_distinct(session: SparkSession, frame: Frames, query: str) -> None:
     """Spark's own plan, which sorts all rows at the 129th group, tells what must come out."""
     frame(3).createOrReplaceTempView("pairs")

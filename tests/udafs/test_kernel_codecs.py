@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.mutations.campaign import compare, judge
 from tests.mutations.kinds import KINDS
+from tests.tiers import every_day
 from tests.udafs.kernel_probe import KernelProbe, RefusedError
 
 VECTORS = Path(__file__).parents[2] / "udafs" / "vectors"
@@ -194,7 +195,9 @@ def test_state_machine_against_a_plain_set(kernel: KernelProbe, compiled: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("heap", "where"), [(2**30, "on the heap"), (2**20, "in a file")])
+@pytest.mark.parametrize(
+    ("heap", "where"), every_day([(2**30, "on the heap"), (2**20, "in a file")], [(2**20, "in a file")])
+)
 def test_pool_of_groups_against_plain_sets(kernel: KernelProbe, heap: int, where: str) -> None:
     assert kernel.ask("pool", "0", "400000", str(heap)) == where
 

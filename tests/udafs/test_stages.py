@@ -13,9 +13,11 @@ from pyspark.sql import SparkSession
 
 from tests.spark_settings import INTERPRETED, configured
 from tests.task_errors import REFUSED
+from tests.tiers import every_day
 from udafs.lineage_set import LineageSet
 
-SETTINGS = ({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED)
+# Each function has two ways of its own: in generated code, and interpreted. Stages of a plan are Spark's.
+SETTINGS = every_day(({}, {"spark.sql.adaptive.enabled": "false"}, INTERPRETED), ({}, INTERPRETED))
 
 
 @pytest.fixture(params=SETTINGS, ids=("adaptive", "not adaptive", "interpreted"))

@@ -19,6 +19,7 @@ from forward_lineage.checking.data import tables_in
 from forward_lineage.checking.outcomes import Outcome, Rows
 from forward_lineage.checking.scoreboard import Scoreboard
 from forward_lineage.checking.statements import read_files
+from tests.spark_programs import interpreted
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -86,7 +87,10 @@ def entries(tmp_path_factory: pytest.TempPathFactory, temporary: Path) -> Iterat
     (data / "ties.csv").write_text("big\n" + "\n".join(map(str, range(12))))
     before = {each: each.read_bytes() for each in data.iterdir()}
     settings = Settings("local[2]", "1g", tables_in(data), timeout=25)
-    yield {entry.place: entry for entry in Run(read_files(folder), settings).entries()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", interpreted(os.environ, lists_tables=True)["SPARK_SUBMIT_OPTS"])
+        found = {entry.place: entry for entry in Run(read_files(folder), settings).entries()}
+    yield found
     assert {each: each.read_bytes() for each in data.iterdir()} == before
 
 

@@ -45,7 +45,10 @@ format = "orc"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
+    return write_data(tmp_path / "data")
+
+
+def write_data(folder: Path) -> Path:
     folder.mkdir()
     pq.write_table(PARTS, folder / "parts.parquet")
     (folder / "sales.csv").write_text("p_id,price\n1,10\n2,20\n2,5\n")
@@ -59,6 +62,18 @@ def data(tmp_path: Path) -> Path:
 def run(spark: SparkSession, data: Path) -> Run:
     session = spark.newSession()
     return lambda *words, stdin=None: invoke(session, *words, "--home", data.parent / "home", stdin=stdin)
+
+
+@pytest.fixture(scope="module")
+def home_with_names(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that has the table parts and the result names; beside it an empty folder, and data."""
+    folder = tmp_path_factory.mktemp("names")
+    (folder / "empty").mkdir()
+    write_data(folder / "data")
+    session, home = spark.newSession(), folder / "home"
+    good(invoke(session, "register", "parts", "--path", folder / "data" / "parts.parquet", "--home", home))
+    good(invoke(session, "save", "-", "names", "--home", home, stdin="SELECT name FROM parts"))
+    return home
 
 
 def test_what_is_registered_here_python_knows_and_the_other_way_round(
@@ -177,13 +192,11 @@ def test_describe_needs_no_spark(run: Run, data: Path) -> None:
     ],
 )
 def test_arguments_are_checked_before_spark_starts(
-    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+    home_with_names: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
 ) -> None:
-    good(run("register", "parts", "--path", data / "parts.parquet"))
-    good(run("save", "-", "names", stdin="SELECT name FROM parts"))
-    (data.parent / "empty").mkdir()
-    monkeypatch.chdir(data.parent / "empty")
-    done = without_spark(*words, "--home", data.parent / "home")
+    """Nothing is written, so that all are tried in one home."""
+    monkeypatch.chdir(home_with_names.parent / "empty")
+    done = without_spark(*words, "--home", home_with_names)
     assert done.exit_code in (1, 2) and says in done.stderr, done.stderr
 
 

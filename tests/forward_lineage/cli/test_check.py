@@ -18,6 +18,7 @@ from forward_lineage.checking.outcomes import Law, Laws, Outcome, Rows, Verdict
 from forward_lineage.cli import check as command
 from forward_lineage.cli import main
 from tests.conftest import REPOSITORY
+from tests.spark_programs import interpreted
 
 EQUAL = Verdict(Outcome.REWRITTEN, rows=Rows.EQUAL, tables=("t",), result_rows=2)
 GOOD = Entry("a.sql", 1, "SELECT 1", {"data": EQUAL, "control": EQUAL}, Laws(Law(2), Law(1), [1.0, 4.0]), 0.5)
@@ -123,7 +124,7 @@ def test_ctrl_c_ends_every_process(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
-        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        env={**interpreted(os.environ, lists_tables=True), "TMPDIR": str(tmp_path / "temporary")},
     )
     assert run.stdout is not None
     assert json.loads(run.stdout.readline())["data"]["outcome"] == "rewritten"

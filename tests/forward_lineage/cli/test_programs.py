@@ -59,6 +59,7 @@ def test_run_as_json(spark: SparkSession, data: Path) -> None:
     ]
 
 
+@pytest.mark.long  # every day the shell says it of the same mistake: test_shell.py
 def test_run_says_what_is_wrong_in_one_line(data: Path) -> None:
     done = program("run", "-", "--catalog", data, "--master", "local[2]", stdin="SELECT w\nFRM t x y")
     assert done.returncode == 1

@@ -22,6 +22,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.cli.interactive.completing import ShellCompleter
 from forward_lineage.cli.interactive.entries import Entry, entries, is_complete
 from tests.conftest import REPOSITORY
+from tests.spark_programs import interpreted
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +47,7 @@ class Terminal:
 
     def __init__(self, home: Path) -> None:
         environment = {
-            **os.environ,
+            **interpreted(os.environ),
             "PYTHONPATH": str(REPOSITORY),
             "XDG_STATE_HOME": str(home.parent / "state"),
             "TERM": "xterm",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from forward_lineage.cli.answers import FOUND
 from forward_lineage.cli.pictures import pipeline_picture, row_picture
-from forward_lineage.demo import register_store_example
 from tests.forward_lineage.cli.in_this_process import invoke
+from tests.forward_lineage.conftest import drop_views, make_store_tables, with_store_tables
+from tests.forward_lineage.prepared import Prepared
 
 PER_ITEM = "SELECT i_name, sum(num) AS num FROM item JOIN sales USING (i_id) GROUP BY i_name ORDER BY i_name"
 LARGE = "SELECT i_name FROM per_item WHERE num > 2000 ORDER BY i_name"
@@ -47,19 +48,33 @@ def run(store: ForwardLineage) -> Run:
     return commands(store)
 
 
+@pytest.fixture(scope="module")
+def three(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """The three results, saved once."""
+    folder = tmp_path_factory.mktemp("three")
+    return Prepared(folder, spark, lambda lineage: save_all(commands(with_store_tables(lineage))))
+
+
 @pytest.fixture
-def fresh(run: Run) -> Run:
-    """Commands on a home where the three results are saved, for tests that change it."""
-    return save_all(run)
+def changed(spark: SparkSession, three: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    """The three results, for tests that change them."""
+    make_store_tables(spark)
+    yield ForwardLineage(spark, three.copy(tmp_path / "home"))
+    drop_views(spark)
+
+
+@pytest.fixture
+def fresh(changed: ForwardLineage) -> Run:
+    """Commands on the home of `changed`."""
+    return commands(changed)
 
 
 @pytest.fixture(scope="module")
-def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
-    """The three results, saved once, for tests that only ask."""
-    lineage = ForwardLineage(spark.newSession(), tmp_path_factory.mktemp("home"))
-    register_store_example(lineage.spark, lineage)
-    save_all(commands(lineage))
-    return lineage
+def shared(spark: SparkSession, three: Prepared, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    """The three results for tests that only ask."""
+    session = spark.newSession()
+    make_store_tables(session)
+    return ForwardLineage(session, three.copy(tmp_path_factory.mktemp("shared") / "home"))
 
 
 @pytest.fixture
@@ -256,9 +271,9 @@ def test_a_picture_of_the_pipeline(saved: Run, shared: ForwardLineage, tmp_path:
     assert not any("touched" in text.get_text() for text in pipeline_picture(shared).axes.texts)
 
 
-def test_a_picture_shows_older_versions_that_are_still_read(fresh: Run, store: ForwardLineage) -> None:
+def test_a_picture_shows_older_versions_that_are_still_read(fresh: Run, changed: ForwardLineage) -> None:
     fresh("save", "-", "per_item", stdin=PER_ITEM)
-    texts = [text.get_text() for text in pipeline_picture(store).axes.texts]
+    texts = [text.get_text() for text in pipeline_picture(changed).axes.texts]
     assert {"per_item", "per_item, version 1", "stale: an input has changed"} <= set(texts)
 
 

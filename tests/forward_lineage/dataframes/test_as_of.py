@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage import ForwardLineage, NotTracedError
 from tests.forward_lineage.conftest import rows_with_lineage
+from tests.tiers import every_day
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +47,10 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("semantics", ["data", "control"])
+@pytest.mark.parametrize(
+    ("way", "semantics"),
+    every_day(product(WAYS, ("data", "control")), lambda case: case[1] == "data" or case[0] == "nearest, all trades"),
+)
 def test_the_row_that_matched_and_no_other(market: ForwardLineage, way: str, semantics: str) -> None:
     frame = joined(market, **WAYS[way])
     found = rows_with_lineage(market.trace(frame, semantics))

@@ -45,7 +45,7 @@ CASE = [
 
 
 @pytest.mark.parametrize("name", CASE)
-@pytest.mark.parametrize("semantics", ["data", "control"])
+@pytest.mark.parametrize("semantics", ["data", pytest.param("control", marks=pytest.mark.long)])
 def test_made_of_what_the_function_was_given(shop: ForwardLineage, name: str, semantics: str) -> None:
     make, made_of = CASES[name]
     frame = make(sales(shop))

@@ -163,6 +163,22 @@ def killed(spark: SparkSession, tpch: Path) -> tuple[int, int, bool]:
     return len(before), len(after), before != after
 
 
+def told_which_interpreter(spark: SparkSession, tpch: Path, folder: Path) -> tuple[str, bool, bool]:
+    """Say in a session which interpreter is to trace and where the home is; return the answer, and what was heeded."""
+    opened(spark, tpch)
+    mark, script = folder / "mark", folder / "python"
+    script.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    script.chmod(0o755)
+    for door in doors_of(_java(spark)):
+        os.kill(door, signal.SIGKILL)
+    wait_for("its end", lambda: doors_of(_java(spark)) == [])
+    spark.sql(f"SET spark.forward_lineage.python = {script}")
+    spark.sql(f"SET spark.forward_lineage.home = {folder}/home")
+    row = spark.sql("SELECT r_name FROM region WHERE r_regionkey = 1 WITH LINEAGE").first()
+    assert row is not None
+    return row["r_name"], mark.exists(), (folder / "home").exists()
+
+
 def stopped_while_it_works(spark: SparkSession, tpch: Path) -> tuple[str, int]:
     """Stop the process that traces, so that it takes too long; then let it go on."""
     opened(spark, tpch)

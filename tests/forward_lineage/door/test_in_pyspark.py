@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.processes import wait_for
 from tests.forward_lineage.door import asking
 from tests.forward_lineage.door.extended import ExtendedSpark
+from tests.forward_lineage.door.thrift_server import all_doors
 from tpch_queries import names
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-SOME = ["q1", "q4", "q15"]  # a group, a correlated subquery, a view
+SOME = ["q12", "q4", "q15"]  # a group, a correlated subquery, a view
 
 
 @pytest.fixture(scope="module")
@@ -78,5 +82,16 @@ def test_what_is_registered_meanwhile_counts(extended: ExtendedSpark, tmp_path: 
     assert five == "5"
 
 
+def test_a_client_cannot_say_which_interpreter(extended: ExtendedSpark, tpch: Path, tmp_path: Path) -> None:
+    assert extended.call(asking.told_which_interpreter, tpch, tmp_path) == ("AMERICA", False, False)
+
+
 def test_another_process_is_started_for_one_that_died(extended: ExtendedSpark, tpch: Path) -> None:
     assert extended.call(asking.killed, tpch) == (1, 1, True)
+
+
+def test_it_leaves_nobody_behind(extended: ExtendedSpark) -> None:
+    """The last test: Spark is killed."""
+    java, door = extended.call(asking.asked_and_left)
+    os.kill(java, signal.SIGKILL)
+    wait_for("its end", lambda: door not in all_doors(), 30)

@@ -16,7 +16,7 @@ from tests.forward_lineage.door.thrift_server import all_doors
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.mark.long  # as with a server: test_thrift.py
+@pytest.mark.long  # every day at the end of test_in_pyspark.py
 def test_it_goes_with_a_spark_that_is_killed(tmp_path: Path) -> None:
     with ExtendedSpark(tmp_path) as extended:
         java, *doors = extended.call(asking.asked_and_left)

@@ -1,4 +1,8 @@
-"""A real Thrift server and a real beeline: each connection is a session, and none needs Python of its own."""
+"""A real Thrift server and a real beeline: each connection is a session, and none needs Python of its own.
+
+In the long tier: every day the server of docs/sql-clients.md is asked by beeline, and `test_in_pyspark.py` asks of the
+same extension what is asked here of a server.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ import pytest
 from tests.cluster.processes import wait_for
 from tests.forward_lineage.door.thrift_server import ThriftServer, all_doors, kernel_settings, rows_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +89,6 @@ def test_a_client_cannot_say_which_interpreter(server: ThriftServer, tmp_path: P
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.long
 def test_many_sessions_at_once(server: ThriftServer) -> None:
     """Each sees its own views, and one process answers all."""
 

@@ -22,6 +22,7 @@ from forward_lineage.cli.asking import asked_of
 from forward_lineage.embedded import settings
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.questions import Questions
+from tests.forward_lineage.prepared import Prepared
 from udafs.errors import BadArgumentError, ChangedError, NotRegisteredError, NotSavedError
 
 
@@ -189,18 +190,31 @@ def test_settings_of_all_sessions_are_sparks(
 # ------------------------------------------------------------ what has changed
 
 
+@pytest.fixture(scope="module")
+def prepared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, Path]:
+    """A home with three tables and three results, and the files of the tables."""
+    data = tmp_path_factory.mktemp("changing") / "data"
+    write_tables(data)
+
+    def make(lineage: ForwardLineage) -> None:
+        lineage.register("sales", path=data / "sales")
+        lineage.register("items", path=data / "items.parquet", key="i_id")
+        lineage.register("ordered", path=data / "ordered.parquet", order_by="name")
+        lineage.save("SELECT item, count(*) AS n FROM sales GROUP BY item", "by_item")
+        lineage.save("SELECT name FROM items", "item_names")
+        lineage.save("SELECT name FROM ordered", "ordered_names")
+
+    return Prepared(tmp_path_factory.mktemp("prepared"), spark, make), data
+
+
 @pytest.fixture
-def mine(spark: SparkSession, tmp_path: Path) -> tuple[ForwardLineage, Path]:
-    """A home of the test's own."""
-    write_tables(tmp_path / "data")
-    lineage = ForwardLineage(spark.newSession(), tmp_path / "home")
-    lineage.register("sales", path=tmp_path / "data" / "sales")
-    lineage.register("items", path=tmp_path / "data" / "items.parquet", key="i_id")
-    lineage.register("ordered", path=tmp_path / "data" / "ordered.parquet", order_by="name")
-    lineage.save("SELECT item, count(*) AS n FROM sales GROUP BY item", "by_item")
-    lineage.save("SELECT name FROM items", "item_names")
-    lineage.save("SELECT name FROM ordered", "ordered_names")
-    return lineage, tmp_path / "data"
+def mine(spark: SparkSession, prepared: tuple[Prepared, Path], tmp_path: Path) -> Iterator[tuple[ForwardLineage, Path]]:
+    """A home of the test's own, and files that it may change: they are put back, with their times."""
+    home, data = prepared
+    shutil.copytree(data, tmp_path / "kept")
+    yield ForwardLineage(spark.newSession(), home.copy(tmp_path / "home")), data
+    shutil.rmtree(data)
+    shutil.copytree(tmp_path / "kept", data)
 
 
 def touch(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.spark_programs import interpreted
 from tests.structure import REPOSITORY
 
 NOTEBOOK = Path(__file__).with_name("first_steps.ipynb")
@@ -25,6 +27,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("FORWARD_LINEAGE_HOME", raising=False)
         patch.setenv("PYTHONPATH", str(REPOSITORY))
+        patch.setenv("SPARK_SUBMIT_OPTS", interpreted(os.environ)["SPARK_SUBMIT_OPTS"])
         where = {"metadata": {"path": str(folder)}}
         NotebookClient(notebook, timeout=800, resources=where, allow_errors=True).execute()
     nbformat.write(notebook, folder / "run.ipynb")  # type: ignore[no-untyped-call]

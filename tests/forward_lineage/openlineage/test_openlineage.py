@@ -19,14 +19,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import BadArgumentError, ForwardLineage, LineageError, SetupError
-from forward_lineage.demo import register_store_example
 from forward_lineage.openlineage import OpenLineage
 from forward_lineage.openlineage.sender import PATIENCE
 from forward_lineage.openlineage.settings import VARIABLE
 from tests.conftest import REPOSITORY
-from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.conftest import drop_views, make_store_tables
 from tests.forward_lineage.openlineage.endpoint import Endpoint
 from tests.forward_lineage.openlineage.rules import Event, check
+from tests.forward_lineage.prepared import Prepared
 
 BY_ITEM = "SELECT i_id, category, sum(num) AS num FROM sales JOIN item USING (i_id) GROUP BY i_id, category"
 OURS = "forwardLineage_rowLineage"
@@ -34,15 +34,16 @@ Session = Callable[..., ForwardLineage]
 
 
 @pytest.fixture
-def session(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes sessions with the store example; the environment says nothing of OpenLineage."""
+def session(spark: SparkSession, store_home: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes sessions with the store example, in one home; the environment says nothing of OpenLineage."""
     for name in (VARIABLE, "OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE_DISABLED"):
         monkeypatch.delenv(name, raising=False)
 
+    home = store_home.copy(tmp_path / "home")
+
     def made(openlineage: Any = None) -> ForwardLineage:
-        lineage = ForwardLineage(spark, tmp_path / "home", openlineage=openlineage)
-        register_store_example(spark, lineage)
-        return lineage
+        make_store_tables(spark)
+        return ForwardLineage(spark, home, openlineage=openlineage)
 
     yield made
     drop_views(spark)

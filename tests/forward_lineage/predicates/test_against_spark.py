@@ -15,7 +15,6 @@ from forward_lineage.predicates.reading import read_condition
 from forward_lineage.predicates.typing import Predicate, typed
 from tests.forward_lineage.predicates.random_conditions import Conditions, rows
 
-DRAWN = 8_000
 AT_ONCE = 250  # columns of a query
 
 Decided = dict[str, list[bool]]
@@ -33,18 +32,19 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark.newSession()
 
 
-@pytest.fixture(scope="module")
-def decided(session: SparkSession, file: Path) -> Decided:
-    """What is decided here of the conditions that are drawn."""
+@pytest.fixture(scope="module", params=[2_500, pytest.param(8_000, marks=pytest.mark.long)])
+def decided(session: SparkSession, file: Path, request: pytest.FixtureRequest) -> Decided:
+    """What is decided here of so many conditions that are drawn; most are doubtful, so that few must not be left."""
     arrays = {name: column.combine_chunks() for name, column in zip(rows().column_names, rows().columns, strict=True)}
     columns = session.read.parquet(str(file)).dtypes
     conditions, found = Conditions(seed=2024), {}
-    for _ in range(DRAWN):
+    for _ in range(request.param):
         text = conditions.draw()
         try:
             found[text] = meaning(text, columns).holds(arrays).to_pylist()
         except Doubtful:
             continue
+    assert len(found) > request.param // 4
     return found
 
 
@@ -60,7 +60,6 @@ def by_spark(frame: DataFrame, texts: list[str]) -> Decided:
 
 @pytest.mark.parametrize("ansi", [True, False])
 def test_what_is_decided_is_what_spark_decides(session: SparkSession, file: Path, decided: Decided, ansi: bool) -> None:
-    assert len(decided) > 2_000, "most are doubtful: too few are compared"
     session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     frame, texts = session.read.parquet(str(file)), list(decided)
     for first in range(0, len(texts), AT_ONCE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.row_ids.checks import check_unchanged
 from tests.forward_lineage.row_ids.conftest import ids, write
 from tests.forward_lineage.row_ids.counted_files import CountedFiles
+from tests.tiers import every_day
 from udafs.attach import attach
 from udafs.errors import ChangedError, DamagedError, LineageError, SetupError
 
@@ -133,8 +135,10 @@ class TestFailures:
 class TestAFolderThatChangesMeanwhile:
     """Before each request: the result is that of one moment, or nothing is registered. Never some files of either."""
 
-    @pytest.mark.parametrize("request_number", range(0, 16, 3))
-    @pytest.mark.parametrize("kind", ["list", "open"])
+    @pytest.mark.parametrize(
+        ("kind", "request_number"),
+        every_day(product(("list", "open"), range(0, 16, 3)), [("list", 3), ("list", 12), ("open", 0), ("open", 9)]),
+    )
     def test_a_file_moves(
         self, lineage: ForwardLineage, store: CountedFiles, folder: Path, kind: str, request_number: int
     ) -> None:

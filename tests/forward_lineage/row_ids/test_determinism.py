@@ -73,7 +73,7 @@ QUICK = ("tiny splits", "no vectorised reader")
 # Kin of others that are tried every day.
 SELDOM = (
     "one split", "many partitions", "no AQE", "small batches", "no filter pushdown", "record filter",
-    "interpreted in stages", "bucketed by size",
+    "interpreted in stages", "bucketed by size", "no generated code",
 )  # fmt: skip
 PREDICATES = {
     "IN": "v IN (SELECT v + 7 FROM {t} WHERE w = 13)",

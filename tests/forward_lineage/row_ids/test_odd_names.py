@@ -14,10 +14,11 @@ from forward_lineage.row_ids.clustering import lineage_pairs
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import full_name
 from tests.forward_lineage.row_ids.conftest import write
+from tests.tiers import every_day
 
 ODD = ["`we``ird.t`", '`It\'s "A" t`', "`Select`", "MixedCase", "`größe`"]
-SOME = [pytest.param(name, marks=() if place in (0, 4) else pytest.mark.long) for place, name in enumerate(ODD)]
-OTHERS = [pytest.param(name, marks=() if place in (1, 2, 3) else pytest.mark.long) for place, name in enumerate(ODD)]
+SOME = every_day(ODD, [ODD[0]])
+OTHERS = every_day(ODD, [ODD[1]])
 DATABASE = "odd.`o``dd db`"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.row_ids import hive_tables
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.spark_programs import interpreted
 from udafs.errors import ChangedError, NotTracedError
 
 
@@ -29,6 +31,7 @@ def test_tables_of_a_hive_metastore(tmp_path: Path) -> None:
         text=True,
         check=False,
         cwd=REPOSITORY,
+        env=interpreted(os.environ),
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.columns.ranges import Partition, equi_depth
 from forward_lineage.sketches.capture import capture, from_ids
 from forward_lineage.sketches.use import use
 from forward_lineage.tracing.statements import BY_REFERENCE
+from tests.tiers import every_day
 from udafs.lineage_set import LineageSet
 
 DAYS = pa.array(range(9000, 9060), pa.int32()).cast(pa.date32())
 
 
-@pytest.fixture
-def tables(lineage: ForwardLineage, tmp_path: Path) -> dict[str, pa.Table]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, folder: Path) -> ForwardLineage:
+    """A session whose tables no test changes."""
+    return ForwardLineage(spark.newSession(), folder / "home")
+
+
+@pytest.fixture(scope="module")
+def tables(lineage: ForwardLineage, folder: Path) -> dict[str, pa.Table]:
     made = {
         "sold": pa.table({
             "n": pa.array([i // 3 for i in range(60)]),
@@ -30,8 +44,8 @@ def tables(lineage: ForwardLineage, tmp_path: Path) -> dict[str, pa.Table]:
         "items": pa.table({"item": [f"item {i}" for i in range(13)], "kind": [i % 4 for i in range(13)]}),
     }  # fmt: skip
     for name, table in made.items():
-        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=16)
-        lineage.register(name, path=str(tmp_path / f"{name}.parquet"))
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=16)
+        lineage.register(name, path=str(folder / f"{name}.parquet"))
     return made
 
 
@@ -114,8 +128,13 @@ WITNESSED = {
 }
 
 
-@pytest.mark.parametrize("by_reference", ["true", "false"])
-@pytest.mark.parametrize("query", WITNESSED)
+BY_VALUE_EVERY_DAY = ("join", "no value", "nested")
+
+
+@pytest.mark.parametrize(
+    ("query", "by_reference"),
+    every_day(product(WITNESSED, ("true", "false")), lambda case: case[1] == "true" or case[0] in BY_VALUE_EVERY_DAY),
+)
 def test_one_row_that_attains_a_value_is_enough(
     lineage: ForwardLineage, tables: dict[str, pa.Table], query: str, by_reference: str
 ) -> None:
@@ -149,14 +168,13 @@ def test_parameters(lineage: ForwardLineage, tables: dict[str, pa.Table]) -> Non
     assert found.fragments == (2,) and len(use(lineage.spark, sql, {"sold": found}, args).collect()) == 3
 
 
-def test_two_names_of_one_table_are_refused(
-    lineage: ForwardLineage, tables: dict[str, pa.Table], tmp_path: Path
-) -> None:
-    lineage.register("again", path=str(tmp_path / "sold.parquet"))
+def test_two_names_of_one_table_are_refused(lineage: ForwardLineage, tables: dict[str, pa.Table], folder: Path) -> None:
+    lineage.register("again", path=str(folder / "sold.parquet"))
     parts, partition = lineage._parts, Partition("sold", "n", pa.array([5]))
     with pytest.raises(LineageError, match="the same rows as sold and as again"):
         capture(parts.statements, parts.tables, "SELECT s.n FROM sold s JOIN again a ON s.n = a.n + 1", [partition])
     assert capture(parts.statements, parts.tables, "SELECT n FROM sold", [partition])["sold"].fragments == (1, 2)
+    lineage.unregister("again")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.forward_lineage.sketches.test_running import LARGE, ROWS, TOP, same, ways, write
+from tests.tiers import every_day
 
 JOINED = TOP.replace("FROM t", "FROM t JOIN u ON t.g = u.k WHERE u.w < 5").replace("sum(v)", "sum(v + u.w)")
 WITH_SUBQUERY = LARGE.replace("FROM t", "FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.g)")
@@ -43,7 +44,7 @@ OF_NEW_GROUPS = "CAST(5000 + id % 2 AS INT) AS g, CAST(id AS INT) AS v"
 WITHOUT_GROUP = "CAST(NULL AS INT) AS g, 50 AS v"
 
 
-@pytest.mark.parametrize("sql", [TOP, LARGE, JOINED, WITH_SUBQUERY])
+@pytest.mark.parametrize("sql", every_day([TOP, LARGE, JOINED, WITH_SUBQUERY], [TOP, WITH_SUBQUERY]))
 def test_appended_rows_are_seen(tuned: ForwardLineage, rows: Path, sql: str) -> None:
     tuned.run(sql)
     for selected in (OF_OLD_GROUPS, OF_NEW_GROUPS, WITHOUT_GROUP):

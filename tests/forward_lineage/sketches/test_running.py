@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import BadArgumentError, ChangedError, ForwardLineage
 from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.prepared import Prepared
 
 ROWS = 4_000
 TOP = "SELECT g, sum(v) AS s FROM t GROUP BY g ORDER BY s DESC, g LIMIT 3"
@@ -35,8 +36,25 @@ def write(spark: SparkSession, folder: Path, rows: int) -> None:
     ).mode("append").parquet(str(folder))
 
 
+@pytest.fixture(scope="module")
+def registered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """A home where t is registered, whose rows no test changes."""
+    folder = tmp_path_factory.mktemp("rows") / "t"
+    write(spark, folder, ROWS)
+    return Prepared(tmp_path_factory.mktemp("registered"), spark, lambda lineage: lineage.register("t", path=folder))
+
+
 @pytest.fixture
-def tuned(lineage: ForwardLineage, rows: Path) -> ForwardLineage:
+def tuned(spark: SparkSession, registered: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    lineage = ForwardLineage(spark, registered.copy(tmp_path / "home"))
+    lineage.tune("eager", least=0)
+    yield lineage
+    drop_views(spark)
+
+
+@pytest.fixture
+def growing(lineage: ForwardLineage, rows: Path) -> ForwardLineage:
+    """The same, of rows of the test's own."""
     lineage.register("t", path=rows)
     lineage.tune("eager", least=0)
     return lineage
@@ -85,12 +103,12 @@ def test_all_rows_are_captured_where_other_instances_can_use_them(tuned: Forward
     assert [each.captured.one_witness for each in tuned.decisions() if each.captured] == [True, False]
 
 
-def test_what_one_row_stood_for_is_captured_anew_when_rows_are_added(tuned: ForwardLineage, rows: Path) -> None:
+def test_what_one_row_stood_for_is_captured_anew_when_rows_are_added(growing: ForwardLineage, rows: Path) -> None:
     for _ in range(2):
-        assert same(tuned.run(LATEST.format(5)), tuned.spark.sql(LATEST.format(5)))
-        write(tuned.spark, rows, 2 * ROWS)
-        tuned.refresh("t")
-    assert ways(tuned) == ["capture", "capture"]
+        assert same(growing.run(LATEST.format(5)), growing.spark.sql(LATEST.format(5)))
+        write(growing.spark, rows, 2 * ROWS)
+        growing.refresh("t")
+    assert ways(growing) == ["capture", "capture"]
 
 
 def test_the_column_is_chosen_whose_sketch_is_smaller_on_a_sample(lineage: ForwardLineage, tmp_path: Path) -> None:
@@ -167,15 +185,15 @@ def test_parameters_are_literals(tuned: ForwardLineage) -> None:
     assert ways(tuned)[-1] == "use"
 
 
-def test_changed_tables_have_no_sketches(tuned: ForwardLineage, rows: Path) -> None:
-    tuned.run(TOP)
-    write(tuned.spark, rows, 2 * ROWS)
-    tuned.spark.catalog.refreshByPath(str(rows))
-    assert same(tuned.run(TOP), tuned.spark.sql(TOP))
-    assert ways(tuned) == ["capture", "plain"]
-    tuned.refresh("t")
-    assert same(tuned.run(TOP), tuned.spark.sql(TOP))
-    assert ways(tuned) == ["capture", "plain", "capture"]
+def test_changed_tables_have_no_sketches(growing: ForwardLineage, rows: Path) -> None:
+    growing.run(TOP)
+    write(growing.spark, rows, 2 * ROWS)
+    growing.spark.catalog.refreshByPath(str(rows))
+    assert same(growing.run(TOP), growing.spark.sql(TOP))
+    assert ways(growing) == ["capture", "plain"]
+    growing.refresh("t")
+    assert same(growing.run(TOP), growing.spark.sql(TOP))
+    assert ways(growing) == ["capture", "plain", "capture"]
 
 
 def test_other_settings_have_sketches_of_their_own(tuned: ForwardLineage) -> None:
@@ -208,15 +226,15 @@ def test_a_use_that_is_undone_is_not_made_again_here(tuned: ForwardLineage) -> N
     assert ways(tuned) == ["capture", "use", "plain"]
 
 
-def test_decisions_are_replayed_as_they_were(tuned: ForwardLineage, rows: Path) -> None:
-    tuned.run(TOP)
-    tuned.tune("off")
-    for each in tuned.decisions():
-        assert same(each.replay(), tuned.spark.sql(TOP))
-    write(tuned.spark, rows, 100)
-    tuned.refresh("t")
+def test_decisions_are_replayed_as_they_were(growing: ForwardLineage, rows: Path) -> None:
+    growing.run(TOP)
+    growing.tune("off")
+    for each in growing.decisions():
+        assert same(each.replay(), growing.spark.sql(TOP))
+    write(growing.spark, rows, 100)
+    growing.refresh("t")
     with pytest.raises(ChangedError, match="replayed"):
-        tuned.decisions()[0].replay()
+        growing.decisions()[0].replay()
 
 
 def test_the_budget_holds(tuned: ForwardLineage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from forward_lineage import LineageError
 from forward_lineage.columns.ranges import Partition, Sketch, equi_depth
 from forward_lineage.sketches.use import skipped, use
 from tests.forward_lineage.sketches.columns import TYPES, drawn
+from tests.tiers import every_day
 from udafs.attach import attach
 
 ROWS = 6000
@@ -138,8 +140,14 @@ MONOTONE = {
 }
 
 
-@pytest.mark.parametrize("query", MONOTONE)
-@pytest.mark.parametrize("column", ["n", "text", "money"])
+# How a relation is found in a query does not depend on the type of the column: each type has two queries every day.
+CUT_DOWN = list(product(MONOTONE, ("n", "text", "money")))
+
+
+@pytest.mark.parametrize(
+    ("query", "column"),
+    every_day(CUT_DOWN, lambda case: case[1] == "n" or case[0] in ("self-join", "lateral")),
+)
 def test_every_access_is_cut_down(
     session: SparkSession, table: pa.Table, tmp_path: Path, query: str, column: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from pyspark.sql import Row, SparkSession
@@ -12,6 +13,7 @@ from pyspark.sql.functions import udf, udtf
 from forward_lineage import ForwardLineage
 from forward_lineage.tracing import statements
 from rewrites.rules import generated_rows
+from tests.tiers import every_day
 from udafs.errors import NotTracedError
 
 OTHERS = ("dice", "dice_of_dice", "noise", "same_rows")  # that tests make
@@ -131,8 +133,17 @@ BY_CHANCE = {
 }
 
 
-@pytest.mark.parametrize("call", ["dice()", "dice_of_dice()", "noise(v)"])
-@pytest.mark.parametrize(("sql", "semantics"), BY_CHANCE.items())
+# Where lineage is computed again, and which function is by chance, are found by themselves.
+CALLS = ("dice()", "dice_of_dice()", "noise(v)")
+
+
+@pytest.mark.parametrize(
+    ("sql", "semantics", "call"),
+    every_day(
+        [(*each, call) for each, call in product(BY_CHANCE.items(), CALLS)],
+        [(*each, call) for each, call in zip(BY_CHANCE.items(), CALLS, strict=True)],
+    ),
+)
 def test_a_function_by_chance_where_lineage_is_computed_again(
     functions: ForwardLineage, sql: str, semantics: str, call: str
 ) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.tiers import every_day
 from udafs.errors import NotTracedError
 
 
@@ -94,9 +96,15 @@ def test_a_temporary_function_of_a_name_in_its_text(table: ForwardLineage, kind:
         spark.sql("DROP FUNCTION plus")
 
 
-@pytest.mark.parametrize("kind", ["TEMPORARY VIEW", "VIEW"])
+CHANGED = {"order": "'a' AS s, 3 AS v", "more": "3 AS v, 'a' AS s, 7 AS more", "types": "3S AS v, 'a' AS s"}
+
+
 @pytest.mark.parametrize(
-    "columns", ["'a' AS s, 3 AS v", "3 AS v, 'a' AS s, 7 AS more", "3S AS v, 'a' AS s"], ids=["order", "more", "types"]
+    ("kind", "columns"),
+    every_day(
+        product(("TEMPORARY VIEW", "VIEW"), CHANGED.values()),
+        [("TEMPORARY VIEW", CHANGED["order"]), ("VIEW", CHANGED["more"]), ("TEMPORARY VIEW", CHANGED["types"])],
+    ),
 )
 def test_columns_that_have_changed_below_a_view(table: ForwardLineage, kind: str, columns: str) -> None:
     spark = table.spark

@@ -46,8 +46,15 @@ def assert_like_spark(shown: pa.Table, spark: SparkSession, sql: str, condition:
     assert sorted(found, key=repr) == sorted(expected.to_pylist(), key=repr)
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(cells=0, share=0)], ids=["cubes", "rows"])
-@pytest.mark.parametrize("views", [LINEITEM, PLAIN], ids=["computed", "as they stand"])
+@pytest.mark.parametrize(
+    ("views", "limits"),
+    [
+        pytest.param(LINEITEM, Limits(cells=0, share=0), id="computed-rows"),
+        pytest.param(PLAIN, Limits(), id="as they stand-cubes"),
+        pytest.param(LINEITEM, Limits(), id="computed-cubes", marks=pytest.mark.long),
+        pytest.param(PLAIN, Limits(cells=0, share=0), id="as they stand-rows", marks=pytest.mark.long),
+    ],
+)
 def test_tpch(lineitem: ForwardLineage, views: dict[str, str], limits: Limits) -> None:
     linked = lineitem._parts.opening.views(views, limits=limits)
     hand = linked.hand()

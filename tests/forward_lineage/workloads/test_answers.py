@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
+from tests.tiers import every_day
 
 ROWS = 400
 SAVED = "SELECT g, count(*) AS n, sum(v) AS v FROM t WHERE v IS NULL OR v < 90 GROUP BY g"
@@ -62,16 +64,27 @@ BY_KEY = pytest.mark.parametrize("asked", ["by key"], indirect=True)
 @pytest.fixture
 def asked(request: pytest.FixtureRequest, lineage: ForwardLineage, tmp_path: Path) -> ForwardLineage:
     """A session with the table t, its ids by position in two files, or values of a column (`BY_KEY`)."""
-    folder = tmp_path / "t"
+    by_key = getattr(request, "param", "") == "by key"
+    register(lineage, tmp_path / "t", by_key)
+    return lineage
+
+
+def register(lineage: ForwardLineage, folder: Path, by_key: bool) -> None:
     folder.mkdir()
     rows = table(3)
-    by_key = getattr(request, "param", "") == "by key"
     if by_key:
         rows = rows.append_column("id", pa.array(random.Random(4).sample(range(1000), ROWS), pa.int64()))
     other = rows.set_column(rows.schema.get_field_index("s"), "s", rows["s"].cast(pa.string_view()))
     parquet.write_table(other.slice(0, 150), folder / "a.parquet")  # as other writers note text
     parquet.write_table(rows.slice(150), folder / "b.parquet", row_group_size=70)
     lineage.register("t", path=folder, key="id" if by_key else None)
+
+
+@pytest.fixture(scope="module")
+def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
+    """The same by position, for tests that make something of their own of it: each saves r anew."""
+    lineage = ForwardLineage(spark.newSession(), tmp_path_factory.mktemp("shared") / "home")
+    register(lineage, lineage.home.parent / "t", by_key=False)
     return lineage
 
 
@@ -100,13 +113,13 @@ def check(lineage: ForwardLineage, question: str, args: dict[str, Any], by: set[
     assert sorted(map(repr, found.table.to_pylist())) == sorted(map(repr, wanted.to_pylist()))
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_workload(asked: ForwardLineage, name: str) -> None:
+@pytest.mark.parametrize("name", every_day(QUESTIONS, ["keys", "all rows", "a range", "by decimals"]))
+def test_a_workload(shared: ForwardLineage, name: str) -> None:
     question = QUESTIONS[name]
-    asked.save(SAVED, "r", workload=[question])
-    assert asked.prepared("r") and not any("not made" in each for each in asked.prepared("r"))
+    shared.save(SAVED, "r", workload=[question])
+    assert shared.prepared("r") and not any("not made" in each for each in shared.prepared("r"))
     for seed in range(2):
-        check(asked, question, arguments(seed), {"cube", "partition"})
+        check(shared, question, arguments(seed), {"cube", "partition"})
 
 
 @BY_KEY

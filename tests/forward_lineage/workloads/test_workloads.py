@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.store.library.captured import Captured
 from forward_lineage.workloads.deriving import derived
 from forward_lineage.workloads.shape import shape_of
-from tests.forward_lineage.conftest import rows_with_lineage
+from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.store.saving.test_scope import JOIN, write
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
@@ -18,10 +21,22 @@ TOOLTIP = "SELECT * FROM BACKWARD(q WHERE g = :g, r)"
 FIXED = "SELECT v, count(*) AS n FROM BACKWARD(q WHERE g = :g, r) x WHERE x.V > 2 AND k = :k GROUP BY v"
 
 
+@pytest.fixture(scope="module")
+def registered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """r and s registered, and all lineage of their join saved: no test changes their files."""
+    data = tmp_path_factory.mktemp("data")
+
+    def make(lineage: ForwardLineage) -> None:
+        write(lineage, data, 7)
+        lineage.save(JOIN, "all_of_it")
+
+    return Prepared(tmp_path_factory.mktemp("home"), spark, make)
+
+
 @pytest.fixture
-def tables(lineage: ForwardLineage, tmp_path: Path) -> ForwardLineage:
-    write(lineage, tmp_path, 7)
-    return lineage
+def tables(spark: SparkSession, registered: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    yield ForwardLineage(spark, registered.copy(tmp_path / "home"))
+    drop_views(spark)
 
 
 def rows(lineage: ForwardLineage, question: str, args: dict[str, object] | None = None) -> list[str]:
@@ -30,7 +45,6 @@ def rows(lineage: ForwardLineage, question: str, args: dict[str, object] | None 
 
 class TestPruning:
     def test_tables_that_no_question_leads_to(self, tables: ForwardLineage) -> None:
-        tables.save(JOIN, "all_of_it")
         saved = tables.save(JOIN, "q", workload=[TOOLTIP])
         assert {each.name: each.captured for each in saved.tables} == {"r": Captured.NOW, "s": Captured.NEVER}
         assert rows(tables, TOOLTIP, {"g": 1}) == rows(tables, TOOLTIP.replace("(q", "(all_of_it"), {"g": 1}) != []
@@ -45,7 +59,6 @@ class TestPruning:
         )
 
     def test_conditions_that_all_questions_have(self, tables: ForwardLineage) -> None:
-        tables.save(JOIN, "all_of_it")
         asked = "SELECT k, v FROM BACKWARD(q WHERE n > :n, r) AS x WHERE v > 2 AND x.k >= 1"
         saved = tables.save(JOIN, "q", workload=[asked, FIXED])
         table = saved.traced("r")
@@ -69,7 +82,6 @@ class TestPruning:
         ],
     )
     def test_conditions_that_say_less(self, tables: ForwardLineage, question: str) -> None:
-        tables.save(JOIN, "all_of_it")
         tables.save(JOIN, "q", where={"r": "v > 2"})
         wanted = question.replace("(q", "(all_of_it").replace(", q)", ", all_of_it)")
         assert rows(tables, question) == rows(tables, wanted)
@@ -77,7 +89,6 @@ class TestPruning:
     def test_control_lineage_reads_all_of_it(self, tables: ForwardLineage) -> None:
         """It may have rows that a condition keeps out."""
         question = "SELECT h FROM s WHERE NOT EXISTS (SELECT 1 FROM BACKWARD(q, r) x WHERE v > 2 AND x.k = s.k)"
-        tables.save(JOIN, "all_of_it")
         saved = tables.save(JOIN, "q", where={"r": "v > 2"})
         for semantics, read in {"data": [], "control": [f"whole-{saved.version}"]}.items():
             found = rows_with_lineage(tables.sql(question, semantics))

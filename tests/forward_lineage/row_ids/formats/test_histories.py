@@ -92,7 +92,7 @@ class History:
         return self.value
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_history(lineage: ForwardLineage, tmp_path: Path, seed: int) -> None:
     history = History(tmp_path / "t", seed)
     seen: list[Rows] = []

@@ -12,9 +12,15 @@ from tests.sketches_brute.growth_trials import growth_cases, growth_trial
 from tests.sketches_brute.reuse_trials import reuse_cases
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
 from tests.sketches_brute.witness_trials import witness_cases
+from tests.tiers import every_day
 
 
-@pytest.mark.parametrize(("seed", "of"), [*((seed, cases) for seed in range(4)), (0, witness_cases)])
+@pytest.mark.parametrize(
+    ("seed", "of"),
+    every_day(
+        [*((seed, cases) for seed in range(4)), (0, witness_cases)], [(0, cases), (1, cases), (0, witness_cases)]
+    ),
+)
 def test_safety(seed: int, of: Callable[[int], Iterator[BruteCase]]) -> None:
     random = Random(seed)
     for case in islice(of(seed), 60):
@@ -23,7 +29,7 @@ def test_safety(seed: int, of: Callable[[int], Iterator[BruteCase]]) -> None:
             assert not any(isinstance(trial(case, random, verdict.checks), Refutation) for _ in range(8)), case
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", every_day(range(4), (0, 1)))
 def test_reuse(seed: int) -> None:
     random = Random(seed)
     for case in islice(reuse_cases(seed), 15):
@@ -33,7 +39,7 @@ def test_reuse(seed: int) -> None:
             assert not any(isinstance(each, Refutation) for each in tried), case
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", every_day(range(4), (0, 1)))
 def test_growth(seed: int) -> None:
     random = Random(seed)
     for case in islice(growth_cases(seed), 15):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,10 +19,10 @@ from forward_lineage import (
     NotTracedError,
     WrongSqlError,
 )
-from forward_lineage.demo import register_store_example
 from forward_lineage.results import trusted_tables
 from forward_lineage.store.asking import result_rows
-from tests.forward_lineage.conftest import rows_with_lineage
+from tests.forward_lineage.conftest import drop_views, make_store_tables, rows_with_lineage, with_store_tables
+from tests.forward_lineage.prepared import Prepared
 from tests.spark_settings import DEFAULTS, configure
 from udafs.errors import Position
 
@@ -31,16 +32,11 @@ LARGE = "SELECT count(*) AS items, sum(units) AS units FROM by_item WHERE units 
 
 
 def with_results(lineage: ForwardLineage) -> ForwardLineage:
+    with_store_tables(lineage)
     lineage.save(BY_ITEM, "by_item")
     lineage.save(BY_STORE, "by_store")
     lineage.save(LARGE, "large")
     return lineage
-
-
-@pytest.fixture
-def saved(store: ForwardLineage) -> ForwardLineage:
-    """Results that a test may change."""
-    return with_results(store)
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +44,20 @@ def known(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Forw
     """Results that no test changes."""
     session = spark.newSession()
     configure(session, DEFAULTS)
-    lineage = ForwardLineage(session, tmp_path_factory.mktemp("home"))
-    register_store_example(session, lineage)
-    return with_results(lineage)
+    return with_results(ForwardLineage(session, tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(scope="module")
+def saved_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return Prepared(tmp_path_factory.mktemp("saved"), spark, with_results)
+
+
+@pytest.fixture
+def saved(spark: SparkSession, saved_home: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    """Results that a test may change."""
+    make_store_tables(spark)
+    yield ForwardLineage(spark, saved_home.copy(tmp_path / "home"))
+    drop_views(spark)
 
 
 def ids(lineage: ForwardLineage, sql: str, table: str = "sales") -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.store.shelf import put
+from tests.spark_programs import interpreted
 from udafs.lineage_set import LineageSet
 
 # Saves "revenue" again and again through Spark; version v has v rows, and row i was made of the rows up to 7·i.
@@ -60,7 +62,7 @@ def test_kills(tmp_path: Path, kills: int) -> None:
     for _ in range(kills):
         process = subprocess.Popen(
             [sys.executable, "-c", SAVING, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=interpreted(os.environ),
         )  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.readline(), "it saves once before it is killed"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row
+from pyspark.sql import Row, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.demo import Q4, register_store_example
-from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.conftest import drop_views, make_store_tables, with_store_tables
+from tests.forward_lineage.prepared import Prepared
 
 REVENUE = "SELECT s_id, sum(price) AS price, count(*) AS n FROM sales GROUP BY s_id ORDER BY s_id"
 
@@ -18,10 +20,18 @@ def values(frame: object) -> list[tuple[object, ...]]:
     return [tuple(row) for row in frame.collect()]  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="module")
+def revenue_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """The store example, and the result `revenue`."""
+    folder = tmp_path_factory.mktemp("revenue")
+    return Prepared(folder, spark, lambda lineage: with_store_tables(lineage).save(REVENUE, "revenue"))
+
+
 @pytest.fixture
-def revenue(store: ForwardLineage) -> ForwardLineage:
-    store.save(REVENUE, "revenue")
-    return store
+def revenue(spark: SparkSession, revenue_home: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    make_store_tables(spark)
+    yield ForwardLineage(spark, revenue_home.copy(tmp_path / "home"))
+    drop_views(spark)
 
 
 def test_rows_and_lineage_come_back(revenue: ForwardLineage) -> None:

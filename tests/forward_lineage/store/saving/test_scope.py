@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.settings import configured
@@ -16,6 +18,9 @@ from forward_lineage.store.library.captured import Captured
 from forward_lineage.store.library.later import LATER, WHOLE
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.saving.scope import When
+from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.prepared import Prepared
+from tests.tiers import every_day
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError, SetupError
 from udafs.lineage_set import LineageSet
 
@@ -31,8 +36,22 @@ QUERIES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def registered(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """A home where r and s are registered, files that no test changes."""
+    data = tmp_path_factory.mktemp("data")
+    return Prepared(tmp_path_factory.mktemp("home"), spark, lambda lineage: write(lineage, data, 7))
+
+
 @pytest.fixture
-def tables(lineage: ForwardLineage, tmp_path: Path) -> ForwardLineage:
+def tables(spark: SparkSession, registered: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    yield ForwardLineage(spark, registered.copy(tmp_path / "home"))
+    drop_views(spark)
+
+
+@pytest.fixture
+def changing(lineage: ForwardLineage, tmp_path: Path) -> ForwardLineage:
+    """The same tables, of files in `tmp_path`."""
     write(lineage, tmp_path, 7)
     return lineage
 
@@ -69,7 +88,7 @@ def by_values(lineage: ForwardLineage, name: str, table: str) -> list[tuple[obje
 
 
 class TestTables:
-    @pytest.mark.parametrize("query", QUERIES[2:5], ids=range(2, 5))
+    @pytest.mark.parametrize("query", every_day(QUERIES[2:5], [QUERIES[2], QUERIES[4]]), ids=range(2, 5))
     def test_what_is_captured_is_what_would_be(self, tables: ForwardLineage, query: str) -> None:
         everything = {table.name for table in tables.save(query, "all_of_it").tables}
         for table in sorted(everything):
@@ -188,7 +207,7 @@ class TestWhere:
 
 
 class TestLater:
-    @pytest.mark.parametrize("query", QUERIES[1:5], ids=range(1, 5))
+    @pytest.mark.parametrize("query", every_day(QUERIES[1:5], [QUERIES[1], QUERIES[2]]), ids=range(1, 5))
     def test_the_first_question_captures(self, tables: ForwardLineage, query: str) -> None:
         tables.save(query, "now")
         saved = tables.save(query, "later", capture="later")
@@ -211,18 +230,18 @@ class TestLater:
         assert by_values(tables, "later", "s") == by_values(tables, "now", "s")
         assert by_values(tables, "later", "r") == by_values(tables, "now", "r")
 
-    def test_tables_that_changed(self, tables: ForwardLineage, tmp_path: Path) -> None:
-        tables.save(JOIN, "later", capture="later")
-        write(tables, tmp_path, 8)
+    def test_tables_that_changed(self, changing: ForwardLineage, tmp_path: Path) -> None:
+        changing.save(JOIN, "later", capture="later")
+        write(changing, tmp_path, 8)
         with pytest.raises(ChangedError, match=r"^lineage of later that was not captured .* version 1 of r, now it is"):
-            tables.backward_ids("later", table="r")
-        assert rows(tables, "later"), "its rows can be read still"
+            changing.backward_ids("later", table="r")
+        assert rows(changing, "later"), "its rows can be read still"
 
-    def test_a_table_that_changes_and_is_not_registered_again(self, tables: ForwardLineage, tmp_path: Path) -> None:
-        tables.save(JOIN, "later", capture="later")
+    def test_a_table_that_changes_and_is_not_registered_again(self, changing: ForwardLineage, tmp_path: Path) -> None:
+        changing.save(JOIN, "later", capture="later")
         (tmp_path / "r" / "7.parquet").unlink()
         with pytest.raises(ChangedError, match=r"cannot be captured any more: .*Save later again\.$"):
-            tables.backward_ids("later", table="r")
+            changing.backward_ids("later", table="r")
 
     def test_a_view_that_says_something_else(self, tables: ForwardLineage) -> None:
         """Its rows are the same, and are made of other rows."""

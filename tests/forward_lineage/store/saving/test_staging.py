@@ -12,8 +12,11 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving import staging
 from forward_lineage.tracing.statements import BY_REFERENCE
+from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.tracing.test_by_reference import GROUPS, QUERIES
 from tests.spark_settings import configured
+from tests.tiers import every_day
 
 RUNNING = "SELECT id, k, sum(v) OVER (PARTITION BY k ORDER BY id) AS r FROM t"
 JOINED = f"SELECT t.id, g.m FROM t JOIN {GROUPS} AS g USING (k)"
@@ -30,11 +33,19 @@ def tables(spark: SparkSession) -> Iterator[None]:
         spark.sql(f"DROP TABLE {name}")
 
 
+@pytest.fixture(scope="module")
+def registered(tables: None, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    def make(lineage: ForwardLineage) -> None:
+        lineage.register("t", key="id")
+        lineage.register("u", key="uid")
+
+    return Prepared(tmp_path_factory.mktemp("registered"), spark, make)
+
+
 @pytest.fixture
-def session(tables: None, lineage: ForwardLineage) -> ForwardLineage:
-    lineage.register("t", key="id")
-    lineage.register("u", key="uid")
-    return lineage
+def session(spark: SparkSession, registered: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
+    yield ForwardLineage(spark, registered.copy(tmp_path / "home"))
+    drop_views(spark)
 
 
 def answers(session: ForwardLineage, saved: SavedResult) -> list[str]:
@@ -56,12 +67,10 @@ def by_value(session: ForwardLineage, sql: str, semantics: str = "data") -> list
         return answers(session, session.save(sql, "by_value", semantics=semantics))
 
 
-EVERY_DAY = {"nested three deep", "UNION", "frames of values", "a window over a window", "in sides of UNION ALL"}
+EVERY_DAY = {"nested three deep", "frames of values", "in sides of UNION ALL"}
 
 
-@pytest.mark.parametrize(
-    "query", [each if each in EVERY_DAY else pytest.param(each, marks=pytest.mark.long) for each in QUERIES]
-)
+@pytest.mark.parametrize("query", every_day(QUERIES, EVERY_DAY))
 def test_answers_are_those_by_value(session: ForwardLineage, query: str) -> None:
     semantics = "control" if len(query) % 2 else "data"
     saved = session.save(QUERIES[query], "staged", semantics=semantics)
@@ -84,7 +93,11 @@ ANSWERED = {
 }
 
 
-@pytest.mark.parametrize("sql", ANSWERED.values(), ids=ANSWERED)
+@pytest.mark.parametrize(
+    "sql",
+    every_day(ANSWERED.values(), [ANSWERED["a value that may be missing"], ANSWERED["two, nested"]]),
+    ids=ANSWERED,
+)
 def test_what_a_predicate_looked_at_is_a_stage(session: ForwardLineage, sql: str) -> None:
     """Under control semantics many rows share what the subquery had of their key: it is kept once."""
     saved = session.save(sql, "staged", semantics="control")
