@@ -10,9 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from pyspark.errors import AnalysisException, SparkRuntimeException
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tests.task_errors import REFUSED
 from udafs.attach import attach
 
 
@@ -120,13 +121,13 @@ def test_what_is_not_there_is_said_as_spark_says_it(session: SparkSession, tmp_p
 
 def test_what_is_no_parquet(session: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("no")
-    with pytest.raises(SparkRuntimeException, match=r"dl_parquet\('.*a\.parquet'\) cannot be read: "):
+    with pytest.raises(REFUSED, match=r"dl_parquet\('.*a\.parquet'\) cannot be read: "):
         session.sql(f"SELECT * FROM dl_parquet('{tmp_path}/a.parquet')")
 
 
 @pytest.mark.parametrize("arguments", ["", "1", "NULL", "'/a', '/b'", "CAST(NULL AS STRING)", "uuid()"])
 def test_other_arguments(session: SparkSession, arguments: str) -> None:
-    with pytest.raises((SparkRuntimeException, AnalysisException), match="dl_parquet takes one argument, the path"):
+    with pytest.raises((*REFUSED, AnalysisException), match="dl_parquet takes one argument, the path"):
         session.sql(f"SELECT * FROM dl_parquet({arguments})")
 
 
@@ -134,7 +135,7 @@ def test_where_files_must_not_be_named(session: SparkSession, tmp_path: Path) ->
     path = write(tmp_path / "a.parquet", v=[1])
     session.conf.set("spark.sql.runSQLOnFiles", "false")
     try:
-        with pytest.raises(SparkRuntimeException, match=r"which spark\.sql\.runSQLOnFiles forbids"):
+        with pytest.raises(REFUSED, match=r"which spark\.sql\.runSQLOnFiles forbids"):
             session.sql(f"SELECT * FROM dl_parquet('{path}')")
     finally:
         session.conf.unset("spark.sql.runSQLOnFiles")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from pyspark.errors import SparkRuntimeException
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.results import meaning_of
 from forward_lineage.tracing import kept_granules, known_values
+from tests.task_errors import REFUSED
 
 GROUPED = "SELECT g, count(*) AS n FROM t WHERE v % 3 <> 0 GROUP BY g LINEAGE ON t.word"
 QUERIES = (
@@ -194,5 +194,5 @@ def test_an_id_that_is_no_row_s(lineage_of_t: ForwardLineage) -> None:
     answers(lineage_of_t, GROUPED)
     (one,) = kept(lineage_of_t)
     file = lineage_of_t.home / "tables" / "t" / one / "by_row"
-    with pytest.raises(SparkRuntimeException, match="there was no row 400 when"):
+    with pytest.raises(REFUSED, match="there was no row 400 when"):
         lineage_of_t.spark.sql(f"SELECT dl_row_granule(id, '{file}') FROM range(399, 401)").collect()
