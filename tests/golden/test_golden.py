@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,20 +27,19 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
 
 
 def _telling(cases: list[Case]) -> Iterator[Case]:
-    """Of cases in their order those that put two words of SQL side by side that no case before them has.
+    """Of the cases in their order the first of each file, and those with a word of SQL or a function that is new.
 
     What runs is the text that stands in the file, which `test_text` makes sure of every day; what Spark makes of it
-    changes with Spark and with the kernel's functions. So each operator, function, and way in which one stands behind
-    another is run every day, and the other cases in the long tier.
+    changes with Spark and with the kernel's functions. So each rule, operator and function is run every day, and the
+    other cases in the long tier; a new version of Spark gets all of them (tests/spark_versions.py).
     """
-    seen: set[tuple[str, ...]] = set()
+    words: set[str] = set()
     files: set[Path] = set()
     for case in cases:
-        texts = [_WORDS.findall(text) for text in case.rewritten.values()]
-        pairs = {pair for words in texts for pair in pairwise(words)}
-        if not pairs <= seen or case.file not in files:
+        found = {word for text in case.rewritten.values() for word in _WORDS.findall(text)}
+        if not found <= words or case.file not in files:
             yield case
-        seen |= pairs
+        words |= found
         files.add(case.file)
 
 

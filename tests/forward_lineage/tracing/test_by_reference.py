@@ -106,7 +106,16 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("query", "semantics", "setting"), dict.fromkeys(CASES))
+OTHER_UNDER_CONTROL = ("frames of rows", "IN and EXISTS", "a CTE that a subquery reads, too")  # the texts that run
+
+
+@pytest.mark.parametrize(
+    ("query", "semantics", "setting"),
+    every_day(
+        dict.fromkeys(CASES),
+        lambda case: case[1] == "data" or case[0] in OTHER_UNDER_CONTROL or case[2] != "as it is",
+    ),
+)
 def test_the_lineage_is_that_by_value(
     tables: tuple[SparkSession, Catalog], query: str, semantics: str, setting: str
 ) -> None:
