@@ -12,6 +12,8 @@ JOBS   ?= 3
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Versions for test-spark; the newest patch of each is installed.
 SPARK     ?= 3.5 4.0 4.1 4.2 4.3
+# One of its suites by name; all, if empty.
+SUITE     ?=
 BENCH_SF  ?= 0.1,1
 BENCH_OUT ?= bench_report
 
@@ -72,7 +74,7 @@ test-long: $(READY)
 # What it starts has other interpreters, and other environments are its own.
 test-spark: $(READY)
 	@$(PY) -m forward_lineage.spark.java
-	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK)
+	@JOBS=$(JOBS) $(PY) -m tests.spark_versions $(SPARK) $(if $(SUITE),--suite "$(SUITE)")
 
 # From the package index, as somebody who is new has it: each page has an environment of its own, with a PySpark of its own.
 test-newcomer: $(READY)
