@@ -20,6 +20,18 @@ def traced_tpch(spark: SparkSession, data: Path, home: Path, names: Sequence[str
     return {name: answer(lineage.sql(tpch_queries.query(name), semantics).collect()) for name in names}
 
 
+def by_comment(spark: SparkSession, data: Path, home: Path) -> dict[str, Answer]:
+    """Group orders with LINEAGE ON strings of which there are many, so that each row's was looked up."""
+    lineage = traced_session(spark, data, home)
+    grouped = "FROM orders GROUP BY o_orderstatus"
+    frame = lineage.sql(f"SELECT o_orderstatus, count(*) AS n {grouped} LINEAGE ON orders.o_comment")
+    assert list((home / "tables" / "orders").glob("granules-*"))
+    values = {row.o_orderstatus: set(row.DL.orders) for row in lineage.granules(frame).collect()}
+    by_spark = lineage.spark.sql(f"SELECT o_orderstatus, collect_set(o_comment) AS found {grouped}").collect()
+    assert values == {row.o_orderstatus: set(row.found) for row in by_spark}
+    return {"by comment": answer(frame.collect())}
+
+
 def store_example(spark: SparkSession, home: Path) -> dict[str, Answer]:
     """Run the demo's queries with lineage."""
     lineage = ForwardLineage(spark.newSession(), home)

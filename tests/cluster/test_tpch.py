@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tpch_queries
-from tests.cluster.answers import differences, saved, store_example, traced_tpch
+from tests.cluster.answers import by_comment, differences, saved, store_example, traced_tpch
 from tests.cluster.driver import Driver
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -23,6 +23,8 @@ def test_some(spark: SparkSession, driver: Driver, tpch: Path, tmp_path: Path) -
     kept = driver.call(saved, tpch, tmp_path / "there", "q3")
     assert kept == saved(spark, tpch, tmp_path / "here", "q3")
     assert kept["several tasks wrote"]
+    by_value = driver.call(by_comment, tpch, tmp_path / "there")
+    assert differences(by_value, by_comment(spark, tpch, tmp_path / "here")) == []
 
 
 @pytest.mark.long
