@@ -61,9 +61,11 @@ settings.load_profile("forward_lineage")
 
 
 # The quick tier has no Spark but here: the public calls.
-QUICK_WITH_SPARK = ("test_session",)
-# Processes of their own, a compiler, thousands of draws.
-SLOW_WITHOUT_SPARK = ("test_kernel_codecs", "test_campaign", "test_data", "test_shadowing")
+QUICK_WITH_SPARK = (REPOSITORY / "tests" / "forward_lineage" / "test_session.py",)
+# Processes of their own, a browser, a compiler, thousands of draws.
+SLOW_WITHOUT_SPARK = (
+    "test_kernel_codecs", "test_campaign", "test_data", "test_shadowing", "test_in_browser", "test_object_homes",
+)  # fmt: skip
 
 
 # What takes long for its number of tests, the longest first: begun last, each would keep one process busy while others
@@ -85,7 +87,7 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long as slow; long files first."""
     for item in items:
-        with_spark = "spark" in getattr(item, "fixturenames", ()) and item.path.stem not in QUICK_WITH_SPARK
+        with_spark = "spark" in getattr(item, "fixturenames", ()) and item.path not in QUICK_WITH_SPARK
         if with_spark or item.path.stem in SLOW_WITHOUT_SPARK:
             item.add_marker(pytest.mark.slow)
         leave_out_what_is_newer(item, spark_version())
