@@ -29,7 +29,6 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.names import data_source, glob_literal
-from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.spark.tables import only_row, type_name
 from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.known_values import KnownInSession
@@ -81,12 +80,7 @@ class KnownHere(KnownInSession):
             return None
         if not _may_be_kept(table, [type_name(each.dataType) for each in values.schema]):
             return None
-        key = (
-            manifest.digest(),
-            table.row_id,
-            settings_of_values(self._spark),
-            *self._key(manifest, values, expressions),
-        )
+        key = (manifest.digest(), table.row_id, *self._key(manifest, values, expressions))
         if key in self._not_kept:
             return None
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]

@@ -21,6 +21,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.spark.tables import type_name
 from forward_lineage.tracing.known_ranges import KnownRanges
 from rewrites.domains import Domain, Integers, Listed, fit, integers
@@ -33,8 +34,6 @@ MOST_LISTED = 1024
 MOST_BYTES = 16 << 10
 """Bytes of them."""
 _SPARKS = "org.apache.spark.sql.catalyst."
-#: What the value of an expression may depend on beside its row.
-_SETTINGS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.timestampType")
 
 
 class KnownInSession:
@@ -130,8 +129,8 @@ class KnownInSession:
         return manifest if noticed else None
 
     def _key(self, manifest: Manifest, values: DataFrame, expressions: Sequence[exp.Expr]) -> tuple[object, ...]:
-        settings = (self._spark.conf.get(each) for each in _SETTINGS)
         texts = (print_sql(each.copy()) for each in expressions)
+        settings = settings_of_values(self._spark)
         return manifest.name, manifest.version, manifest.relation, values.schema.json(), *settings, *texts
 
 

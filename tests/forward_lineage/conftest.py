@@ -31,8 +31,13 @@ def store_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def store(spark: SparkSession, store_home: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
     """Lineage with the paper's tables store, item and sales; temporary views are dropped afterwards."""
+    yield from with_copy_of(store_home, spark, tmp_path)
+
+
+def with_copy_of(home: Prepared, spark: SparkSession, folder: Path) -> Iterator[ForwardLineage]:
+    """Give a test a copy of a home of the paper's tables, which are there meanwhile."""
     make_store_tables(spark)
-    yield ForwardLineage(spark, store_home.copy(tmp_path / "home"))
+    yield ForwardLineage(spark, home.copy(folder / "home"))
     drop_views(spark)
 
 

@@ -21,7 +21,7 @@ from forward_lineage import (
 )
 from forward_lineage.results import trusted_tables
 from forward_lineage.store.asking import result_rows
-from tests.forward_lineage.conftest import drop_views, make_store_tables, rows_with_lineage, with_store_tables
+from tests.forward_lineage.conftest import rows_with_lineage, with_copy_of, with_store_tables
 from tests.forward_lineage.prepared import Prepared
 from tests.spark_settings import DEFAULTS, configure
 from udafs.errors import Position
@@ -55,9 +55,7 @@ def saved_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def saved(spark: SparkSession, saved_home: Prepared, tmp_path: Path) -> Iterator[ForwardLineage]:
     """Results that a test may change."""
-    make_store_tables(spark)
-    yield ForwardLineage(spark, saved_home.copy(tmp_path / "home"))
-    drop_views(spark)
+    yield from with_copy_of(saved_home, spark, tmp_path)
 
 
 def ids(lineage: ForwardLineage, sql: str, table: str = "sales") -> list[int]:
