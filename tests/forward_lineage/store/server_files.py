@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -22,10 +23,18 @@ def s3a_known(spark: SparkSession, endpoint: str, folder: Path) -> Iterator[None
         "fs.s3a.impl.disable.cache": "true",
         "fs.s3a.endpoint": endpoint,
     }
-    for name, value in settings.items():
-        hadoop.set(name, value)
+    before = {name: hadoop.getRaw(name) for name in settings}
+    _set(hadoop, settings)
     try:
         yield
     finally:
-        for name in settings:
+        _set(hadoop, before)
+
+
+def _set(hadoop: Any, settings: Mapping[str, str | None]) -> None:
+    """Set each, or take it away; what unset took away would be Hadoop's own default, too."""
+    for name, value in settings.items():
+        if value is None:
             hadoop.unset(name)
+        else:
+            hadoop.set(name, value)
