@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, read_footers, with_offsets
 from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.named_files import by_kernel
 from forward_lineage.row_ids.places import described, files_of, relation_of
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.row_ids.sources import refuse_lineage
@@ -30,7 +31,7 @@ def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: 
     """Register Parquet files: one, a folder of them, partitioned or not, or what paths and patterns name.
 
     Args:
-        spark: any session.
+        spark: a session with the kernel attached.
         name: what queries will call it.
         where: what `source_of` made of the user's path.
         last: the version before; files that it knows keep their ids.
@@ -138,7 +139,7 @@ def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | No
         raise BadArgumentError(f"no Parquet file in {where}", instead="Name a folder that holds some.")
     next_id = last.next_id if last is not None else 0
     files, retired, next_id = merged(_known(last, place), listed, next_id, spark)
-    frame = open_relation(spark, place.relation)
+    frame = open_relation(spark, by_kernel(place.relation))
     refuse_lineage(columns_of(frame), name)
     _check_listing(frame, files, name)
     return Manifest(

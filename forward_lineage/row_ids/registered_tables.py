@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -124,9 +124,9 @@ class RegisteredTables:
         self._registrar.drop(self.registered(name))
         self._manifests.pop(name.lower(), None)
 
-    def register_result(self, name: str, place: str | Path) -> Manifest:
+    def register_result(self, name: str, place: str, schema: Mapping[str, Any]) -> Manifest:
         """Make the rows of a saved result a table; see `Registrar.register_result`."""
-        return self._know(self._registrar.register_result(name, place))
+        return self._know(self._registrar.register_result(name, place, schema))
 
     def forget_result(self, name: str) -> None:
         """Make the name of a saved result that is gone mean nothing, if it means one."""

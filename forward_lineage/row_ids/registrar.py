@@ -19,6 +19,7 @@ from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.other_formats import refuse_other_formats
+from forward_lineage.row_ids.named_files import know_columns
 from forward_lineage.row_ids.places import as_list, source_of
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
@@ -117,7 +118,7 @@ class Registrar:
         opened = open_table(self.spark, table.name) if own_name else frame
         return replace(manifest, identity=named, source={**manifest.source, "fingerprint": fingerprint(opened)})
 
-    def register_result(self, name: str, place: str | Path) -> Manifest:
+    def register_result(self, name: str, place: str | Path, schema: Mapping[str, Any] | None = None) -> Manifest:
         """Register the rows of a saved result, so that later queries can trace it.
 
         Unlike other tables, every version of a result numbers its rows from 0: the result's own version says which.
@@ -126,14 +127,18 @@ class Registrar:
             name: the result's name, of one part.
             place: the folder of its Parquet files, or its address; ids are the numbers of the rows in the order of
                 the files' names.
+            schema: what the files say that their columns are, as JSON, if it is known.
 
         Raises:
             LineageError: there is no such folder, or something in it is not Parquet.
 
         """
 
+        path = str(place) if is_far(str(place)) else str(Path(place).resolve())
+        if schema is not None:
+            know_columns(self.spark, path, schema)
+
         def draft(last: Manifest | None) -> Manifest:
-            path = str(place) if is_far(str(place)) else str(Path(place).resolve())
             rows = position.from_source(self.spark, name, {"path": path})
             manifest = replace(rows, provider=Provider.RESULT)
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))

@@ -9,6 +9,7 @@ so they are kept only if these are the registered ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 from forward_lineage.row_ids.checks import check_files
 from forward_lineage.row_ids.data_files import input_files, of_far
 from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.named_files import by_kernel
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.far_files import files_known
 from forward_lineage.spark.names import quoted, quoted_name
@@ -49,13 +51,14 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
     text = _with_ids(table)
     told = spark_errors(instead=f"Look at the files of {manifest.name}, and register it again.")
     with told, files_by_name(spark, manifest):
-        ask(spark, "make view", name=ids, query=text, text=text)
+        ask(spark, "make view", name=ids, query=_with_ids(table, by_kernel), text=text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
             drop_hidden_views(spark, manifest)
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
             return
         # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
-        ask(spark, "make view", name=rows, query=manifest.view, text=manifest.view)
+        query = manifest.view if manifest.provider.by_format else f"SELECT * FROM {by_kernel(manifest.relation)}"
+        ask(spark, "make view", name=rows, query=query, text=manifest.view)
         name, query = quoted_name(manifest.name), f"SELECT * FROM {rows}"
         ask(spark, "make view", name=name, query=query, text=manifest.view)
 
@@ -101,10 +104,10 @@ def _hidden_names(manifest: Manifest) -> tuple[str, str]:
     return quoted(f"__dl_rows_{name}"), quoted(f"__dl_ids_{name}")
 
 
-def _with_ids(table: BaseTable) -> str:
+def _with_ids(table: BaseTable, read: Callable[[str], str] = str) -> str:
     """The text names the manifest, if ids depend on one: the view of another registration has another text."""
     columns = ", ".join(map(quoted, table.columns))
-    return f"SELECT {columns}, {table.row_id} AS {_ROW_ID} FROM {table.identified or table.relation}"
+    return f"SELECT {columns}, {table.row_id} AS {_ROW_ID} FROM {read(table.identified or table.relation)}"
 
 
 def _reads_registered_files(spark: SparkSession, manifest: Manifest, view: str) -> bool:

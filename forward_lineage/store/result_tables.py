@@ -54,7 +54,7 @@ class ResultTables:
 
     def _read(self, saved: SavedResult) -> None:
         try:
-            self._tables.register_result(saved.name, rows_as_read(self._tables.spark, saved))
+            self._tables.register_result(saved.name, rows_as_read(self._tables.spark, saved), saved.schema)
             self._library.clear_copies(saved.name)
         except LineageError as error:  # said when it is queried; others stay usable
             self._tables.damaged[saved.name.lower()] = error

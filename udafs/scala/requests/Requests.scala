@@ -7,6 +7,8 @@ import org.json4s.{JArray, JObject, JString, JValue}
 import org.json4s.JsonAST.JNull
 import org.json4s.jackson.JsonMethods.compact
 
+import org.apache.spark.sql.types.{DataType, StructType}
+
 import Sessions.{Dataset, SparkSession}
 
 /**
@@ -58,6 +60,7 @@ object Requests {
       case name if name.startsWith("files ") => ofFiles(session, asked, frames.headOption)
       case name if name.startsWith("name ") => CatalogNames.answer(session, asked)
       case "make view" => stored.create(session, asked.string("name"), asked.string("query"), asked.string("text")); ""
+      case "known columns" => NamedFiles.know(session, asked.string("path"), DataType.fromJson(asked.string("columns")).asInstanceOf[StructType]); ""
       case "view text" => compact(Option(stored.text(session, asked.string("name"))).fold[JValue](JNull)(JString(_)))
       case "view settings" => nested(meaning.otherSettings(session, CatalogNames.entry(session, asked), asked.is("temporary")))
       case "view names" => nested(meaning.hiddenNames(session, CatalogNames.entry(session, asked)))

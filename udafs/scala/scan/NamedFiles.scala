@@ -50,6 +50,12 @@ private object NamedFiles {
     }
   }
 
+  /** Remember the columns of files that were just written with them in their footers, as Spark writes its own. */
+  def know(session: SparkSession, path: String, columns: StructType): Unit = {
+    val place = Place(path, session.sessionState.conf.getAllConfs)
+    remember(place, resolved(session, place, Some(columns)))
+  }
+
   private def text(arguments: Seq[Expression]): String = arguments match {
     case Seq(path) if path.foldable && path.dataType == StringType && path.eval() != null => path.eval().asInstanceOf[UTF8String].toString
     case _ => LineageErrors.refuse("dl_parquet takes one argument, the path of Parquet files as a string.")
@@ -59,10 +65,12 @@ private object NamedFiles {
     Option(found.get(place)).flatMap(again(session, place, _)).getOrElse {
       val read = resolved(session, place, None)
       // Of a column that is in the files and in their folders' names Spark decides the place when it looks for columns itself.
-      if (read.overlappedPartCols.isEmpty)
-        digest(read).foreach(files => found.put(place, Found(files, read.dataSchema, read.partitionSchema)))
+      if (read.overlappedPartCols.isEmpty) remember(place, read)
       read
     }
+
+  private def remember(place: Place, read: HadoopFsRelation): Unit =
+    digest(read).foreach(files => found.put(place, Found(files, read.dataSchema, read.partitionSchema)))
 
   private def again(session: SparkSession, place: Place, known: Found): Option[HadoopFsRelation] =
     Some(resolved(session, place, Some(known.columns)))
