@@ -18,8 +18,8 @@ from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.named_files import know_columns
+from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.places import as_list, source_of
 from forward_lineage.row_ids.registrations import Registrations
 from forward_lineage.row_ids.request import Request
@@ -133,7 +133,6 @@ class Registrar:
             LineageError: there is no such folder, or something in it is not Parquet.
 
         """
-
         path = str(place) if is_far(str(place)) else str(Path(place).resolve())
         if schema is not None:
             know_columns(self.spark, path, schema)

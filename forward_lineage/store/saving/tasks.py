@@ -24,6 +24,7 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
 from forward_lineage.relations.values import relation_of_values
+from forward_lineage.spark.worker_sockets import acknowledge_at_once
 from forward_lineage.storage.local_folder import unwritable
 from forward_lineage.storage.mirror import Mirror
 from forward_lineage.storage.object_store import ObjectStore
@@ -114,6 +115,7 @@ class SaveTask:
         """Write a partition and report its files."""
         from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
 
+        acknowledge_at_once()
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         attempt = context.taskAttemptId() if context else 0
