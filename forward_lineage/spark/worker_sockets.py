@@ -14,6 +14,7 @@ import socket
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 
 def acknowledge_at_once() -> None:
@@ -31,7 +32,8 @@ def acknowledge_at_once() -> None:
 
 def tcp_sockets() -> Iterator[socket.socket]:
     """Yield the TCP sockets that this process has open, each under another descriptor, which is closed behind it."""
-    for descriptor in map(int, os.listdir("/proc/self/fd")):
+    for entry in Path("/proc/self/fd").iterdir():
+        descriptor = int(entry.name)
         with suppress(OSError):  # it was there to list the others
             if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
                 continue
