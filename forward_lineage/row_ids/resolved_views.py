@@ -57,8 +57,7 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
             return
         # Not from the view with the ids: a scan that was resolved with `_metadata` always fills it in.
-        query = manifest.view if manifest.provider.by_format else f"SELECT * FROM {by_kernel(manifest.relation)}"
-        ask(spark, "make view", name=rows, query=query, text=manifest.view)
+        ask(spark, "make view", name=rows, query=_rows_by_kernel(manifest), text=manifest.view)
         name, query = quoted_name(manifest.name), f"SELECT * FROM {rows}"
         ask(spark, "make view", name=name, query=query, text=manifest.view)
 
@@ -108,6 +107,14 @@ def _with_ids(table: BaseTable, read: Callable[[str], str] = str) -> str:
     """The text names the manifest, if ids depend on one: the view of another registration has another text."""
     columns = ", ".join(map(quoted, table.columns))
     return f"SELECT {columns}, {table.row_id} AS {_ROW_ID} FROM {read(table.identified or table.relation)}"
+
+
+def _rows_by_kernel(manifest: Manifest) -> str:
+    """The view, the files at its end read by the kernel."""
+    view = str(manifest.view)
+    if not view.endswith(f" {manifest.relation}"):
+        return view
+    return view.removesuffix(manifest.relation) + by_kernel(manifest.relation)
 
 
 def _reads_registered_files(spark: SparkSession, manifest: Manifest, view: str) -> bool:

@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "session",
         "versions",
     ),  # a DataFrame's plan as SQL, and whether it is read back as it was
-    "requests": ("dataframes", "door", "errors", "session", "versions"),  # all that Python asks, by name
+    "requests": ("dataframes", "door", "errors", "scan", "session", "versions"),  # all that Python asks, by name
     "connect": (
         "requests",
         "session",

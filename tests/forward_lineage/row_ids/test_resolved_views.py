@@ -23,7 +23,7 @@ def lineage_of(lineage: ForwardLineage, sql: str, semantics: str = "data") -> di
 @pytest.mark.parametrize("semantics", ["data", "control"])
 @pytest.mark.parametrize("key", [None, "v"])
 def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, semantics: str, key: str | None) -> None:
-    """Spark reads footers in a job wherever parquet.`path` stands in a query."""
+    """Spark reads footers in a job wherever parquet.`path` stands in a query; what registering has read is known."""
     lineage.register("t", path=folder, key=key)
     lineage.sql(QUERY, semantics)
     context, group = lineage.spark.sparkContext, uuid.uuid4().hex
@@ -31,15 +31,23 @@ def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, sem
     try:
         frame = lineage.sql(QUERY, semantics)
         assert not context.statusTracker().getJobIdsForGroup(group)
-        text = lineage.rewrite(QUERY, semantics)
-        lineage.spark.sql(text)
-        jobs = context.statusTracker().getJobIdsForGroup(group)
-        assert jobs, "if not, these views are not needed any more"
-        lineage.spark.sql(text)
-        assert context.statusTracker().getJobIdsForGroup(group) == jobs
+        lineage.spark.sql(lineage.rewrite(QUERY, semantics))
+        assert not context.statusTracker().getJobIdsForGroup(group)
+        lineage.spark.sql(f"SELECT * FROM parquet.`{folder}`")
+        assert context.statusTracker().getJobIdsForGroup(group), "this is how jobs are seen"
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
     assert frame.count() == 6
+
+
+def test_registering_looks_into_the_files_once(lineage: ForwardLineage, folder: Path) -> None:
+    context, group = lineage.spark.sparkContext, uuid.uuid4().hex
+    context.setJobGroup(group, "registering")
+    try:
+        lineage.register("t", path=folder)
+        assert len(context.statusTracker().getJobIdsForGroup(group)) == 1
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
 
 
 def test_what_is_printed_runs_in_other_sessions(lineage: ForwardLineage, folder: Path) -> None:
