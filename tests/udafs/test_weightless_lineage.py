@@ -69,6 +69,23 @@ def test_the_side_is_that_of_the_query(tables: SparkSession, shape: str) -> None
     assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
 
 
+@pytest.mark.parametrize(
+    "shape", every_day(JOINS.values(), [JOINS[each] for each in ("inner", "left", "of three")]), ids=JOINS
+)
+def test_ids_by_position_do_not_make_the_rest_lighter(tables: SparkSession, tmp_path: Path, shape: str) -> None:
+    """Of a scan that is wider by `_metadata` Spark takes the columns that are read for a smaller part than they are."""
+    names = [f"(SELECT * {{}} FROM parquet.`{tmp_path / name}`) AS {name}" for name in "rs"]
+    traced = [each.format(f", _metadata.row_index AS __dl_{name}") for each, name in zip(names, "rs", strict=True)]
+    plain = shape.format("", *(each.format("") for each in names))
+    chosen = set()
+    for limit in LIMITS[::2]:
+        with configured(tables, {THRESHOLD: str(limit)}):
+            wanted = joins(tables, plain)
+            assert joins(tables, shape.format(", r.__dl_r, s.__dl_s", *traced)) == wanted, limit
+        chosen.add(tuple(wanted))
+    assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
+
+
 def test_a_set_has_no_weight_either(tables: SparkSession) -> None:
     chosen = set()
     for limit in LIMITS:

@@ -1,23 +1,32 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
- * Broadcasts the side of a join that Spark would broadcast of the query as the user wrote it.
+ * Broadcasts the side of a join that Spark would broadcast of the query as the user wrote it, and none that it would not.
  *
  * Spark guesses the size of a side by the width of its columns, and `__dl_…` is one more: of a key alone it makes half as much
  * again. A side that was just small enough is not, and then both sides are shuffled and sorted, as many rows as they have
  * (TPC-H Q8, scale factor 10: 60 million of `lineitem`, 1.7 of the query's time). What is broadcast instead is at most so much
  * larger than Spark's limit as the lineage is wider than the rest.
+ *
+ * Ids by position make a scan wider by `_metadata`, so that the few columns that are read of it are a smaller part of its bytes, and
+ * what was too large seems small enough (TPC-H Q13: 1.5 million of `orders`).
  */
 object WeightlessLineage extends SparkStrategy {
+  private val Neither = Some(HintInfo(Some(NO_BROADCAST_HASH)))
+
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join @ Join(_, _, _, _, JoinHint.NONE) if join.children.exists(_.output.exists(HiddenColumns.is)) =>
-      Planning.broadcastSide(without(join)) match {
-        case side @ Some(wanted) if side != Planning.broadcastSide(join) => planned(join.copy(hint = asked(wanted)))
+      (Planning.broadcastSide(asWritten(join)), Planning.broadcastSide(join)) match {
+        case (Some(wanted), found) if !found.contains(wanted) => planned(join.copy(hint = asked(wanted)))
+        case (None, Some(_)) => planned(join.copy(hint = JoinHint(Neither, Neither)))
         case _ => Nil
       }
     case _ => Nil
@@ -30,7 +39,15 @@ object WeightlessLineage extends SparkStrategy {
     if (side == BuildLeft) JoinHint(hint, None) else JoinHint(None, hint)
   }
 
-  private def without(join: Join): Join = join.copy(left = without(join.left), right = without(join.right))
+  private def asWritten(join: Join): Join = join.copy(left = withoutMetadata(without(join.left)), right = withoutMetadata(without(join.right)))
+
+  /** Scans as wide as they are without `_metadata`. A query that reads some of it itself keeps all that is read, ours, too. */
+  private def withoutMetadata(plan: LogicalPlan): LogicalPlan = {
+    val read = AttributeSet.fromAttributeSets(plan.collect { case each => each.references })
+    plan.transform { case relation: LogicalRelation =>
+      relation.copy(output = relation.output.filter(column => !column.isMetadataCol || read.contains(column)))
+    }
+  }
 
   /** The plan as it is guessed at without lineage; not one that runs: what needs a column that is gone is left in. */
   private def without(plan: LogicalPlan): LogicalPlan = {
