@@ -21,6 +21,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "encodings",
         "errors",
         "functions",
+        "joins",
         "ranges",
         "versions",
     ),  # dlunion: the aggregate, its pools, its plan

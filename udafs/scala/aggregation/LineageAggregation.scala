@@ -1,6 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, SessionWindow}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, NamedExpression, SessionWindow}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
@@ -21,6 +21,9 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
  *       Project(keys, ..., handle -> partial value)
  *         HashAggregate(keys, ..., handles)                      partial
  *
+ * Behind a join, say, that has brought the rows of a group together already there is the final step alone, over rows: nothing would come between
+ * the two, and sets would be written and read again.
+ *
  * Of groups that have one fragment each (`OneFragment`) it is a number, among the others.
  *
  * Beside aggregates of one DISTINCT the rows are grouped by its arguments first, as Spark does it, and the partial step comes
@@ -39,7 +42,11 @@ object LineageAggregation extends SparkStrategy {
       val (single, unions) = all.partition(OneFragment.of(_, keys, child))
       val one = single.map(e => (e.aggregateFunction.asInstanceOf[DlUnion], e.resultAttribute, OneFragment.least(e)))
       val start = Step(keys.map(normalized), unions, plain ++ one.map(_._3), planLater(child))
-      (if (distinct.isEmpty) start.partial else beside(distinct, start)).complete(OneFragment.asSets(results, one)) :: Nil
+      val before =
+        if (distinct.nonEmpty) beside(distinct, start)
+        else if (ClusteredRows.by(AttributeSet(keys.map(_.toAttribute)), child)) start
+        else start.partial
+      before.complete(OneFragment.asSets(results, one)) :: Nil
     case _ => Nil
   }
 
@@ -133,7 +140,7 @@ object LineageAggregation extends SparkStrategy {
 
     /** The last step. */
     def complete(results: Seq[NamedExpression]): SparkPlan = {
-      val all = pooled(Complete) ++ others.map(_.copy(mode = Final))
+      val all = pooled(Complete) ++ others.map(_.copy(mode = if (merging) Final else Complete))
       exchanged.hashed(all, all.map(_.resultAttribute), results)
     }
 

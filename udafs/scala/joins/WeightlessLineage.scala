@@ -23,14 +23,19 @@ object WeightlessLineage extends SparkStrategy {
   private val Neither = Some(HintInfo(Some(NO_BROADCAST_HASH)))
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case join @ Join(_, _, _, _, JoinHint.NONE) if join.children.exists(_.output.exists(HiddenColumns.is)) =>
-      (Planning.broadcastSide(asWritten(join)), Planning.broadcastSide(join)) match {
+    case join @ Join(_, _, _, _, JoinHint.NONE) if carriesLineage(join) =>
+      (side(join), Planning.broadcastSide(join)) match {
         case (Some(wanted), found) if !found.contains(wanted) => planned(join.copy(hint = asked(wanted)))
         case (None, Some(_)) => planned(join.copy(hint = JoinHint(Neither, Neither)))
         case _ => Nil
       }
     case _ => Nil
   }
+
+  /** The side of a join without hints that will be broadcast, because it is small enough. */
+  def side(join: Join): Option[BuildSide] = Planning.broadcastSide(if (carriesLineage(join)) asWritten(join) else join)
+
+  private def carriesLineage(join: Join): Boolean = join.children.exists(_.output.exists(HiddenColumns.is))
 
   private def planned(join: Join): Seq[SparkPlan] = SparkSession.active.sessionState.planner.JoinSelection(join)
 
