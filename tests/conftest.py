@@ -86,11 +86,12 @@ LONGEST = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long as slow; long files first."""
+    spark = spark_version()  # looked up in the folder of PySpark's jars
     for item in items:
         with_spark = "spark" in getattr(item, "fixturenames", ()) and item.path not in QUICK_WITH_SPARK
         if with_spark or item.path.stem in SLOW_WITHOUT_SPARK:
             item.add_marker(pytest.mark.slow)
-        leave_out_what_is_newer(item, spark_version())
+        leave_out_what_is_newer(item, spark)
     tests_of = Counter(item.path for item in items)
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), -tests_of[item.path], str(item.path)))
