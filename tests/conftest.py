@@ -16,6 +16,7 @@ from forward_lineage import LineageError
 from forward_lineage.spark.local import local_session
 from tests import class_archive
 from tests.object_server import ObjectServer, new_cache
+from tests.shared_state import SharedState
 from tpch_queries.data import generate
 from udafs.build import CACHE_VARIABLE, spark_version
 from udafs.versions import check_version
@@ -106,7 +107,19 @@ def leave_out_what_is_newer(item: pytest.Item, spark: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def shared_state() -> SharedState:
+    return SharedState()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _as_at_the_beginning(shared_state: SharedState) -> Iterator[None]:
+    """What a file leaves behind is put back after all that its own fixtures put back."""
+    yield
+    shared_state.put_back()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
     session = local_session(
         "forward_lineage tests",
@@ -120,6 +133,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         spark__sql__codegen__factoryMode="NO_CODEGEN",
         spark__sql__adaptive__enabled="false",
     )
+    shared_state.started(session)
     yield session
     session.stop()
 
