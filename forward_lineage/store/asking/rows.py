@@ -13,6 +13,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import CorruptSegmentError
+from forward_lineage.row_ids.named_files import by_kernel
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
@@ -85,7 +86,7 @@ class IdentifiedRows:
     def of_relation(cls, spark: SparkSession, relation: str, row_id: str, columns: Iterable[str]) -> IdentifiedRows:
         """Return the rows of something that stands after FROM, with an expression that is their id."""
         listed = ", ".join(quoted(column) for column in columns)
-        sql = f"SELECT {row_id} AS {_HIDDEN}, {listed} FROM {relation}"
+        sql = f"SELECT {row_id} AS {_HIDDEN}, {listed} FROM {by_kernel(relation)}"
         with spark_errors():
             return cls(spark.sql(sql))
 
@@ -112,7 +113,7 @@ class IdentifiedRows:
         place = files_as_read(spark, saved, table.dictionary_files, str(table.dictionary))
         if place == str(folder) and not folder.is_dir():
             raise CorruptSegmentError(f"{folder} is missing", instead=SAVE_AGAIN)
-        frame = open_relation(spark, data_source("parquet", place))
+        frame = open_relation(spark, by_kernel(data_source("parquet", place)))
         return cls(frame.toDF(_HIDDEN, *table.granules))
 
     def where(self, condition: Condition) -> LineageSet:
