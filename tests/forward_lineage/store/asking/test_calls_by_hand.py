@@ -63,7 +63,7 @@ def _base(seed: int) -> str:
     return f"SELECT CAST(k AS INT) k, a, b, c, n FROM VALUES {', '.join(rows)} AS base(k, a, b, c, n)"
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.long)])  # another world goes the same way
 def world(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
