@@ -84,6 +84,7 @@ def ask(opening: Opening, command: str, question: Callable[[Asked], T]) -> T:
 def asked_of(lineage: ForwardLineage) -> Asked:
     """Return what asks a session."""
     from forward_lineage.cli.frames import FrameRows  # noqa: PLC0415 - Spark is there
+    from forward_lineage.spark.versions import arrow_table  # noqa: PLC0415
 
     @dataclass(frozen=True)
     class _Impact:
@@ -118,7 +119,7 @@ def asked_of(lineage: ForwardLineage) -> Asked:
         def suspected(self, table: str, where: str | None) -> LineageSet:
             rows = lineage.rows(table)
             found = rows.where(where) if where else rows
-            return LineageSet(found.select(found.columns[0]).toArrow().column(0).to_numpy())
+            return LineageSet(arrow_table(found.select(found.columns[0])).column(0).to_numpy())
 
         def rows_of(self, name: str, ids: LineageSet) -> Rows:
             return FrameRows(lineage.rows(name, ids.ids().tolist()))
