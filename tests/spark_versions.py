@@ -28,6 +28,8 @@ from udafs.versions import check_version
 
 ENVIRONMENTS = REPOSITORY / ".venvs"
 VERSIONS = tuple(f"{major}.{minor}" for major, minor in versions.VERSIONS)
+_OURS = "tests/forward_lineage"
+_SESSIONS = tuple(f"{_OURS}/test_{each}.py" for each in ("session", "hostile_names", "bad_input", "shadowing"))
 # name → what pytest is given
 SUITES = {
     "quick tier": ("-m", "not long and not slow"),
@@ -35,6 +37,18 @@ SUITES = {
     "golden": ("tests/golden/test_golden.py",),  # every case: what Spark makes of them is in question here
     "golden frames": ("tests/golden", "-m", "not long", "--ignore=tests/golden/test_golden.py"),
     "TPC-H": ("tests/tpch_queries/test_small_scale.py", "-m", "not long"),
+    "DataFrames": (f"{_OURS}/dataframes", "tests/doctest_frames", "-m", "not long"),
+    "saving and asking": (f"{_OURS}/store", "-m", "not long"),
+    "sessions": (f"{_OURS}/tracing", f"{_OURS}/spark", *_SESSIONS, "-m", "not long"),
+    "row ids": (f"{_OURS}/row_ids", f"{_OURS}/columns", "-m", "not long"),
+    "SQL clients": (f"{_OURS}/door", "tests/walmart_demo", "-m", "not long"),
+    "Connect": ("tests/connect", "-m", "not long"),
+    "sketches": (f"{_OURS}/sketches", "-m", "not long"),
+    "views and workloads": (f"{_OURS}/views", f"{_OURS}/workloads", f"{_OURS}/pages", "-m", "not long"),
+    "profiling": (f"{_OURS}/profiling", f"{_OURS}/predicates", "-m", "not long"),
+    "command line": (f"{_OURS}/cli", f"{_OURS}/embedded", f"{_OURS}/notebooks", "-m", "not long"),
+    "other tools": (f"{_OURS}/openlineage", f"{_OURS}/checking", f"{_OURS}/showing", "-m", "not long"),
+    "clusters": ("tests/cluster", "-m", "not long"),
 }
 JOBS = os.environ.get("JOBS", "3")
 
@@ -142,11 +156,11 @@ def read(report: Path) -> Outcome:
 def table(rows: Iterable[tuple[str, str, Outcome]]) -> list[str]:
     """Return lines to print: version × suite × result, then why tests were left out and which failed."""
     rows = list(rows)
-    lines = [f"{'Spark':<8}{'tests':<12}{'passed':>7}{'left out':>10}{'known bugs':>12}{'failed':>8}{'seconds':>9}"]
+    lines = [f"{'Spark':<8}{'tests':<20}{'passed':>7}{'left out':>10}{'known bugs':>12}{'failed':>8}{'seconds':>9}"]
     for spark, suite, each in rows:
         left_out = each.left_out.total()
         counts = f"{each.passed:>7}{left_out:>10}{each.known:>12}{len(each.failed):>8}{each.seconds:>9.0f}"
-        lines.append(f"{spark:<8}{suite:<12}{counts}")
+        lines.append(f"{spark:<8}{suite:<20}{counts}")
     for spark, suite, each in rows:
         lines += [f"{spark} {suite}: {count} left out: {reason}" for reason, count in sorted(each.left_out.items())]
     for spark, suite, each in rows:

@@ -38,8 +38,8 @@ def test_no_test_is_a_failure(tmp_path: Path) -> None:
 def test_what_is_left_out_and_what_failed_is_told() -> None:
     outcome = Outcome(12.4, 7, Counter({"since Spark 4.2: so": 2}), 1, ["tests.a::test_two"])
     assert table([("4.1.4", "golden", outcome)]) == [
-        "Spark   tests        passed  left out  known bugs  failed  seconds",
-        "4.1.4   golden            7         2           1       1       12",
+        "Spark   tests                passed  left out  known bugs  failed  seconds",
+        "4.1.4   golden                    7         2           1       1       12",
         "4.1.4 golden: 2 left out: since Spark 4.2: so",
         "4.1.4 golden: FAILED tests.a::test_two",
     ]
