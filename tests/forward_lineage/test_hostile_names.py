@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage import ForwardLineage
+from forward_lineage.spark.versions import arrow_frame
 from forward_lineage.storage.sealed import seal, unseal
 from tests.forward_lineage.cli.in_this_process import invoke
 from tests.tiers import every_day
@@ -44,7 +45,7 @@ def test_a_table(lineage: ForwardLineage, name: str) -> None:
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column(lineage: ForwardLineage, name: str) -> None:
-    lineage.spark.createDataFrame(pa.table({name: [5, 6], "v": [1, 1]})).createOrReplaceTempView("t")
+    arrow_frame(lineage.spark, pa.table({name: [5, 6], "v": [1, 1]})).createOrReplaceTempView("t")
     for key in (name, [name]):
         lineage.register("t", key=key)
         assert lineage.sql("SELECT * FROM t").columns == [name, "v", "DL"]
@@ -182,7 +183,7 @@ def test_a_column_of_ours_is_not_saved(lineage: ForwardLineage) -> None:
 
 def test_values_on_a_terminal(lineage: ForwardLineage, tmp_path: Path) -> None:
     value = "\x1b]0;x\x07[/red] \u202e"
-    lineage.spark.createDataFrame(pa.table({"k": [1], "v[/b]": [value]})).createOrReplaceTempView("t")
+    arrow_frame(lineage.spark, pa.table({"k": [1], "v[/b]": [value]})).createOrReplaceTempView("t")
     lineage.register("t", key="k")
     (tmp_path / "q.sql").write_text("SELECT * FROM t")
     for more in ([], ["--json"]):

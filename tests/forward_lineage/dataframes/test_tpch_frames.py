@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
-from tests.forward_lineage.dataframes.tpch_frames import FRAMES, WITH_IN
+from tests.forward_lineage.dataframes.tpch_frames import FRAMES, WITH_IN, WITH_SUBQUERIES
 from tests.tpch_queries.sessions import traced_session
 
 # Joins and groups, an outer join, groups of groups, a view; IN, EXISTS and scalar subqueries are below.
@@ -33,6 +33,7 @@ def queries(every_day: list[str]) -> list[object]:
             name,
             marks=[
                 *([] if name in every_day else [pytest.mark.long]),
+                *([pytest.mark.since("4.0", "subqueries that are DataFrames")] if name in WITH_SUBQUERIES else []),
                 *([pytest.mark.since("4.1", "IN of a DataFrame")] if name in WITH_IN else []),
             ],
         )

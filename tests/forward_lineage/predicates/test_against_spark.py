@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from forward_lineage.predicates.doubtful import Doubtful
 from forward_lineage.predicates.reading import read_condition
 from forward_lineage.predicates.typing import Predicate, typed
+from forward_lineage.spark.versions import arrow_table
 from tests.forward_lineage.predicates.random_conditions import Conditions, rows
 
 AT_ONCE = 250  # columns of a query
@@ -54,7 +55,7 @@ def meaning(text: str, columns: list[tuple[str, str]]) -> Predicate:
 
 def by_spark(frame: DataFrame, texts: list[str]) -> Decided:
     tests = [F.coalesce(F.expr(text), F.lit(False)).alias(f"c{place}") for place, text in enumerate(texts)]
-    table = frame.coalesce(1).select(*tests).toArrow()
+    table = arrow_table(frame.coalesce(1).select(*tests))
     return dict(zip(texts, (column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -72,5 +73,5 @@ def test_where_conditions_are_pushed_down_to_the_file(session: SparkSession, fil
     session.conf.set("spark.sql.ansi.enabled", "true")
     frame = session.read.parquet(str(file)).select("*", F.col("_metadata.row_index").alias("__at"))
     for text in [each for each in decided if "x" in each.lower() or " OR " not in each][:60]:
-        found = sorted(frame.where(text).select("__at").toArrow().column(0).to_pylist())
+        found = sorted(arrow_table(frame.where(text).select("__at")).column(0).to_pylist())
         assert found == [place for place, holds in enumerate(decided[text]) if holds], text

@@ -16,6 +16,7 @@ import pytest
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.spark.settings import configured
+from forward_lineage.spark.versions import arrow_table
 from tests.tiers import every_day
 
 KINDS: dict[str, tuple[pa.DataType, Sequence[Any]]] = {
@@ -65,7 +66,7 @@ def assert_as_said(lineage: ForwardLineage, verdict: Verdict, *, traced: bool = 
     users = verdict.violations.column_names
     assert frame.columns == [*users, "DL"][: len(users) + traced]
     ids = ["dl_ids(DL.t) AS ids"] if traced else []
-    expected = frame.selectExpr(*[f"`{name}`" for name in users], *ids).toArrow()
+    expected = arrow_table(frame.selectExpr(*[f"`{name}`" for name in users], *ids))
     found = verdict.violations.to_pylist()
     if traced:
         found = [{**row, "ids": list(verdict.rows(place))} for place, row in enumerate(found)]
@@ -130,7 +131,7 @@ def test_random_relations(
     registered(lineage, tmp_path / "t", how, seed=len(how + nulls))
     pq.write_table(relation(12, seed=5), tmp_path / "other.parquet")
     lineage.register("other", path=tmp_path / "other.parquet")
-    records = {row.pop("row_id"): row for row in lineage.rows("t").toArrow().to_pylist()}
+    records = {row.pop("row_id"): row for row in arrow_table(lineage.rows("t")).to_pylist()}
     verdicts = lineage.dependencies("t", [*constraints, "row -> i, s"], nulls=nulls)
     assert len({verdict.holds for verdict in verdicts}) == 2, "the data shall not make all alike"
     for verdict in verdicts:
@@ -194,7 +195,7 @@ def test_violations_are_saved_and_asked(lineage: ForwardLineage, tmp_path: Path)
     assert [verdict.saved_as for verdict in verdicts] == ["checks_zip_city_state", "checks_key_city"]
     saved = lineage.describe("checks_zip_city_state")
     assert (saved.sql, saved.rows, saved.pairs, saved.semantics) == (verdicts[0].sql, 1, 2, "data")
-    assert lineage.result("checks_zip_city_state").toArrow().to_pylist() == verdicts[0].violations.to_pylist()
+    assert arrow_table(lineage.result("checks_zip_city_state")).to_pylist() == verdicts[0].violations.to_pylist()
     assert list(lineage.backward_ids("checks_zip_city_state", "zip = '94107'")) == [2, 4]
     assert list(lineage.forward_ids("places", ids=[4], result="checks_zip_city_state")) == [0]
     cities = lineage.sql("SELECT city FROM BACKWARD(checks_zip_city_state, places) ORDER BY city").drop("DL")
@@ -308,7 +309,7 @@ def test_names_that_are_taken(lineage: ForwardLineage, tmp_path: Path) -> None:
     assert verdict.violations.column_names == ["rows", "ROWS_", "rows__", *counts]
     assert list(verdict.values(0)) == ["city", "city_", "select", "a.b"]
     verdict.save("dq")
-    assert lineage.result("dq").toArrow().to_pylist() == verdict.violations.to_pylist()
+    assert arrow_table(lineage.result("dq")).to_pylist() == verdict.violations.to_pylist()
     with pytest.raises(LineageError, match="2 constraints would be saved as dq_rows_a_b"):
         lineage.dependencies("places", ["rows -> `a b`", "rows -> `a.b`"], save="dq")
     with pytest.raises(LineageError, match="cannot be the name of a saved result"):
@@ -375,6 +376,7 @@ def test_values_depend_on_settings(lineage: ForwardLineage, tmp_path: Path) -> N
     assert found == [True, False, True]
 
 
+@pytest.mark.since("4.0", "functions written in SQL")
 def test_functions_of_the_user_may_change(lineage: ForwardLineage, tmp_path: Path) -> None:
     places(lineage, tmp_path / "places")
     found = []
@@ -394,6 +396,6 @@ def test_char_columns_are_padded_as_spark_pads_them(lineage: ForwardLineage, tmp
         lineage.register("chars")
         (verdict,) = lineage.dependencies("chars", "c -> b")
         assert verdict.violations.to_pylist() == [{"c": "a  ", "rows": 2, "b_values": 2}]
-        assert verdict.violations.to_pylist() == lineage.spark.sql(verdict.sql).toArrow().to_pylist()
+        assert verdict.violations.to_pylist() == arrow_table(lineage.spark.sql(verdict.sql)).to_pylist()
     finally:
         lineage.spark.sql("DROP TABLE chars")

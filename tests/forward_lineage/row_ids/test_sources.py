@@ -193,6 +193,7 @@ class TestRowsInNoFile:
         with pytest.raises(NotTracedError, match=r"^changes of t cannot be noticed: it reads an RDD"):
             lineage.register("t", key="v")
 
+    @pytest.mark.since("4.0", "functions written in SQL")
     def test_functions_that_may_be_replaced(self, lineage: ForwardLineage) -> None:
         """What a view's text calls by its name may be another function the next time; a plan has it inside."""
         spark = lineage.spark

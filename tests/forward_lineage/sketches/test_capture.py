@@ -66,7 +66,13 @@ QUERIES = {
 PARTITIONS = [("n", 7), ("item", 5), ("day", 60), ("price", 10)] * 3
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param(name, marks=[pytest.mark.since("4.2", "QUALIFY")] if "QUALIFY" in sql else [])
+        for name, sql in QUERIES.items()
+    ],
+)
 def test_a_sketch_has_the_fragments_of_control_lineage(
     lineage: ForwardLineage, tables: dict[str, pa.Table], query: str
 ) -> None:

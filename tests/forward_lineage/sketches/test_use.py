@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage import LineageError
 from forward_lineage.columns.ranges import Partition, Sketch, equi_depth
 from forward_lineage.sketches.use import skipped, use
+from forward_lineage.spark.versions import arrow_frame, arrow_table
 from tests.forward_lineage.sketches.columns import TYPES, drawn
 from tests.tiers import every_day
 from udafs.attach import attach
@@ -166,7 +167,7 @@ def test_every_access_is_cut_down(
 
 def test_tables_of_catalogs_partitions_and_rows_in_memory(session: SparkSession, table: pa.Table) -> None:
     part = table.select(["n", "tiny", "text", "day"]).slice(0, 400)
-    session.createDataFrame(part).selectExpr("*", "n % 7 AS week").createOrReplaceTempView("in_memory")
+    arrow_frame(session, part).selectExpr("*", "n % 7 AS week").createOrReplaceTempView("in_memory")
     session.sql("DROP TABLE IF EXISTS weeks")
     session.sql("CREATE TABLE weeks USING parquet PARTITIONED BY (week) AS SELECT * FROM in_memory")
     session.sql("DROP TABLE IF EXISTS lines")
@@ -174,13 +175,13 @@ def test_tables_of_catalogs_partitions_and_rows_in_memory(session: SparkSession,
     try:
         for name in ("weeks", "lines", "in_memory"):
             for column in ("week", "n", "text"):
-                values = session.table(name).select(column).toArrow()[column]
+                values = arrow_table(session.table(name).select(column))[column]
                 sketch = sketch_of(name, column, values, 2, ranges=7)
                 holds = dict(zip(values.to_pylist(), sketch.holds(values).tolist(), strict=True))
                 found = rows(use(session, f"SELECT * FROM {name}", {name: sketch}))
                 assert found == Counter(repr(row) for row in session.table(name).collect() if holds[row[column]])
                 assert (skipped(session, sketch) is not None) == (name == "weeks" and column != "week")
-        sketch = sketch_of("weeks", "week", session.table("weeks").select("week").toArrow()["week"], 5, ranges=7)
+        sketch = sketch_of("weeks", "week", arrow_table(session.table("weeks").select("week"))["week"], 5, ranges=7)
         plan = use(session, "SELECT * FROM weeks", {"weeks": sketch})._jdf.queryExecution().toString()
         assert "PartitionFilters: [dl_in_ranges(week" in plan
     finally:

@@ -16,6 +16,7 @@ from rewrites.rules import generated_rows
 from tests.tiers import every_day
 from udafs.errors import NotTracedError
 
+pytestmark = pytest.mark.since("4.0", "functions written in SQL")
 OTHERS = ("dice", "dice_of_dice", "noise", "same_rows")  # that tests make
 
 

@@ -158,6 +158,7 @@ def variable(spark: SparkSession) -> Iterator[SparkSession]:
     spark.sql("DROP TABLE t")
 
 
+@pytest.mark.since("4.0", "variables")
 class TestVariables:
     @pytest.mark.parametrize("written", ["lim", "LIM", "`lim`", "session.lim", "system.session.lim"])
     def test_a_variable_is_a_constant(self, variable: SparkSession, lineage: ForwardLineage, written: str) -> None:

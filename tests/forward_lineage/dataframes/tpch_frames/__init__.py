@@ -20,5 +20,7 @@ _MADE = {**vars(to_q11), **vars(from_q12), **vars(chain)}
 #: By name of the query; each takes a function that gives a table by its name.
 FRAMES: Mapping[str, Callable[[Tables], DataFrame]] = {name: _MADE[name] for name in tpch_queries.names()}
 
+#: EXISTS and scalar subqueries that are DataFrames came with Spark 4.0.
+WITH_SUBQUERIES = ("q2", "q4", "q11", "q15", "q17", "q20", "q21", "q22")
 #: IN of a DataFrame came with Spark 4.1.
 WITH_IN = ("q16", "q18", "q20")
