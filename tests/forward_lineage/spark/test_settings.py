@@ -73,6 +73,15 @@ def test_what_values_depend_on(spark: SparkSession, name: str, value: str | None
         assert settings_of_values(session) == before
 
 
+def test_caches_of_the_parser_change_no_value(spark: SparkSession) -> None:
+    """3.5 sets them by itself, and nobody else may."""
+    caches = {"spark.sql.parser.manageParserCaches": "true", "spark.sql.parser.parserDfaCacheFlushRatio": "20"}
+    assert among_settings({**caches, "spark.sql.parser.escapedStringLiterals": "true"}) == (
+        "spark.sql.parser.escapedStringLiterals=true",
+    )
+    assert all(not each.startswith(tuple(caches)) for each in settings_of_values(_session(spark)))
+
+
 def _other(session: SparkSession, name: str) -> str:
     """The other value than that which holds: what holds anyhow is another one in Spark 3.5."""
     return "false" if session.conf.get(name) == "true" else "true"

@@ -160,10 +160,10 @@ def test_odd_results(store: ForwardLineage) -> None:
     assert store.result("empty").columns == ["t_id", "s_id", "i_id", "price", "num"]
     assert values(store.forward("sales", where="t_id > 0", result="empty")) == []
     odd = """
-        SELECT t_id AS `a b.c;{}=\n`, map('k', array(named_struct('x', num, 'y', NULL))) AS `größe`,
-               NULL :: DATE AS `order`,
-               TIMESTAMP '1500-01-01 00:00:00' AS row_id, INTERVAL '3' DAY AS i, num :: DECIMAL(30, 4) AS d FROM sales
-    """.replace("NULL)", "NULL :: INT)")
+        SELECT t_id AS `a b.c;{}=\n`, map('k', array(named_struct('x', num, 'y', CAST(NULL AS INT)))) AS `größe`,
+               CAST(NULL AS DATE) AS `order`, TIMESTAMP '1500-01-01 00:00:00' AS row_id, INTERVAL '3' DAY AS i,
+               CAST(num AS DECIMAL(30, 4)) AS d FROM sales
+    """
     store.save(odd, "odd")
     assert sorted(values(store.result("odd")), key=str) == sorted(values(store.spark.sql(odd)), key=str)
     assert store.result("odd").dtypes == store.spark.sql(odd).dtypes
