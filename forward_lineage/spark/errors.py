@@ -10,7 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from forward_lineage.spark.versions import condition_of, is_newer, logger_of, places_of, renamed, said_in
+from forward_lineage.spark.versions import condition_in, condition_of, is_newer, logger_of, places_of, renamed, said_in
 from udafs.errors import FailedQueryError, InternalError, NotTracedError, Position, SparkError, WrongSqlError
 
 #: What Spark calls a name that means no table and no view: the `condition` of an error.
@@ -150,7 +150,8 @@ def from_spark(
 
     """
     kind = WrongSqlError if isinstance(error, AnalysisException) else FailedQueryError
-    text, name = _text(error), _condition(error)
+    text = _text(error)
+    name = _condition(error) or condition_in(text)
     if isinstance(error, PySparkException) and _LOST.search(text):
         return FailedQueryError(
             "the Spark Connect server has gone, or does not know this session any more", instead=_LOST_ENDED

@@ -32,6 +32,14 @@ _RAISED_IN_TASK = re.compile(
     r"(?:java\.lang\.|org\.apache\.spark\.Spark)RuntimeException: (.*?)(?:\n\tat .*)?$",
     re.S,
 )
+_NAMED_IN_TASK = re.compile(
+    r"^Job aborted .*?: Lost task [^\n]*?\): [\w.$]+: (\[([A-Z][A-Z0-9_.]+)\] .*?)(?:\n\tat .*)?$", re.S
+)
+_PYTHON_IN_TASK = re.compile(
+    r"^Job aborted .*?: Lost task [^\n]*?\): org\.apache\.spark\.api\.python\.PythonException: "
+    r"Traceback [^\n]*\n(?:[ \t][^\n]*\n)*(\S.*?)\s*(?:\n\tat .*)?$",
+    re.S,
+)
 _REFUSED = "_LEGACY_ERROR_TEMP_1332"  # as in udafs/scala/versions/Refusals/3.5.scala
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
 
@@ -146,14 +154,24 @@ def is_newer(condition: str | None) -> bool:
 def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
     """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
 
-    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says stands behind which task it
-    was, with no name of its own.
+    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says, or a function of Python's in
+    it, stands behind which task it was.
     """
     if version >= (4, 0):
         return text, False
     if raised := _RAISED_IN_TASK.search(text):
         return raised[1], not raised[1].startswith("[")  # the name of an error of Spark's own
+    if named := _NAMED_IN_TASK.search(text):
+        return named[1], False
+    if python := _PYTHON_IN_TASK.search(text):
+        return f"Spark's Python worker failed: {python[1].splitlines()[-1]}", False
     return _PLAN.sub("", text), False
+
+
+def condition_in(text: str, version: tuple[int, int] = _VERSION) -> str | None:
+    """Return the name of an error that is in the text of one that has none: up to 3.5 what a task says has no other."""
+    named = _NAMED_IN_TASK.search(text) if version < (4, 0) else None
+    return named[2] if named else None
 
 
 def _asks(java: Any, question: str) -> bool:

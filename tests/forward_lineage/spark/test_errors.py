@@ -11,7 +11,13 @@ from pyspark.errors import SparkRuntimeException
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import put_back, rewritten_errors, spark_errors
+from tests.spark_settings import configured
+from udafs.build import spark_version
 from udafs.errors import FailedQueryError, InternalError, Position, SparkError, WrongSqlError
+from udafs.versions import check_version
+
+# Spark 4.0 brought variables.
+COLUMN = "A column, variable" if check_version(spark_version()) >= (4, 0) else "A column or function parameter"
 
 
 def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkError:
@@ -24,7 +30,7 @@ def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkError:
 @pytest.mark.parametrize(
     ("sql", "kind", "condition", "what"),
     [
-        ("SELECT nope FROM range(3)", WrongSqlError, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "A column, variable"),
+        ("SELECT nope FROM range(3)", WrongSqlError, "UNRESOLVED_COLUMN.WITH_SUGGESTION", COLUMN),
         ("SELECT * FROM nowhere", WrongSqlError, "TABLE_OR_VIEW_NOT_FOUND", "The table or view `nowhere`"),
         ("SELECT 1 FRM x y", WrongSqlError, "PARSE_SYNTAX_ERROR", "Syntax error at or near"),
         ("SELECT 1 / id FROM range(3)", FailedQueryError, "DIVIDE_BY_ZERO", "Division by zero"),
@@ -33,7 +39,8 @@ def said(spark: SparkSession, sql: str, of: str | None = None) -> SparkError:
     ],
 )
 def test_refused_or_failed(spark: SparkSession, sql: str, kind: type, condition: str, what: str) -> None:
-    error = said(spark, sql)
+    with configured(spark, {"spark.sql.ansi.enabled": "true"}):
+        error = said(spark, sql)
     assert (type(error), error.condition) == (kind, condition)
     assert error.what.startswith(what)
     assert error.instead == kind.remedy

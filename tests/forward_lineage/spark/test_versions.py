@@ -13,6 +13,7 @@ from forward_lineage.spark.versions import (
     arrow_frame,
     arrow_schema,
     arrow_table,
+    condition_in,
     in_time_zone,
     refuse_what_is_newer,
     said_in,
@@ -87,6 +88,9 @@ OF_A_TASK = (
     "Lost task 0.0 in stage 27.0 (TID 26) (192.0.2.2 executor driver): java.lang.RuntimeException: {}\n"
     "\tat A.b(C.java:1)\n"
 )
+DIVIDED = OF_A_TASK.replace("java.lang.Runtime", "org.apache.spark.SparkArithmetic").format(
+    "[DIVIDE_BY_ZERO] Division by zero. Use NULLIF."
+)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +106,24 @@ OF_A_TASK = (
         (OF_A_TASK.replace("java.lang.", "org.apache.spark.Spark").format("a. Do c."), ("a. Do c.", True)),
         (OF_A_TASK.replace("java.lang.", "org.apache.spark.Spark").format("[A_B] a"), ("[A_B] a", False)),
         (OF_A_TASK.replace("RuntimeException", "IOException").format("a"), None),
+        (DIVIDED, ("[DIVIDE_BY_ZERO] Division by zero. Use NULLIF.", False)),
+        (
+            OF_A_TASK.replace("java.lang.RuntimeException", "org.apache.spark.api.python.PythonException").format(
+                'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: no\n'
+            ),
+            ("Spark's Python worker failed: ValueError: no", False),
+        ),
     ],
 )
 def test_a_plan_and_a_task_are_not_what_is_said(text: str, said: tuple[str, bool] | None) -> None:
     assert said_in(text, (3, 5)) == (said or (text, False))
     assert said_in(text, (4, 0)) == (text, False)
+
+
+def test_the_name_of_what_a_task_says_is_in_its_text() -> None:
+    assert condition_in(DIVIDED, (3, 5)) == "DIVIDE_BY_ZERO"
+    assert condition_in(OF_A_TASK.format("a; b. Do c."), (3, 5)) is None
+    assert condition_in(DIVIDED, (4, 0)) is None
 
 
 @pytest.mark.parametrize("version", [(3, 5), (4, 0), (4, 1)])
