@@ -64,6 +64,7 @@ final private[sql] class ExpressionText(
       // SQL reads the type of a number from its digits; Spark Connect makes others of those that come from Python.
       case number @ Literal(value: Decimal, kind: DecimalType) if Literal(value.toJavaBigDecimal).dataType != kind =>
         s"CAST(${number.sql} AS ${kind.sql})"
+      case CalendarIntervals.Written(interval) => interval
       case NewerExpressions.Shared(inside) => text(inside)
       case like: StringRegexExpression => s"(${withText(like).sql})"
       case ILike(value, pattern, escape) if escape != '\\' => s"(${text(value)} ILIKE ${text(pattern)} ESCAPE ${Literal(escape.toString).sql})"

@@ -301,7 +301,7 @@ object Registry {
       "_FUNC_(star, column, ...) - Stands for the columns of a star but for some, all of them string literals.",
       """      > SELECT _FUNC_('t.*', 'b') FROM VALUES (1, 2) AS t(a, b);
         |       1
-        |""".stripMargin))
+        |""".stripMargin)) ++ CalendarIntervals.function
 
   private def counted(function: String, arguments: Seq[Expression], least: Int, most: Int): Seq[Expression] =
     if (least <= arguments.size && arguments.size <= most) arguments
