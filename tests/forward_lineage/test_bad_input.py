@@ -165,6 +165,7 @@ def test_contradictions(store: ForwardLineage, given: dict[str, str], message: s
     assert str(refused.value) == message
 
 
+@pytest.mark.since("4.0", "a logger of the errors of queries")
 def test_no_stack_trace_on_the_console(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
     logger = logger_of("SQLQueryContextLogger")
     silenced = logger.level

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.results import meaning_of
 from forward_lineage.tracing import known_values
+from tests.spark_settings import configured
 from tests.task_errors import REFUSED
 from tests.tiers import every_day
 from udafs.build import spark_version
@@ -51,7 +52,9 @@ def file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i, (name, (kind, values)) in enumerate(COLUMNS.items())
     )
     folder = tmp_path_factory.mktemp("values") / "v"
-    spark.sql(f"SELECT id, CAST(id % 4 AS INT) AS g, {columns} FROM range(40)").coalesce(1).write.parquet(str(folder))
+    rows = spark.sql(f"SELECT id, CAST(id % 4 AS INT) AS g, {columns} FROM range(40)").coalesce(1)
+    with configured(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED"}):  # of itself from 4.0 on
+        rows.write.parquet(str(folder))
     return folder
 
 
