@@ -25,6 +25,7 @@ from forward_lineage.session import ForwardLineage
 from forward_lineage.spark.errors import from_spark
 from forward_lineage.spark.names import joined, split_name
 from forward_lineage.spark.tables import view_text
+from forward_lineage.spark.versions import FAILURES
 from udafs.errors import LineageError
 
 _READS = re.compile(r"(?<!Local)(?<!OneRow)Relation\b|RelationV2|LogicalRDD")
@@ -153,7 +154,7 @@ class BaseTables:
     def _register(self, name: str, kind: str, **how: Any) -> bool:
         try:
             self.lineage.register(name, **how)
-        except (LineageError, PySparkException) as error:
+        except (LineageError, *FAILURES) as error:
             self.unregistered[name] = str(error)
             return False
         self._current[name] = kind
@@ -163,7 +164,7 @@ class BaseTables:
     def _register_data(self, name: str) -> None:
         try:
             path = as_parquet(self.spark, self.data[name], self.scratch)
-        except PySparkException as error:
+        except FAILURES as error:
             self.unregistered[name] = from_spark(error).what
         else:
             self._register(name, "data", path=path)

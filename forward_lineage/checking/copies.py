@@ -26,6 +26,7 @@ from forward_lineage.checking.statements import shortened
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.session import ForwardLineage
 from forward_lineage.spark.names import quoted, split_name
+from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.planning import Planner
 from udafs.lineage_set import LineageSet
 
@@ -100,7 +101,7 @@ class Copies:
             rows = lineage.rows(manifest.name)
             few = manifest.next_id <= _SMALL
             mixed = rows.withColumnRenamed(rows.columns[0], _ID).repartition(1 if few else 3)
-            mixed.sortWithinPartitions(F.xxhash64(_ID)).write.parquet(str(folder))
+            write_parquet(mixed.sortWithinPartitions(F.xxhash64(_ID)), folder)
             self._made[key] = Copy(folder, mixed.schema)
         return self._made[key]
 

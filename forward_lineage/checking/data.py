@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.names import glob_literal
+from forward_lineage.spark.own_parquet import write_parquet
 from udafs.errors import BadArgumentError
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".orc": "orc", ".json": "json", ".jsonl": "json"}
@@ -46,9 +47,8 @@ def as_parquet(spark: SparkSession, path: Path, scratch: Path) -> Path:
         return path
     copy = scratch / "data" / path.name
     if not copy.exists():
-        spark.read.format(str(kind)).options(**_OPTIONS.get(str(kind), {})).load(glob_literal(path)).write.parquet(
-            str(copy)
-        )
+        rows = spark.read.format(str(kind)).options(**_OPTIONS.get(str(kind), {})).load(glob_literal(path))
+        write_parquet(rows, copy)
     return copy
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.own_parquet import write_parquet
 from udafs.errors import DamagedError
 
 Ids = npt.NDArray[np.int64]
@@ -157,7 +158,7 @@ def opened(path: Path | str, texts: Sequence[str]) -> Iterator[pq.ParquetFile]:
 def written(spark: SparkSession, sql: str, folder: Path) -> list[Path]:
     """Let Spark compute rows and write them to a folder; returns the files."""
     with spark_errors():
-        spark.sql(sql).write.parquet(str(folder))
+        write_parquet(spark.sql(sql), folder)
     return sorted(folder.glob("*.parquet"))
 
 

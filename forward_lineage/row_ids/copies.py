@@ -24,6 +24,7 @@ from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, glob_literal
+from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
 from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
@@ -144,7 +145,7 @@ def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) 
     _refuse_odd_columns(columns, name)
     ordered = sorted_rows(source.frame, order_by)
     with spark_errors():
-        ordered.write.option("compression", "zstd").parquet(str(folder))
+        write_parquet(ordered, folder, compression="zstd")
     relation = data_source("parquet", folder)
     _check_kept(columns, columns_of(open_relation(source.frame.sparkSession, relation)), name)
     files, next_id = with_offsets(read_footers(list_files(folder)))

@@ -26,6 +26,7 @@ from forward_lineage.row_ids.sources import check_source, contents
 from forward_lineage.row_ids.written_sql import DICTIONARY_ID, with_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, quoted, quoted_name
+from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.tables import (
     columns_of,
     fingerprint,
@@ -107,7 +108,7 @@ def _write_new_keys(frame: DataFrame, names: Sequence[str], folder: Path, before
         keys = keys.join(open_relation(frame.sparkSession, data_source("parquet", before)), list(names), "left_anti")
     ordered = keys.orderBy(*[quoted(column) for column in names])
     with spark_errors():
-        ordered.write.option("compression", "zstd").parquet(str(folder))
+        write_parquet(ordered, folder, compression="zstd")
 
 
 def _described(frame: DataFrame, name: str, folder: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that PySpark's o
 
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import field_of_dl, quoted
+from forward_lineage.spark.own_parquet import write_parquet
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError
 
@@ -110,7 +111,7 @@ def write_dictionary(spark: SparkSession, sql: str, folder: Path, expressions: i
 
     """
     with spark_errors(sql):
-        spark.sql(sql).select(_ID, *map(_value, range(expressions))).write.parquet(str(folder))
+        write_parquet(spark.sql(sql).select(_ID, *map(_value, range(expressions))), folder)
     return sorted(folder.glob("*.parquet"))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
@@ -40,11 +41,25 @@ _PYTHON_IN_TASK = re.compile(
     r"Traceback [^\n]*\n(?:[ \t][^\n]*\n)*(\S.*?)\s*(?:\n\tat .*)?$",
     re.S,
 )
+_OF_STREAMS = "Queries with streaming sources must be executed", "_LEGACY_ERROR_TEMP_3102"
 _REFUSED = "_LEGACY_ERROR_TEMP_1332"  # as in udafs/scala/versions/Refusals/3.5.scala
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which is in another module in each
 
 #: For sessions that we start: what 4.0 does anyhow. CREATE TABLE without USING makes a Parquet table, not Hive's.
 LATER_DEFAULTS = {} if _VERSION >= (4, 0) else {"spark.sql.legacy.createHiveTableByDefault": "false"}
+
+#: What is raised where a query fails: before 4.0 PySpark has no class for what a task throws.
+FAILURES: tuple[type[PySparkException], type[PySparkException | Py4JJavaError]] = (
+    PySparkException,
+    PySparkException if _VERSION >= (4, 0) else Py4JJavaError,
+)
+
+#: For Parquet files of ours: what 4.0 does anyhow. 3.5 refuses to write times before 1900 and dates before 1582.
+OLD_TIMES_AS_THEY_ARE = (
+    {}
+    if _VERSION >= (4, 0)
+    else {f"spark.sql.parquet.{kind}RebaseModeInWrite": "CORRECTED" for kind in ("datetime", "int96")}
+)
 
 #: VARIANT, where there is such a type.
 VARIANTS: tuple[type[T.DataType], ...] = (T.VariantType,) if _VERSION >= (4, 0) else ()
@@ -169,8 +184,12 @@ def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
 
 
 def condition_in(text: str, version: tuple[int, int] = _VERSION) -> str | None:
-    """Return the name of an error that is in the text of one that has none: up to 3.5 what a task says has no other."""
-    named = _NAMED_IN_TASK.search(text) if version < (4, 0) else None
+    """Return the newest name of an error that has none: up to 3.5 it may stand in the text, as of what a task says."""
+    if version >= (4, 0):
+        return None
+    if text.startswith(_OF_STREAMS[0]):
+        return _OF_STREAMS[1]
+    named = _NAMED_IN_TASK.search(text)
     return named[2] if named else None
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from pyarrow import parquet
-from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
@@ -29,7 +28,9 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.names import data_source, glob_literal
+from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.tables import only_row, type_name
+from forward_lineage.spark.versions import FAILURES
 from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.known_values import KnownInSession
 from rewrites.granules import DistinctValues, KeptValues
@@ -106,7 +107,7 @@ class KnownHere(KnownInSession):
                     return False
                 self._tables.check_unchanged([manifest.name])
                 _put(new, folder)
-        except (PySparkException, SetupError, OSError):  # a value cannot be computed, or nothing can be written here
+        except (*FAILURES, SetupError, OSError):  # a value cannot be computed, or nothing can be written here
             return False
         # Of the version before frames may still be decoded.
         self._tables.registrations.clear_granules(manifest.name, before=manifest.version - 1)
@@ -118,8 +119,8 @@ class KnownHere(KnownInSession):
         if rows > MOST_ROWS:
             return False
         dictionary = DistinctValues(table, wanted.expressions).dictionary(read_from(table, read_fragment))
-        self._spark.sql(print_sql(dictionary)).write.parquet(str(new / "entries"))
-        self._spark.sql(_granule_of_each_row(wanted, new / "entries")).write.parquet(str(new / "pairs"))
+        write_parquet(self._spark.sql(print_sql(dictionary)), new / "entries")
+        write_parquet(self._spark.sql(_granule_of_each_row(wanted, new / "entries")), new / "pairs")
         pairs = parquet.read_table(new / "pairs")
         shutil.rmtree(new / "pairs")
         data = _packed(pairs["row"].to_numpy(), pairs["granule"].to_numpy(), rows)

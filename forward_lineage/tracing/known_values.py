@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
@@ -23,6 +23,7 @@ from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.spark.tables import type_name
+from forward_lineage.spark.versions import FAILURES
 from forward_lineage.tracing.known_ranges import KnownRanges
 from rewrites.domains import Domain, Integers, Listed, fit, integers
 from rewrites.granules import Ranges
@@ -117,7 +118,7 @@ class KnownInSession:
             self._tables.check_unchanged([table.name])
             try:
                 self._found[key] = _looked_up(values, by_type)
-            except PySparkException:  # a value cannot be computed; the query says so if it computes it
+            except FAILURES:  # a value cannot be computed; the query says so if it computes it
                 return None
         return self._found[key]
 
@@ -164,7 +165,7 @@ def _narrowed(values: DataFrame, domains: Sequence[Domain]) -> list[Domain]:
     """Return the domains with bounds that are those of the table, in place of the type's.
 
     Raises:
-        PySparkException: a value is not between those of the type.
+        PySparkException: a value is not between those of the type; one of `spark.versions.FAILURES`.
 
     """
     asked = {column: each for column, each in zip(values.columns, domains, strict=True) if isinstance(each, Integers)}

@@ -19,7 +19,12 @@ from tests.conftest import REPOSITORY
 from tests.forward_lineage.row_ids import hive_tables
 from tests.forward_lineage.row_ids.conftest import ids, write
 from tests.spark_programs import interpreted
+from udafs.build import spark_version
 from udafs.errors import ChangedError, NotTracedError
+from udafs.versions import check_version
+
+# Spark 4.0 brought Derby 10.16.
+DERBY = f"org.apache.derby.{'iapi.' if check_version(spark_version()) >= (4, 0) else ''}jdbc.AutoloadedDriver"
 
 
 @pytest.mark.slow
@@ -52,7 +57,7 @@ def server(spark: SparkSession, tmp_path: Path) -> SparkSession:
     spark.sparkContext._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     options = {
         "url": f"jdbc:derby:memory:{tmp_path.name};create=true",
-        "driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+        "driver": DERBY,
         "dbtable": "t",
     }
     spark.sql("SELECT id AS k, id * 10 AS v FROM range(3)").write.format("jdbc").options(**options).save()

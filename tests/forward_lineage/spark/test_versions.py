@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, LongType, MapType, StructField, StructType, TimestampNTZType, TimestampType
 
 from forward_lineage.frontend import parse
+from forward_lineage.spark.errors import STREAMING
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.versions import (
     arrow_frame,
@@ -124,6 +125,7 @@ def test_the_name_of_what_a_task_says_is_in_its_text() -> None:
     assert condition_in(DIVIDED, (3, 5)) == "DIVIDE_BY_ZERO"
     assert condition_in(OF_A_TASK.format("a; b. Do c."), (3, 5)) is None
     assert condition_in(DIVIDED, (4, 0)) is None
+    assert condition_in("Queries with streaming sources must be executed with …", (3, 5)) == STREAMING
 
 
 @pytest.mark.parametrize("version", [(3, 5), (4, 0), (4, 1)])
