@@ -117,11 +117,18 @@ def test_texts_with_a_schema_and_options(store: ForwardLineage) -> None:
     options = {"sep": ";", "it's": '"'}
     frame = rows.select(
         F.from_csv(F.to_csv("row", options), "id INT, name STRING", options).alias("csv"),
-        F.from_json(F.to_json("row"), "s_id BIGINT NOT NULL, `s_name` STRING").alias("json"),
+        F.from_json(F.to_json("row"), "s_id BIGINT, `s_name` STRING").alias("json"),
         F.from_json(F.lit("{'a': [1]}"), "a ARRAY<INT>", {"allowSingleQuotes": "true"}).alias("lists"),
     )
     each_of_its_own(store, frame)
     assert frame.where("csv.id <> json.s_id").count() == 0
+
+
+@pytest.mark.since("4.0", "SQL whose from_json reads NOT NULL")
+def test_a_schema_with_columns_that_are_never_null(store: ForwardLineage) -> None:
+    row = F.to_json(F.struct("s_id", "s_name"))
+    frame = store.spark.table("store").select(F.from_json(row, "s_id BIGINT NOT NULL, `s_name` STRING").alias("json"))
+    each_of_its_own(store, frame)
 
 
 @pytest.mark.since("4.0", "XML")

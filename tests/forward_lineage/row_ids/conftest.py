@@ -9,6 +9,11 @@ import pytest
 from pyarrow import parquet
 
 from forward_lineage import ForwardLineage
+from udafs.build import spark_version
+from udafs.versions import check_version
+
+# Spark 4.0 brought Derby 10.16.
+DERBY = f"org.apache.derby.{'iapi.' if check_version(spark_version()) >= (4, 0) else ''}jdbc.AutoloadedDriver"
 
 
 def write(path: Path, values: list[int], **more: list[object]) -> Path:

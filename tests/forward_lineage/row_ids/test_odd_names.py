@@ -13,7 +13,7 @@ from forward_lineage.cli.frames import decoded
 from forward_lineage.row_ids.clustering import lineage_pairs
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import full_name
-from tests.forward_lineage.row_ids.conftest import write
+from tests.forward_lineage.row_ids.conftest import DERBY, write
 from tests.tiers import every_day
 
 ODD = ["`we``ird.t`", '`It\'s "A" t`', "`Select`", "MixedCase", "`größe`"]
@@ -71,7 +71,7 @@ def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
     settings = {
         "spark.sql.catalog.odd": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
         "spark.sql.catalog.odd.url": f"jdbc:derby:memory:{tmp_path.name};create=true",
-        "spark.sql.catalog.odd.driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+        "spark.sql.catalog.odd.driver": DERBY,
     }
     session = spark.newSession()
     with configured(session, settings):

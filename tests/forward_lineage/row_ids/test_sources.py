@@ -17,14 +17,9 @@ from forward_lineage.results import trusted_tables
 from forward_lineage.row_ids.manifest import Manifest
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.row_ids import hive_tables
-from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.forward_lineage.row_ids.conftest import DERBY, ids, write
 from tests.spark_programs import interpreted
-from udafs.build import spark_version
 from udafs.errors import ChangedError, NotTracedError
-from udafs.versions import check_version
-
-# Spark 4.0 brought Derby 10.16.
-DERBY = f"org.apache.derby.{'iapi.' if check_version(spark_version()) >= (4, 0) else ''}jdbc.AutoloadedDriver"
 
 
 @pytest.mark.slow
