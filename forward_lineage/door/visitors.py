@@ -8,13 +8,14 @@ from collections import OrderedDict
 from queue import SimpleQueue
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.door.connection import Connection
 from forward_lineage.door.session_lineage import SessionLineage, Settings
 from forward_lineage.frontend import asks_for_lineage
-from udafs.errors import InternalError, LineageError
+from udafs.errors import InternalError, LineageError, NotTracedError, SparkError
 
+_UNBOUND = "UNBOUND_SQL_PARAMETER"
 MOST = 32
 """Sessions that are remembered, at most: those that asked last. One that was forgotten begins anew when it asks."""
 
@@ -92,11 +93,23 @@ class Visitor(threading.Thread):
         elif request["only_whether"]:
             desk.text(number, "")
         else:
-            found = self._of(session).prepared(text)
+            found = self._prepared(session, text)
             if isinstance(found, str):
                 desk.text(number, found)
             else:
                 desk.rows(number, found._jdf)
+
+    def _prepared(self, session: Any, text: str) -> str | DataFrame:
+        try:
+            return self._of(session).prepared(text)
+        except SparkError as error:
+            if error.condition != _UNBOUND:
+                raise
+        # As in LineageParser.scala, which is told of values by newer Sparks only.
+        raise NotTracedError(
+            "values of parameters are not seen in a statement that asks for lineage here",
+            instead="Write them into the SQL, or use lineage.sql(…, args=…).",
+        )
 
     def _of(self, session: Any) -> SessionLineage:
         if self._lineage is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -222,7 +223,7 @@ def _said(run: object) -> str:
         run()  # type: ignore[operator]
     except PySparkException as error:
         text = str(error).split("\n\nJVM stacktrace")[0]
-        return text.split("] ", 1)[-1].split(" SQLSTATE")[0].strip()
+        return re.sub(r"^\[[A-Z0-9_.]+\] ", "", text).split(" SQLSTATE")[0].strip()  # 3.5 has no name for ours
     except LineageError as error:
         return str(error)
     return ""

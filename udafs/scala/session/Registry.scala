@@ -293,15 +293,7 @@ object Registry {
       "_FUNC_(dl) - Returns the encoding of the lineage value `dl`: set, bdd or roaring.",
       """      > SELECT _FUNC_(dl_of(7));
         |       set
-        |""".stripMargin)) ++ StarExcept.function.map(build => SqlFunction(
-      "dl_star_except",
-      None,
-      build, StarExcept.getClass,
-      "misc_funcs",
-      "_FUNC_(star, column, ...) - Stands for the columns of a star but for some, all of them string literals.",
-      """      > SELECT _FUNC_('t.*', 'b') FROM VALUES (1, 2) AS t(a, b);
-        |       1
-        |""".stripMargin)) ++ CalendarIntervals.function
+        |""".stripMargin)) ++ VersionFunctions.all
 
   private def counted(function: String, arguments: Seq[Expression], least: Int, most: Int): Seq[Expression] =
     if (least <= arguments.size && arguments.size <= most) arguments

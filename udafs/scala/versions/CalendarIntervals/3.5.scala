@@ -13,19 +13,8 @@ import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 private[forwardlineage] object CalendarIntervals {
   private val Name = "dl_calendar_interval"
 
-  val function: Option[SqlFunction] = Some(SqlFunction(
-    Name,
-    Some(1),
-    arguments => interval(arguments.head),
-    CalendarIntervals.getClass,
-    "misc_funcs",
-    "_FUNC_(text) - Returns the interval that a string literal says, as session_window of a DataFrame has it.",
-    """      > SELECT _FUNC_('11 minutes');
-      |       11 minutes
-      |""".stripMargin))
-
-  private def interval(text: Expression): Literal = text match {
-    case Literal(said: UTF8String, StringType) => Literal(IntervalUtils.stringToInterval(said), CalendarIntervalType)
+  val function: Option[Seq[Expression] => Expression] = Some {
+    case Seq(Literal(text: UTF8String, StringType)) => Literal(IntervalUtils.stringToInterval(text), CalendarIntervalType)
     case _ => LineageErrors.refuse(s"$Name takes a string literal, an interval.")
   }
 
