@@ -78,6 +78,7 @@ def catalog(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
         yield session
 
 
+@pytest.mark.since("4.0", "a catalog of JDBC that makes tables of any name")
 @pytest.mark.parametrize("table", OTHERS)
 def test_a_table_of_a_catalog(catalog: SparkSession, tmp_path: Path, table: str) -> None:
     name = f"{DATABASE}.{table}"
