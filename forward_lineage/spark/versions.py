@@ -169,17 +169,17 @@ def is_newer(condition: str | None) -> bool:
 def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
     """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
 
-    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says, or a function of Python's in
-    it, stands behind which task it was.
+    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says stands behind which task it
+    was. So does, up to 4.1 at least, what a function of Python's over an RDD says.
     """
+    if python := _PYTHON_IN_TASK.search(text):
+        return f"Spark's Python worker failed: {python[1].splitlines()[-1]}", False
     if version >= (4, 0):
         return text, False
     if raised := _RAISED_IN_TASK.search(text):
         return raised[1], not raised[1].startswith("[")  # the name of an error of Spark's own
     if named := _NAMED_IN_TASK.search(text):
         return named[1], False
-    if python := _PYTHON_IN_TASK.search(text):
-        return f"Spark's Python worker failed: {python[1].splitlines()[-1]}", False
     return _PLAN.sub("", text), False
 
 

@@ -221,7 +221,7 @@ CASES: dict[str, tuple[Frame, str]] = {
 # What PySpark, or SQL, has not had always.
 NEWER = {
     "a generator beside each row": pytest.mark.since("4.0", "lateralJoin"),
-    "a list in an order": pytest.mark.since("4.0", "listagg"),
+    "a list in an order": pytest.mark.since("4.2", "listagg of distinct values in their order, which are cast"),
     "a grouping set twice": pytest.mark.since("4.0", "groupingSets"),
     "subqueries": pytest.mark.since("4.0", "subqueries that are DataFrames"),
 }

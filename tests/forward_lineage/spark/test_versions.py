@@ -108,17 +108,19 @@ DIVIDED = OF_A_TASK.replace("java.lang.Runtime", "org.apache.spark.SparkArithmet
         (OF_A_TASK.replace("java.lang.", "org.apache.spark.Spark").format("[A_B] a"), ("[A_B] a", False)),
         (OF_A_TASK.replace("RuntimeException", "IOException").format("a"), None),
         (DIVIDED, ("[DIVIDE_BY_ZERO] Division by zero. Use NULLIF.", False)),
-        (
-            OF_A_TASK.replace("java.lang.RuntimeException", "org.apache.spark.api.python.PythonException").format(
-                'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: no\n'
-            ),
-            ("Spark's Python worker failed: ValueError: no", False),
-        ),
     ],
 )
 def test_a_plan_and_a_task_are_not_what_is_said(text: str, said: tuple[str, bool] | None) -> None:
     assert said_in(text, (3, 5)) == (said or (text, False))
     assert said_in(text, (4, 0)) == (text, False)
+
+
+@pytest.mark.parametrize("version", [(3, 5), (4, 1), (4, 3)])
+def test_a_function_of_python_says_its_last_line(version: tuple[int, int]) -> None:
+    text = OF_A_TASK.replace("java.lang.RuntimeException", "org.apache.spark.api.python.PythonException").format(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: no\n'
+    )
+    assert said_in(text, version) == ("Spark's Python worker failed: ValueError: no", False)
 
 
 def test_the_name_of_what_a_task_says_is_in_its_text() -> None:
