@@ -106,7 +106,7 @@ def test_planning_runs_nothing(planner: Planner, spark: SparkSession) -> None:
     assert not spark.catalog.tableExists("never_made")
 
 
-@pytest.mark.since("4.0", "scripts")
+@pytest.mark.since("4.1", "scripts")
 def test_planning_runs_no_script(planner: Planner, spark: SparkSession) -> None:
     planner.plan("BEGIN CREATE TABLE never_made AS SELECT s_id FROM store; END")
     assert not spark.catalog.tableExists("never_made")
