@@ -36,6 +36,7 @@ class Daemon:
 
     Attributes:
         process: the JVM.
+        host: its address.
         log: where it writes its log.
         folder: where the executors of a worker run, and keep their logs.
         scratch: where they keep shuffle files and spills.
@@ -43,6 +44,7 @@ class Daemon:
     """
 
     process: subprocess.Popen[bytes]
+    host: str
     log: Path
     folder: Path
     scratch: Path
@@ -104,8 +106,7 @@ class Cluster:
             found = _URL.search(self._master.said())
             assert found is not None
             self.url = found[1]
-            self.workers = [self._start_worker(f"127.0.0.{number + 1}") for number in range(self._count)]
-            self.wait_for_workers()
+            self.replace_workers()
         except BaseException:
             self.stop()
             raise
@@ -131,11 +132,12 @@ class Cluster:
         for worker in self.workers:
             wait_for("a worker", lambda worker=worker: _REGISTERED in worker.said())
 
-    def add_worker(self, host: str) -> Daemon:
-        """Start one more worker."""
-        self.workers.append(self._start_worker(host))
+    def replace_workers(self) -> None:
+        """Start those that are missing, each at the address that is free: a copy of a task needs another one."""
+        taken = {worker.host for worker in self.workers}
+        hosts = [f"127.0.0.{number + 1}" for number in range(self._count)]
+        self.workers += [self._start_worker(host) for host in hosts if host not in taken]
         self.wait_for_workers()
-        return self.workers[-1]
 
     def lose(self, worker: Daemon) -> None:
         """Kill a worker; its executors notice and end."""
@@ -168,7 +170,7 @@ class Cluster:
                 cwd=work, env=self._environment(host, scratch), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509 - it makes one system call
             )  # fmt: skip
-        return Daemon(process, log, work, scratch)
+        return Daemon(process, host, log, work, scratch)
 
     def _environment(self, host: str, scratch: Path) -> Mapping[str, str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}

@@ -24,8 +24,7 @@ PLACES = ("map", "reduce")
 def all_executors(cluster: Cluster) -> Iterator[None]:
     """After a test, wait until those that died have been replaced: the next one counts on two."""
     yield
-    for number in range(len(cluster.workers), 2):
-        cluster.add_worker(f"127.0.0.{number + 1}")
+    cluster.replace_workers()
     wait_for("two executors", lambda: len(cluster.executors()) == 2)
 
 
