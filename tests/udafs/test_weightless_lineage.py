@@ -19,6 +19,8 @@ THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 FIXTURES = Path(__file__).parents[1] / "golden" / "fixtures"
 TABLES = {"t", "u", "tt", "uu", "store", "item", "sales", "basket", "nothing", "größe"}
 TABLES.add("spark_catalog.default.region")
+ID = "_metadata.row_index + length(_metadata.file_path) + _metadata.file_size"
+"""An id that needs as much of `_metadata` as `dl_row_id` does."""
 OF_VALUES = {"rows", "its value", ".left", ".copies", ".right.t"}
 R, S = "(SELECT *, v AS __dl_r FROM r) AS r", "(SELECT *, v AS __dl_s FROM s) AS s"
 LIMITS = [1000 * 5**step // 4**step for step in range(24)]
@@ -75,7 +77,7 @@ def test_the_side_is_that_of_the_query(tables: SparkSession, shape: str) -> None
 def test_ids_by_position_do_not_make_the_rest_lighter(tables: SparkSession, tmp_path: Path, shape: str) -> None:
     """Of a scan that is wider by `_metadata` Spark takes the columns that are read for a smaller part than they are."""
     names = [f"(SELECT * {{}} FROM parquet.`{tmp_path / name}`) AS {name}" for name in "rs"]
-    traced = [each.format(f", _metadata.row_index AS __dl_{name}") for each, name in zip(names, "rs", strict=True)]
+    traced = [each.format(f", {ID} AS __dl_{name}") for each, name in zip(names, "rs", strict=True)]
     plain = shape.format("", *(each.format("") for each in names))
     chosen = set()
     for limit in LIMITS[::2]:
@@ -84,6 +86,21 @@ def test_ids_by_position_do_not_make_the_rest_lighter(tables: SparkSession, tmp_
             assert joins(tables, shape.format(", r.__dl_r, s.__dl_s", *traced)) == wanted, limit
         chosen.add(tuple(wanted))
     assert len(chosen) > 1 or shape is JOINS["hinted"] or shape is JOINS["full"]
+
+
+def test_a_grouping_that_seems_small_enough_is_broadcast(tables: SparkSession, tmp_path: Path) -> None:
+    """As a stage, which carries a number: Spark guesses that it has as many rows as it reads, which is too many."""
+    rows = f"(SELECT *, {ID} AS __dl_r FROM parquet.`{tmp_path / 'r'}`) AS r"
+    grouped = f"(SELECT *, {ID} AS __dl_s FROM parquet.`{tmp_path / 's'}`) AS s"
+    traced = GROUPED.format(", r.__dl_r, g.__dl_s", rows, ", max(__dl_s) AS __dl_s", grouped)
+    others = 0
+    for limit in LIMITS:
+        with configured(tables, {THRESHOLD: str(limit)}):
+            wanted, found = joins(tables, GROUPED.format("", "r", "", "s")), joins(tables, traced)
+        if found != wanted:
+            assert (wanted, found) == (["SortMergeJoin "], ["BroadcastHashJoin BuildRight"])
+            others += 1
+    assert others
 
 
 def test_a_set_has_no_weight_either(tables: SparkSession) -> None:

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
- * Broadcasts the side of a join that Spark would broadcast of the query as the user wrote it, and none that it would not.
+ * Broadcasts the side of a join that Spark would broadcast of the query as the user wrote it, and no table that it would not.
  *
  * Spark guesses the size of a side by the width of its columns, and `__dl_…` is one more: of a key alone it makes half as much
  * again. A side that was just small enough is not, and then both sides are shuffled and sorted, as many rows as they have
@@ -17,7 +17,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
  * larger than Spark's limit as the lineage is wider than the rest.
  *
  * Ids by position make a scan wider by `_metadata`, so that the few columns that are read of it are a smaller part of its bytes, and
- * what was too large seems small enough (TPC-H Q13: 1.5 million of `orders`).
+ * what was too large seems small enough (TPC-H Q13: 1.5 million of `orders`). A grouping that seems so is broadcast all the same: Spark
+ * guesses that it has as many rows as it reads, which is far too many.
  */
 object WeightlessLineage extends SparkStrategy {
   private val Neither = Some(HintInfo(Some(NO_BROADCAST_HASH)))
@@ -33,7 +34,18 @@ object WeightlessLineage extends SparkStrategy {
   }
 
   /** The side of a join without hints that will be broadcast, because it is small enough. */
-  def side(join: Join): Option[BuildSide] = Planning.broadcastSide(if (carriesLineage(join)) asWritten(join) else join)
+  def side(join: Join): Option[BuildSide] = {
+    val found = Planning.broadcastSide(join)
+    if (!carriesLineage(join)) found
+    else Planning.broadcastSide(asWritten(join)).orElse(found.filter(side => isGrouping(if (side == BuildLeft) join.left else join.right)))
+  }
+
+  private def isGrouping(plan: LogicalPlan): Boolean = plan match {
+    case Project(_, child) => isGrouping(child)
+    case Filter(_, child) => isGrouping(child)
+    case once: RepartitionOperation => isGrouping(once.child) // a stage, see `OnceRead`
+    case _ => plan.isInstanceOf[Aggregate]
+  }
 
   private def carriesLineage(join: Join): Boolean = join.children.exists(_.output.exists(HiddenColumns.is))
 
