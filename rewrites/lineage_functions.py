@@ -69,11 +69,14 @@ DL_IN_RANGES: Final = "dl_in_ranges"
 
 DL_STAR_EXCEPT = "dl_star_except"
 """(star, column, …), of string literals → the columns of a star but for some, where Spark reads no `* EXCEPT`."""
+DL_CALENDAR_INTERVAL = "dl_calendar_interval"
+"""(string literal) → the interval that it says, where Spark's SQL writes none of that type."""
 
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_ROW_GRANULE, DL_LISTED,
     DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_STAR_EXCEPT,
+    DL_CALENDAR_INTERVAL,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 

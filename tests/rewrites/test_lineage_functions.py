@@ -11,12 +11,12 @@ from rewrites.lineage_functions import DL_PARQUET, NAMES
 from tests.conftest import REPOSITORY
 
 KERNEL = REPOSITORY / "udafs" / "scala"
-REGISTRY = KERNEL / "session" / "Registry.scala"
+TABLES = [KERNEL / "session" / f"{name}.scala" for name in ("Registry", "VersionFunctions")]
 
 
 def test_the_names_are_those_of_the_registration_table() -> None:
-    registered = re.findall(r'SqlFunction\(\s*"(\w+)"', REGISTRY.read_text(encoding="utf-8"))
-    assert tuple(registered) == NAMES
+    texts = [table.read_text(encoding="utf-8") for table in TABLES]
+    assert tuple(re.findall(r'SqlFunction\(\s*"(\w+)"', "".join(texts))) == NAMES
 
 
 def test_the_relation_has_the_name_that_the_kernel_gives_it() -> None:
