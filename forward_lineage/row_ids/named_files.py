@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.tables import CHECK_FILES
 from rewrites.known_files import is_plain
 from rewrites.lineage_functions import DL_PARQUET
 from udafs.requests import ask
@@ -39,5 +40,5 @@ def know_columns(spark: SparkSession, path: str, schema: Mapping[str, Any]) -> N
 
     """
     if is_plain(path):
-        with spark_errors(instead="Check that it is there and whole: without lineage Spark cannot read it either."):
+        with spark_errors(instead=CHECK_FILES):
             ask(spark, "known columns", path=path, columns=json.dumps(schema))

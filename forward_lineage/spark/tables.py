@@ -14,6 +14,9 @@ from forward_lineage.spark.paths import is_local, local_path
 from udafs.errors import WrongSqlError
 from udafs.requests import ask, ask_json
 
+CHECK_FILES = "Check that it is there and whole: without lineage Spark cannot read it either."
+"""What to do where Spark cannot read something."""
+
 
 def open_table(spark: SparkSession, name: str) -> DataFrame:
     """Return the table or view that Spark knows by this name.
@@ -48,9 +51,7 @@ def open_relation(spark: SparkSession, relation: str, *, instead: str | None = N
         WrongSqlError: Spark cannot read it.
 
     """
-    with spark_errors(
-        instead=instead or "Check that it is there and whole: without lineage Spark cannot read it either."
-    ):
+    with spark_errors(instead=instead or CHECK_FILES):
         return spark.sql(f"SELECT * FROM {relation}")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +10,7 @@ from pyarrow import parquet
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tests.spark_jobs import jobs
 from tests.task_errors import REFUSED
 from udafs.attach import attach
 
@@ -28,18 +26,6 @@ def write(path: Path, **columns: list[object]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.table(columns), path)
     return path
-
-
-@contextmanager
-def jobs(spark: SparkSession) -> Iterator[list[int]]:
-    """The jobs that are started meanwhile."""
-    context, group, found = spark.sparkContext, uuid.uuid4().hex, list[int]()
-    context.setJobGroup(group, "analysis")
-    try:
-        yield found
-        found += context.statusTracker().getJobIdsForGroup(group)
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
 
 
 def is_what_spark_reads(spark: SparkSession, path: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage, LineageError
 from tests.forward_lineage.conftest import kinds
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.spark_jobs import jobs
 
 QUERY = "SELECT v, count(*) AS n FROM t WHERE v >= (SELECT min(v) FROM t) GROUP BY v"
 
@@ -26,28 +26,22 @@ def test_no_job_before_the_query_runs(lineage: ForwardLineage, folder: Path, sem
     """Spark reads footers in a job wherever parquet.`path` stands in a query; what registering has read is known."""
     lineage.register("t", path=folder, key=key)
     lineage.sql(QUERY, semantics)
-    context, group = lineage.spark.sparkContext, uuid.uuid4().hex
-    context.setJobGroup(group, "analysis")
-    try:
+    with jobs(lineage.spark) as of_the_query:
         frame = lineage.sql(QUERY, semantics)
-        assert not context.statusTracker().getJobIdsForGroup(group)
+    with jobs(lineage.spark) as of_the_text:
         lineage.spark.sql(lineage.rewrite(QUERY, semantics))
-        assert not context.statusTracker().getJobIdsForGroup(group)
+    with jobs(lineage.spark) as of_sparks_own:
         lineage.spark.sql(f"SELECT * FROM parquet.`{folder}`")
-        assert context.statusTracker().getJobIdsForGroup(group), "this is how jobs are seen"
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+    assert not of_the_query
+    assert not of_the_text
+    assert of_sparks_own, "this is how jobs are seen"
     assert frame.count() == 6
 
 
 def test_registering_looks_into_the_files_once(lineage: ForwardLineage, folder: Path) -> None:
-    context, group = lineage.spark.sparkContext, uuid.uuid4().hex
-    context.setJobGroup(group, "registering")
-    try:
+    with jobs(lineage.spark) as found:
         lineage.register("t", path=folder)
-        assert len(context.statusTracker().getJobIdsForGroup(group)) == 1
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+    assert len(found) == 1
 
 
 def test_what_is_printed_runs_in_other_sessions(lineage: ForwardLineage, folder: Path) -> None:

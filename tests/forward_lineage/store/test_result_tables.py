@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
-
 from forward_lineage import ForwardLineage
+from tests.spark_jobs import jobs
 
 # A comment and a CHAR column come as metadata; every column is nullable once it is in a file.
 COLUMNS = "k BIGINT NOT NULL COMMENT 'the key', c CHAR(3), w VARCHAR(5)"
@@ -41,14 +40,11 @@ def test_the_columns_are_those_that_spark_finds_in_the_files(lineage: ForwardLin
 def test_a_session_that_finds_results_starts_no_job(store: ForwardLineage) -> None:
     for name in ("one", "two"):
         store.save("SELECT * FROM Sales", name)
-    context, group = store.spark.sparkContext, uuid.uuid4().hex
     session = store.spark.newSession()
-    context.setJobGroup(group, "names")
-    try:
+    with jobs(session) as before:
         later = ForwardLineage(session, store.home)
         frame = later.sql("SELECT * FROM one UNION ALL SELECT * FROM two")
-        assert not context.statusTracker().getJobIdsForGroup(group)
+    assert not before
+    with jobs(session) as running:
         assert frame.count()
-        assert context.statusTracker().getJobIdsForGroup(group)
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+    assert running

@@ -25,7 +25,8 @@ object WeightlessLineage extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join @ Join(_, _, _, _, JoinHint.NONE) if carriesLineage(join) =>
-      (side(join), Planning.broadcastSide(join)) match {
+      val found = Planning.broadcastSide(join)
+      (ofTheQuery(join, found), found) match {
         case (Some(wanted), found) if !found.contains(wanted) => planned(join.copy(hint = asked(wanted)))
         case (None, Some(_)) => planned(join.copy(hint = JoinHint(Neither, Neither)))
         case _ => Nil
@@ -36,9 +37,12 @@ object WeightlessLineage extends SparkStrategy {
   /** The side of a join without hints that will be broadcast, because it is small enough. */
   def side(join: Join): Option[BuildSide] = {
     val found = Planning.broadcastSide(join)
-    if (!carriesLineage(join)) found
-    else Planning.broadcastSide(asWritten(join)).orElse(found.filter(side => isGrouping(if (side == BuildLeft) join.left else join.right)))
+    if (carriesLineage(join)) ofTheQuery(join, found) else found
   }
+
+  private def ofTheQuery(join: Join, found: Option[BuildSide]): Option[BuildSide] =
+    Planning.broadcastSide(join.copy(left = asWritten(join.left), right = asWritten(join.right))).orElse(
+      found.filter(side => isGrouping(if (side == BuildLeft) join.left else join.right)))
 
   private def isGrouping(plan: LogicalPlan): Boolean = plan match {
     case Project(_, child) => isGrouping(child)
@@ -56,7 +60,7 @@ object WeightlessLineage extends SparkStrategy {
     if (side == BuildLeft) JoinHint(hint, None) else JoinHint(None, hint)
   }
 
-  private def asWritten(join: Join): Join = join.copy(left = withoutMetadata(without(join.left)), right = withoutMetadata(without(join.right)))
+  private def asWritten(plan: LogicalPlan): LogicalPlan = withoutMetadata(without(plan))
 
   /** Scans as wide as they are without `_metadata`. A query that reads some of it itself keeps all that is read, ours, too. */
   private def withoutMetadata(plan: LogicalPlan): LogicalPlan = {

@@ -9,6 +9,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.store.asking import result_rows
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
+from tests.spark_jobs import jobs
 
 TYPES = """
     SELECT k, IF(k = 2, NULL, k) AS i, CAST(k / 3 AS DECIMAL(20, 4)) AS d, k / 3e0 AS f, CAST('NaN' AS DOUBLE) AS nan,
@@ -44,14 +45,12 @@ def test_the_same_as_from_the_files(saved: ForwardLineage) -> None:
 
 def test_no_job_runs(saved: ForwardLineage, spark: SparkSession) -> None:
     saved.backward_ids("types", "k = 1")
-    spark.sparkContext.setJobGroup("asked", "asked")
-    try:
+    with jobs(spark) as of_ids:
         assert list(saved.backward_ids("types", "k = 2")) == [2]
-        assert list(spark.sparkContext.statusTracker().getJobIdsForGroup("asked")) == []
+    with jobs(spark) as of_rows:
         saved.backward("types", "k = 2").collect()
-        assert spark.sparkContext.statusTracker().getJobIdsForGroup("asked")
-    finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    assert of_ids == []
+    assert of_rows
 
 
 def test_those_asked_last_are_kept(saved: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
