@@ -306,13 +306,13 @@ object Registry {
     case _ => argument
   }
 
-  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
+  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage, EvaluatedOncePlanning)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(
     RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst
-  ) ++ MergedSubqueries.repair :+ OnceRead // which follows CTEs
+  ) ++ MergedSubqueries.repair ++ Seq(OnceRead, EvaluatedOnce) // which follow CTEs
 
   /** Run with Spark's rules for operators, as often as these. */
-  private val operatorRules: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand)
+  private val operatorRules: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
