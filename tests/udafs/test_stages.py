@@ -242,6 +242,18 @@ class TestOnceRead:
         assert rows == {0: every, 2: every}
         assert "ReusedExchange" in executed._jdf.queryExecution().executedPlan().toString()
 
+    def test_its_copies_are_one_to_spark(self, session: SparkSession) -> None:
+        """Adaptive execution may join from one side in a copy and from the other in the next: both are the stage's rows."""
+        frame = session.sql(f"{self.NUMBERED} SELECT k, {self.ALL} AS d {self.ROWS}")
+        with configured(session, {"spark.sql.adaptive.enabled": "false"}):
+            plan = frame._jdf.queryExecution().executedPlan()
+        (stage,) = {
+            line.split("EvaluatedOnce ")[1] for line in plan.toString().splitlines() if "EvaluatedOnce " in line
+        }
+        compared = plan.canonicalized().toString()
+        assert f"AnyCopy {stage}" in compared
+        assert compared.count("Range") == 1  # that of the rows: how the stage is made is not compared
+
     def test_its_lineage_is_not_read(self, sql: SparkSession) -> None:
         assert "RepartitionByExpression" not in self.plan(sql, f"{self.NUMBERED} SELECT k {self.ROWS}")
         both = f"{self.NUMBERED} SELECT x.k FROM s AS x JOIN s AS y ON x.k = y.k + 2"

@@ -36,9 +36,7 @@ _BOTH = (
     f" FROM ({_running('o')}) s FULL JOIN ({_running('c')}) w ON s.k = w.k AND s.n = w.n"
 )
 _RUNS = "WITH w AS (SELECT id, k, n, max(v) OVER (PARTITION BY k ORDER BY id) AS t FROM o)"
-_FLAGS = (
-    "SELECT id, k, v, CASE WHEN n - lag(n) OVER (PARTITION BY k ORDER BY id) > 2 THEN 1 ELSE 0 END AS f FROM o"
-)
+_FLAGS = "SELECT id, k, v, CASE WHEN n - lag(n) OVER (PARTITION BY k ORDER BY id) > 2 THEN 1 ELSE 0 END AS f FROM o"
 SHAPES = {
     "windows over a full join, filtered": (
         f"SELECT * FROM (SELECT k, n, s, w, max(s) {_BY_N} AS m, max(w) {_BY_N} AS x FROM ({_BOTH})) WHERE m > x"
@@ -153,4 +151,6 @@ def in_order(rows: Iterable[tuple[Any, ...]]) -> Rows:
 def with_ids(frame: DataFrame) -> DataFrame:
     """Return a frame with lineage as rows that can be compared: the ids of each table."""
     tables = frame.schema[_LINEAGE].dataType.fieldNames()  # type: ignore[attr-defined]
-    return frame.selectExpr(*(f"`{each}`" for each in _users(frame)), *(f"dl_ids(DL.{each}) AS {each}" for each in tables))
+    return frame.selectExpr(
+        *(f"`{each}`" for each in _users(frame)), *(f"dl_ids(DL.{each}) AS {each}" for each in tables)
+    )

@@ -43,7 +43,7 @@ private object OneFragment extends PredicateHelper {
   /** Whether a column comes as it is from a relation of one row at most; or it is NULL, where an outer join padded. */
   private def ofOneRow(id: Attribute, plan: LogicalPlan): Boolean = plan.maxRows.exists(_ <= 1) || (plan match {
     case Project(columns, child) => passed(AttributeSet(id), columns).nonEmpty && ofOneRow(id, child)
-    case _: Filter | _: Join | _: Sort | _: RepartitionOperation =>
+    case _: Filter | _: Join | _: Sort | _: RepartitionOperation | _: EvaluatedOnce =>
       plan.children.find(_.outputSet.contains(id)).exists(ofOneRow(id, _))
     case _ => false
   })
@@ -65,7 +65,7 @@ private object OneFragment extends PredicateHelper {
         case RightOuter if isLeft => condition.fold(known)(joined(known, _))
         case _ => known
       }
-    case _: Sort | _: GlobalLimit | _: LocalLimit | _: RepartitionOperation => equalTo(fragment, plan.children.head)
+    case _: Sort | _: GlobalLimit | _: LocalLimit | _: RepartitionOperation | _: EvaluatedOnce => equalTo(fragment, plan.children.head)
     case _ => AttributeSet.empty
   }
 

@@ -47,7 +47,8 @@ object WeightlessLineage extends SparkStrategy {
   private def isGrouping(plan: LogicalPlan): Boolean = plan match {
     case Project(_, child) => isGrouping(child)
     case Filter(_, child) => isGrouping(child)
-    case once: RepartitionOperation => isGrouping(once.child) // a stage, see `OnceRead`
+    case exchange: RepartitionOperation => isGrouping(exchange.child) // of a stage, see `OnceRead`
+    case stage: EvaluatedOnce => isGrouping(stage.child)
     case _ => plan.isInstanceOf[Aggregate]
   }
 

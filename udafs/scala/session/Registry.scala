@@ -3,9 +3,6 @@ package org.apache.spark.sql.forwardlineage
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.SparkStrategy
 import org.apache.spark.sql.types._
 
 import Sessions.SparkSession
@@ -306,14 +303,6 @@ object Registry {
     case _ => argument
   }
 
-  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage, EvaluatedOncePlanning)
-  private val rules: Seq[Rule[LogicalPlan]] = Seq(
-    RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst
-  ) ++ MergedSubqueries.repair ++ Seq(OnceRead, EvaluatedOnce) // which follow CTEs
-
-  /** Run with Spark's rules for operators, as often as these. */
-  private val operatorRules: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, OnceRead)
-
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
     CteIds.apart()
@@ -327,17 +316,7 @@ object Registry {
     val files = SessionFunctions.identifier(NamedFiles.info.getName)
     if (session.sessionState.tableFunctionRegistry.lookupFunction(files).isEmpty)
       session.sessionState.tableFunctionRegistry.registerFunction(files, NamedFiles.info, NamedFiles(_))
-    val before = session.experimental.extraStrategies
-    session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
-    val others = session.experimental.extraOptimizations
-    session.experimental.extraOptimizations = others ++ rules.filterNot(others.contains)
-    atOperators(session)
-  }
-
-  /** All sessions of a builder have the same extensions, and ask them at each query. */
-  private def atOperators(session: SparkSession): Unit = session.extensions.synchronized {
-    val known = session.extensions.buildOptimizerRules(session)
-    operatorRules.filterNot(known.contains).foreach(rule => session.extensions.injectOptimizerRule(_ => rule))
+    PlanRules.attach(session)
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
@@ -345,8 +324,6 @@ object Registry {
     for (function <- functions)
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
     extensions.injectTableFunction((FunctionIdentifier(NamedFiles.info.getName), NamedFiles.info, NamedFiles(_)))
-    strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
-    operatorRules.foreach(rule => extensions.injectOptimizerRule(_ => rule))
-    rules.foreach(rule => extensions.injectPreCBORule(_ => rule)) // the last rules that are open to extensions
+    PlanRules.inject(extensions)
   }
 }

@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.DataType
  */
 case class EvaluatedOnce(stage: Long, child: LogicalPlan) extends OrderPreservingUnaryNode {
   override def output: Seq[Attribute] = child.output
+  override def maxRows: Option[Long] = child.maxRows
   override def stats: Statistics = child.stats
   override protected def withNewChildInternal(newChild: LogicalPlan): EvaluatedOnce = copy(child = newChild)
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, CTERelationRef, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
+import org.apache.spark.sql.catalyst.trees.TreePattern.{CTE, PLAN_EXPRESSION}
 
 /**
  * Puts a stage where it is read, if that is one place, or nobody reads lineage of it: what nobody selects has been taken away by then.
@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
  * Spark shares what several places of a plan read, by an exchange of all its rows, and decides that before it knows which columns
  * are needed. A stage is read by the query, and by the lookup of its lineage. Where only its number is gone, it seems to hold no
  * chance any more; it is shared all the same.
- *
- * It runs with Spark's rules for operators, so that a query whose lineage nobody reads is planned as without, and once more at the end.
  */
 object OnceRead extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -37,4 +35,19 @@ object OnceRead extends Rule[LogicalPlan] {
     known.get(stage.id).foreach(stage.copyTagsFrom)
     stage
   }
+}
+
+/**
+ * The same, as soon as columns are gone: Spark's rules for operators go on with what was put in place, and a query whose lineage nobody
+ * reads is planned as without.
+ *
+ * Not where a stage has a subquery in an expression. Of a condition that was taken out of one, Spark renames in a copy of the stage what
+ * stands in the subquery, and not the condition; when all are joins, at the end, nothing is left to be renamed.
+ */
+object OnceReadEarly extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (plan.containsPattern(CTE) && !hasSubqueries(plan)) OnceRead(plan) else plan
+
+  private def hasSubqueries(plan: LogicalPlan): Boolean =
+    plan.collectWithSubqueries { case stage: CTERelationDef => stage }.exists(_.containsPattern(PLAN_EXPRESSION))
 }
