@@ -243,7 +243,7 @@ class TestOnceRead:
         assert "ReusedExchange" in executed._jdf.queryExecution().executedPlan().toString()
 
     def test_its_copies_are_one_to_spark(self, session: SparkSession) -> None:
-        """Adaptive execution may join from one side in a copy and from the other in the next: both are the stage's rows."""
+        """Adaptive execution may join from one side in a copy and from the other in the next."""
         frame = session.sql(f"{self.NUMBERED} SELECT k, {self.ALL} AS d {self.ROWS}")
         with configured(session, {"spark.sql.adaptive.enabled": "false"}):
             plan = frame._jdf.queryExecution().executedPlan()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql.functions import col
 
 TYPES = {
     "int": "int({0})",
@@ -125,7 +125,7 @@ def _users(frame: DataFrame) -> list[str]:
 def _joined(frame: DataFrame) -> DataFrame:
     first, *_, last = _users(frame)
     one, other = frame.alias("one"), frame.alias("other")
-    met = F.col(f"one.{first}").eqNullSafe(F.col(f"other.{first}"))
+    met = col(f"one.{first}").eqNullSafe(col(f"other.{first}"))
     return one.join(other, met).select(f"one.{last}", f"other.{last}", f"one.{first}")
 
 
@@ -134,7 +134,7 @@ CONTINUATIONS: dict[str, Callable[[DataFrame], DataFrame]] = {
     "columns in reverse": lambda frame: frame.select(*_users(frame)[::-1]),
     "one column": lambda frame: frame.select(_users(frame)[-1]),
     "counted": lambda frame: frame.groupBy().count(),
-    "filtered and counted": lambda frame: frame.filter(F.col(_users(frame)[0]) > 2).groupBy().count(),
+    "filtered and counted": lambda frame: frame.filter(col(_users(frame)[0]) > 2).groupBy().count(),
     "joined with itself": _joined,
 }
 """What is done with a frame, and gives the same rows for one with lineage and one without."""

@@ -1,7 +1,7 @@
 """The user's rows stay what they are, whatever is done with the frame next; and so does lineage that is still there.
 
-Of stages that read each other Spark takes columns away, and pushes predicates into them, in several rounds. Where a stage
-was then read by position as it had been before, dropping ``DL`` changed the rows.
+Of stages that read each other Spark takes columns away, and pushes predicates into them, in several rounds. Where a
+stage was then read by position as it had been before, dropping ``DL`` changed the rows.
 """
 
 from __future__ import annotations
