@@ -1,7 +1,8 @@
 """Queries whose lineage goes by reference in several stages that read each other, and what is done with their frames.
 
-Two tables, ``o(id, k, n, v)`` and ``c(id, k, n, v)``: ``n`` is a whole number, ``v`` of the type under test. Orders of
-windows are total, so that plain Spark has one answer.
+Two tables, ``o(id, k, d, v)`` and ``c(id, k, d, v)``: ``d`` is a whole number, ``v`` of the type under test. Orders of
+windows are total, so that plain Spark has one answer. Names are not in alphabetical order: that is how Spark
+orders columns that it leaves.
 """
 
 from __future__ import annotations
@@ -22,48 +23,48 @@ TYPES = {
 TABLES = {"o": (24, "id * 7 % 5", "id * 13 % 17"), "c": (12, "id % 6", "id * 11 % 9")}
 
 _UP_TO = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-_BY_N = f"OVER (PARTITION BY k ORDER BY n {_UP_TO})"
+_BY_D = f"OVER (PARTITION BY k ORDER BY d {_UP_TO})"
 _BY_ID = f"OVER (PARTITION BY k ORDER BY id {_UP_TO})"
 _TWO = "OVER (PARTITION BY p.k ORDER BY p.id, q.id"
 
 
 def _running(table: str) -> str:
-    return f"SELECT k, n, max(max(v)) {_BY_N} AS t FROM {table} GROUP BY k, n"
+    return f"SELECT k, d, max(max(v)) {_BY_D} AS a FROM {table} GROUP BY k, d"
 
 
 _BOTH = (
-    "SELECT coalesce(s.k, w.k) AS k, coalesce(s.n, w.n) AS n, s.t AS s, w.t AS w"
-    f" FROM ({_running('o')}) s FULL JOIN ({_running('c')}) w ON s.k = w.k AND s.n = w.n"
+    "SELECT coalesce(s.k, w.k) AS k, coalesce(s.d, w.d) AS d, s.a AS s, w.a AS w"
+    f" FROM ({_running('o')}) s FULL JOIN ({_running('c')}) w ON s.k = w.k AND s.d = w.d"
 )
-_RUNS = "WITH w AS (SELECT id, k, n, max(v) OVER (PARTITION BY k ORDER BY id) AS t FROM o)"
-_FLAGS = "SELECT id, k, v, CASE WHEN n - lag(n) OVER (PARTITION BY k ORDER BY id) > 2 THEN 1 ELSE 0 END AS f FROM o"
+_RUNS = "WITH w AS (SELECT id, k, d, max(v) OVER (PARTITION BY k ORDER BY id) AS a FROM o)"
+_FLAGS = "SELECT id, k, v, CASE WHEN d - lag(d) OVER (PARTITION BY k ORDER BY id) > 2 THEN 1 ELSE 0 END AS f FROM o"
 SHAPES = {
     "windows over a full join, filtered": (
-        f"SELECT * FROM (SELECT k, n, s, w, max(s) {_BY_N} AS m, max(w) {_BY_N} AS x FROM ({_BOTH})) WHERE m > x"
+        f"SELECT * FROM (SELECT k, d, s, w, max(s) {_BY_D} AS m, max(w) {_BY_D} AS x FROM ({_BOTH})) WHERE m > x"
     ),
     "windows over a full join, filtered by their key": (
-        f"SELECT * FROM (SELECT k, n, s, w, max(s) {_BY_N} AS m FROM ({_BOTH})) WHERE k > 2"
+        f"SELECT * FROM (SELECT k, d, s, w, max(s) {_BY_D} AS m FROM ({_BOTH})) WHERE k > 2"
     ),
     "running totals joined, filtered": (
-        f"SELECT s.k, s.n, s.t, w.t AS u FROM ({_running('o')}) s JOIN ({_running('c')}) w ON s.k = w.k WHERE s.t > w.t"
+        f"SELECT s.k, s.d, s.a, w.a AS u FROM ({_running('o')}) s JOIN ({_running('c')}) w ON s.k = w.k WHERE s.a > w.a"
     ),
     "a running total read twice": (
-        f"{_RUNS}, g AS (SELECT k, max(t) AS m, max(n) AS n FROM w GROUP BY k) SELECT * FROM (SELECT id, k, m,"
-        f" sum(n) {_BY_ID} AS s FROM (SELECT w.id, w.k, g.m, g.n FROM w LEFT JOIN g ON w.k = g.k)) WHERE s > 20"
+        f"{_RUNS}, g AS (SELECT k, max(a) AS m, max(d) AS d FROM w GROUP BY k) SELECT * FROM (SELECT id, k, m,"
+        f" sum(d) {_BY_ID} AS s FROM (SELECT w.id, w.k, g.m, g.d FROM w LEFT JOIN g ON w.k = g.k)) WHERE s > 20"
     ),
     "a running total joined with itself": (
-        f"{_RUNS} SELECT a.id, a.t, b.t AS u FROM w a JOIN w b ON a.k = b.k AND a.id = b.id + 5 WHERE a.n > 3"
+        f"{_RUNS} SELECT x.id, x.a, y.a AS u FROM w x JOIN w y ON x.k = y.k AND x.id = y.id + 5 WHERE x.d > 3"
     ),
     "sessions": (
         "SELECT * FROM (SELECT id, k, v, s, max(s) OVER (PARTITION BY k) AS last FROM (SELECT id, k, v, sum(f) OVER"
         f" (PARTITION BY k ORDER BY id) AS s FROM ({_FLAGS}))) WHERE s = last"
     ),
     "sessions, grouped": (
-        "SELECT k, s, max(v) AS t, count(*) AS c FROM (SELECT k, v, sum(f) OVER (PARTITION BY k ORDER BY id) AS s"
+        "SELECT k, s, max(v) AS a, count(*) AS c FROM (SELECT k, v, sum(f) OVER (PARTITION BY k ORDER BY id) AS s"
         f" FROM ({_FLAGS})) GROUP BY k, s HAVING count(*) > 1"
     ),
     "a window over a join, filtered": (
-        f"SELECT * FROM (SELECT p.id, q.id AS i, p.k, q.v, sum(p.n) {_TWO}) AS s FROM o p JOIN c q ON p.k = q.k)"
+        f"SELECT * FROM (SELECT p.id, q.id AS i, p.k, q.v, sum(p.d) {_TWO}) AS s FROM o p JOIN c q ON p.k = q.k)"
         " WHERE s > 4"
     ),
     "groups joined back, in a window": (
@@ -75,33 +76,33 @@ SHAPES = {
         " WHERE NOT v <=> b"
     ),
     "first rows of a join": (
-        f"SELECT id, k, v, t FROM (SELECT p.id, p.k, q.v, max(q.v) {_TWO} {_UP_TO}) AS t, row_number() OVER (PARTITION"
-        " BY p.id ORDER BY q.n, q.id) AS r FROM o p JOIN c q ON p.k = q.k) WHERE r = 1"
+        f"SELECT id, k, v, a FROM (SELECT p.id, p.k, q.v, max(q.v) {_TWO} {_UP_TO}) AS a, row_number() OVER (PARTITION"
+        " BY p.id ORDER BY q.d, q.id) AS r FROM o p JOIN c q ON p.k = q.k) WHERE r = 1"
     ),
     "a semi join": (
-        f"{_RUNS}, g AS (SELECT k, max(t) AS m FROM w WHERE n > 4 GROUP BY k) SELECT id, k, t FROM w LEFT SEMI JOIN g"
-        " ON w.k = g.k AND w.t = g.m"
+        f"{_RUNS}, g AS (SELECT k, max(a) AS m FROM w WHERE d > 4 GROUP BY k) SELECT id, k, a FROM w LEFT SEMI JOIN g"
+        " ON w.k = g.k AND w.a = g.m"
     ),
     "an anti join": (
-        f"{_RUNS}, g AS (SELECT k, max(t) AS m FROM w GROUP BY k) SELECT w.id, w.t, c.v FROM w JOIN c ON c.k = w.k"
-        " WHERE NOT EXISTS (SELECT 1 FROM g WHERE g.k = w.k AND g.m = w.t) AND w.id > 2"
+        f"{_RUNS}, g AS (SELECT k, max(a) AS m FROM w GROUP BY k) SELECT w.id, w.a, c.v FROM w JOIN c ON c.k = w.k"
+        " WHERE NOT EXISTS (SELECT 1 FROM g WHERE g.k = w.k AND g.m = w.a) AND w.id > 2"
     ),
     "a union, in a window": (
-        f"{_RUNS}, u AS (SELECT id, k, n, t FROM w WHERE n > 5 UNION ALL SELECT id + 100, k, n, v FROM c) SELECT * FROM"
-        f" (SELECT u.id, u.k, u.t, max(t) {_BY_ID} AS m FROM u) WHERE t = m"
+        f"{_RUNS}, u AS (SELECT id, k, d, a FROM w WHERE d > 5 UNION ALL SELECT id + 100, k, d, v FROM c) SELECT * FROM"
+        f" (SELECT u.id, u.k, u.a, max(a) {_BY_ID} AS m FROM u) WHERE a = m"
     ),
     "the first after a total sort": (
-        f"{_RUNS} SELECT a.id, a.k, a.t, b.c FROM w a JOIN (SELECT k, count(*) AS c, max(t) AS m FROM w GROUP BY k) b"
-        " ON a.k = b.k WHERE a.n > b.c ORDER BY a.id LIMIT 5"
+        f"{_RUNS} SELECT x.id, x.k, x.a, y.c FROM w x JOIN (SELECT k, count(*) AS c, max(a) AS m FROM w GROUP BY k) y"
+        " ON x.k = y.k WHERE x.d > y.c ORDER BY x.id LIMIT 5"
     ),
     "groups of groups": (
-        "WITH g AS (SELECT k, n % 3 AS r, max(v) AS m, sum(n) AS s FROM o GROUP BY 1, 2), h AS (SELECT r, max(m) AS m,"
+        "WITH g AS (SELECT k, d % 3 AS r, max(v) AS m, sum(d) AS s FROM o GROUP BY 1, 2), h AS (SELECT r, max(m) AS m,"
         " sum(s) AS s FROM g GROUP BY r) SELECT g.k, g.r, g.m, h.s FROM g JOIN h ON g.r = h.r AND g.m = h.m"
         " WHERE g.s > 3 AND h.s > 10"
     ),
     "distinct rows of windows": (
-        f"{_RUNS}, d AS (SELECT DISTINCT k, t FROM w) SELECT * FROM (SELECT d.k, d.t, c.id, count(*) OVER (PARTITION BY"
-        " d.k ORDER BY c.id) AS r FROM d JOIN c ON c.k = d.k) WHERE r > 1"
+        f"{_RUNS}, e AS (SELECT DISTINCT k, a FROM w) SELECT * FROM (SELECT e.k, e.a, c.id, count(*) OVER (PARTITION BY"
+        " e.k ORDER BY c.id) AS r FROM e JOIN c ON c.k = e.k) WHERE r > 1"
     ),
 }
 
@@ -110,7 +111,7 @@ def make_tables(spark: SparkSession, kind: str) -> None:
     for name, (rows, key, value) in TABLES.items():
         made = TYPES[kind].format(value)
         spark.range(1, rows + 1).selectExpr(
-            "id", f"int({key}) AS k", f"int({value}) AS n", f"{made} AS v"
+            "id", f"int({key}) AS k", f"int({value}) AS d", f"{made} AS v"
         ).createOrReplaceTempView(name)
 
 
