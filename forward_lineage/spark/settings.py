@@ -16,6 +16,9 @@ QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 BY_REFERENCE = "spark.forward_lineage.by_reference"
 """The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
 
+GUARD = "spark.forward_lineage.guard"
+"""The session's setting; "true": what runs is compared with what was asked, see `forward_lineage.tracing.guarding`."""
+
 
 #: On which values of expressions may depend besides the row, set or not: the machine says the time zone.
 _OF_VALUES = (
@@ -52,6 +55,11 @@ def is_by_reference(spark: SparkSession) -> bool:
     """Say whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
     wanted = (BY_REFERENCE, "spark.sql.exchange.reuse")
     return all(str(spark.conf.get(each, "true")).lower() == "true" for each in wanted)
+
+
+def is_guarded(spark: SparkSession) -> bool:
+    """Say whether plans of rewritten queries are to be compared with those of the users' texts."""
+    return str(spark.conf.get(GUARD, "false")).lower() == "true"
 
 
 def settings_made(spark: SparkSession) -> dict[str, str]:

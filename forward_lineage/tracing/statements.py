@@ -28,14 +28,14 @@ from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors,
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import is_by_reference, setting_of
+from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
-from forward_lineage.tracing.guarding import moves_safely
+from forward_lineage.tracing.guarding import moves_safely, refuse_another_plan
 from forward_lineage.tracing.kept_granules import KnownHere
 from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
@@ -244,6 +244,8 @@ class Statements:
         rewritten = traced.rewritten
         wanted = self._planner.schema(rewritten.user_sql, traced.args, through=bool(rewritten.through))
         frame = self._frame(traced)
+        if is_guarded(self._spark) and rewritten.tables and not (traced.args or rewritten.through):
+            refuse_another_plan(frame, rewritten)
         if known is not None:
             known.columns = frame.schema, wanted
         return frame, wanted

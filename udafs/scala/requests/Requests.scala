@@ -79,6 +79,7 @@ object Requests {
       case "sql of" => FrameSql.of(session, frame, asked.lines("registered"), asked.lines("given"))
       case "frame functions" => FrameFunctions.facts(session, frame, asked.lines("registered"))
       case "reads otherwise" => FrameSql.difference(session, frame, asked.string("sql"))
+      case "runs as asked" => RunsAsAsked.difference(session, asked.string("sql"), frame.asInstanceOf[Dataset[Row]])
       case "size" => frame.queryExecution.optimizedPlan.stats.sizeInBytes.toString
       case "size read" => frame.queryExecution.optimizedPlan.collectLeaves().map(_.stats.sizeInBytes).sum.toString
       case "skipped" =>
