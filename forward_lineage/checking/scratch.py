@@ -37,6 +37,7 @@ def start(scratch: Path, master: str, memory: str) -> SparkSession:
         spark__local__dir=str(scratch / "local"),
         spark__sql__catalogImplementation="in-memory",
         spark__driver__maxResultSize="64m",
+        spark__forward_lineage__guard="true",
     )
 
 

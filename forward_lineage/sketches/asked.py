@@ -18,8 +18,10 @@ from forward_lineage.row_ids.registered_tables import RegisteredTables
 from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.template import Instance, template
 from forward_lineage.sketches.statistics import ColumnStatistics, statistics_of
+from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import string_literal
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.spark.tables import is_char
 from forward_lineage.tracing.names import SessionNames
 from rewrites.aliases import table_name
 from rewrites.tables import BaseTable
@@ -108,6 +110,7 @@ class Reader:
     def __init__(self, tables: RegisteredTables, names: SessionNames) -> None:
         self._spark, self._tables, self._names = tables.spark, tables, names
         self._read: OrderedDict[str, tuple[Statement, Instance] | str] = OrderedDict()
+        self._of_type_char: dict[tuple[str, str], Sequence[str]] = {}  # by what tables are
 
     def query(self, sql: str, args: Arguments, *, least: int) -> AskedQuery | str:
         """What is known of a query; or why no sketch can serve it, or one over so few bytes would not be worth it."""
@@ -122,8 +125,21 @@ class Reader:
             return found
         if sum(each.size for each in found) < least:
             return "its tables are small"
+        padded = next((name for each in found for name in self._padded(each) if names_column(statement, name)), None)
+        if padded is not None:
+            return f"{padded} is of type CHAR, which Spark pads where it is compared"
         ansi = str(self._spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"
         return AskedQuery(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
+
+    def _padded(self, table: Table) -> Sequence[str]:
+        """The columns of type CHAR: to Spark's schemas they are strings. Files alone have none."""
+        if table.manifest.relation.lower().startswith("parquet."):
+            return ()
+        if table.state not in self._of_type_char:
+            with spark_errors():
+                fields = self._spark.sql(f"SELECT * FROM {table.manifest.relation}").schema.fields
+            self._of_type_char[table.state] = [field.name for field in fields if is_char(field)]
+        return self._of_type_char[table.state]
 
     def statement(self, sql: str, args: Arguments) -> tuple[Statement, Instance] | str:
         """What is read from a text, with the values of its parameters; or why it is no query."""
@@ -174,6 +190,16 @@ def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTable
     if len(set(known)) < len(known):
         return "it reads a table by two names"
     return sorted(found.values(), key=lambda each: -each.size)
+
+
+def names_column(statement: Statement, column: str) -> bool:
+    """Say whether a query may read a column of that name."""
+    named = (node.name.lower() for node in statement.tree.find_all(exp.Column))
+    return column.lower() in named or any(not _is_counted(star) for star in statement.tree.find_all(exp.Star))
+
+
+def _is_counted(star: exp.Star) -> bool:
+    return isinstance(star.parent, exp.Func) and star.parent.name.lower() == "count"
 
 
 def facts_of(tables: Sequence[Table], *, ansi: bool) -> Facts:

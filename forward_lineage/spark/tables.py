@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructField
 
 from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
@@ -74,6 +74,11 @@ def check_expression(spark: SparkSession, sql: str, instead: str) -> None:
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
     """Return names and types of the columns, the types as Spark SQL writes them."""
     return tuple((field.name, type_name(field.dataType)) for field in frame.schema.fields)
+
+
+def is_char(field: StructField) -> bool:
+    """Say whether a column is of type CHAR, or has it inside: to `dataType` that is a string."""
+    return "char(" in str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).lower().replace("varchar", "")
 
 
 def type_name(data_type: DataType) -> str:

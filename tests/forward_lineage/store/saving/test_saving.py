@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from forward_lineage import ForwardLineage, LineageError
+from forward_lineage import ForwardLineage, LineageError, NotTracedError
 from forward_lineage.demo import Q4, register_store_example
 from tests.forward_lineage.conftest import drop_views, make_store_tables, with_store_tables
 from tests.forward_lineage.prepared import Prepared
@@ -271,3 +271,10 @@ def test_a_base_table_that_changes(store: ForwardLineage, tmp_path: Path) -> Non
         LineageError, match=r"^10 rows of events that counts was made of are gone, so a condition cannot"
     ):
         store.impact("events", where="id = 4")
+
+
+def test_a_map_without_types_is_refused(store: ForwardLineage) -> None:
+    with pytest.raises(NotTracedError, match=r"has type map<void,void>, which cannot be saved.*MAP<STRING,STRING>"):
+        store.save("SELECT s_id, map() AS m FROM store", "empty")
+    store.save("SELECT s_id, CAST(map() AS MAP<STRING,STRING>) AS m FROM store", "empty")
+    assert store.result("empty").first().m == {}
