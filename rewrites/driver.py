@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_fragments, own_trees, witnesses
+from rewrites import frames, limits_of_exists, lineage_column, own_fragments, own_trees, witnesses
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -195,6 +195,8 @@ class _Statement:
         written = names_in(query)
         env = Environment(self.tables, self.semantics, rewrite_query, parse, outermost=True, names=used)
         by_alias(query, env)
+        if self.semantics is Semantics.CONTROL:
+            limits_of_exists.take_away(query)
         named_apart(query, used)
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage

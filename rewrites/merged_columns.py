@@ -142,7 +142,8 @@ def _can_be_wrapped(place: Place, select: exp.Select) -> bool:
     alias = source.alias_or_name.lower()
     if any(join.method == "NATURAL" for join in merging(select)) and _is_called_around(select, alias):
         return False  # NATURAL does not say what it merges: the name may be one of a column of that source
-    return not reads_file_metadata(source)  # which no subquery hands on
+    through_database = (node.args.get("db") and node.table.lower() == alias for node in select.find_all(exp.Column))
+    return not reads_file_metadata(source) and not any(through_database)  # a subquery has neither
 
 
 def _is_called_around(select: exp.Select, alias: str) -> bool:

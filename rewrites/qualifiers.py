@@ -4,7 +4,8 @@
     SELECT default.t.* FROM t                    →  SELECT t.* FROM t AS t
 
 Spark resolves a name of several parts where it stands: as a column behind the longest qualifier that a source has, then
-behind shorter ones, then as a field of a column; then the same in the query around. A rewritten table is a subquery,
+behind shorter ones, then as a field of a column; then the same in the query around. `GROUP BY all` is by a column of
+that name first. A rewritten table is a subquery,
 which has an alias and no database; and most rules read one part of a qualifier. So this is done first, in the query as
 the user wrote it. `_metadata` is a column of files that no star shows and no subquery hands on: the table is marked.
 """
@@ -26,6 +27,7 @@ from rewrites.terms import name
 
 FILE_METADATA = "_metadata"
 """The column that Spark adds to tables of files."""
+_ALL = "all"
 _MARK = "file metadata is read"
 
 
@@ -39,13 +41,19 @@ def by_alias(query: exp.Query, env: Environment) -> None:
     Raises:
         NotTracedError: `_metadata` may be that of several sources.
     """
-    if any(len(node.parts) > 2 or FILE_METADATA in _lower(_parts(node)) for node in query.find_all(exp.Column)):
+    if any(map(_says_more, query.find_all(exp.Column, exp.Group))):
         _Names(env).resolve(query)
 
 
 def reads_file_metadata(table: exp.Expr) -> bool:
     """Say whether the query names `_metadata` of a table; copies of its node know it too."""
     return bool(table.meta.get(_MARK))
+
+
+def _says_more(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Column):
+        return len(node.parts) > 2 or FILE_METADATA in _lower(_parts(node))
+    return bool(node.args.get("all"))
 
 
 def _reads_two_of_a_name(select: exp.Select) -> bool:
@@ -112,6 +120,8 @@ class _Names:
         for node in nodes:
             if FILE_METADATA in _lower(_parts(node)):
                 self._mark_files(node)
+        for group in [each for each in query.find_all(exp.Group) if each.args.get("all")]:
+            self._group_by_all(group, query)
         references = [found for node in nodes if (found := self._reference(node)) is not None]
         for reference in references:
             self._give_alias(reference)
@@ -122,6 +132,24 @@ class _Names:
             _write(reference)
         for source in (each for found in self.known.values() for each in found if each.alias):
             source.node.set("alias", exp.TableAlias(this=name(source.alias)))
+
+    def _group_by_all(self, group: exp.Group, query: exp.Query) -> None:
+        """To Spark, GROUP BY ALL is by the column of that name, where a source has one."""
+        around = group.parent
+        assert isinstance(around, exp.Select), "grammar"
+        has = [each.has(_ALL) for each in self._sources(around)]
+        if any(has):
+            group.set("all", None)
+            group.set("expressions", [exp.Column(this=exp.to_identifier(_ALL, quoted=True))])
+        elif None in has and self._may_have_all(query):
+            what = "GROUP BY ALL, where a column may be called all, is not traced"
+            refuse(around.expressions[0], what, "Name the columns; write the one in backticks: GROUP BY `all`.")
+
+    def _may_have_all(self, query: exp.Query) -> bool:
+        if any(node.name.lower() == _ALL for node in query.find_all(exp.Identifier)):
+            return True
+        sources = (self._source(node) for node in query.find_all(exp.Table))
+        return any(each.has(_ALL) for each in sources)
 
     def _give_alias(self, reference: _Reference) -> None:
         for source in reference.sources if reference.depth > 1 else []:
@@ -141,7 +169,9 @@ class _Names:
         for select in _selects_around(node):
             sources = self._sources(select)
             for depth in range(len(parts) - 1, 0, -1):
-                found = [each for each in sources if each.is_called(parts[:depth]) and each.has(parts[depth]) is not False]
+                found = [
+                    each for each in sources if each.is_called(parts[:depth]) and each.has(parts[depth]) is not False
+                ]
                 if found:
                     return _Reference(node, depth, found, hidden)
             if any(each.has(parts[0]) is not False for each in sources):

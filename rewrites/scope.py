@@ -241,7 +241,7 @@ def _note_type(node: exp.Column, seen: list[FromItem]) -> None:
     """Keep the type of a column beside its name, if only one source may have it and knows."""
     parts = [part.name for part in node.parts]
     sources = _meant(node, seen)
-    if len(sources) == 1 and len(parts) == 2 and _through(sources[0], parts):
+    if len(sources) == 1 and len(parts) == 1 + _through(sources[0], parts):
         node.meta[_TYPE] = sources[0].types.get(node.name.lower())
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites import limits_of_exists
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
@@ -69,6 +70,8 @@ def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
             refuse(node, f"the text of view {view.name} is no query", "Make it anew, with CREATE VIEW … AS SELECT ….")
         env.texts[view.sql] = names_in(query)
         by_alias(query, env)
+        if env.counts_what_decides:
+            limits_of_exists.take_away(query)
         named_apart(query, env.names)
         return env.rewrite(query, env)
     except LineageError as error:
