@@ -296,7 +296,8 @@ def _open_star(node: exp.Column, sources: list[_Source]) -> None:
     items: list[exp.Expr] = []
     for item in listing.expressions:
         for source in sources if item is node else ():
-            items.append(node.copy())
-            _qualify(items[-1], source.alias or source.node.alias_or_name, len(node.parts) - 1)
+            of_one = node.copy()
+            items.append(of_one)
+            _qualify(of_one, source.alias or source.node.alias_or_name, len(node.parts) - 1)
         items += [] if item is node else [item]
     listing.set("expressions", items)

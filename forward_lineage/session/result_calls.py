@@ -204,10 +204,12 @@ class ResultCalls:
 
         Returns:
             ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``; a result stands behind those that it was
-            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``.
+            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``. `rows_touched` is NULL
+            where it cannot be told: rows that a result was made of are gone, and a condition cannot find them. A
+            warning says so, and which results to save again.
 
         Raises:
-            LineageError: as for `forward`, whichever result it is about: an answer without it would not be complete.
+            LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.
 
         """
         return self._parts.questions.impact(table, where, ids=ids)
