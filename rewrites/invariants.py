@@ -19,10 +19,10 @@ from sqlglot import exp
 from rewrites.aliases import output_name
 from rewrites.block import Block
 from rewrites.environment import Environment, TracedQuery
-from rewrites.qualifiers import FILE_METADATA
 from rewrites.refusals import position_of
 from rewrites.rules import BlockRule, QueryRule, name_of
 from rewrites.rules.stars import star_of
+from rewrites.tables import FILE_METADATA
 from rewrites.terms import HIDDEN_PREFIX, LINEAGE_COLUMN, hidden_column
 from udafs.errors import InternalError
 

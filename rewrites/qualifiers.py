@@ -22,11 +22,9 @@ from rewrites.aliases import listed, output_name, table_name
 from rewrites.environment import Environment
 from rewrites.refusals import refuse
 from rewrites.sources import means_cte, places
-from rewrites.tables import BaseTable, StoredTable
+from rewrites.tables import FILE_METADATA, BaseTable, StoredTable
 from rewrites.terms import name
 
-FILE_METADATA = "_metadata"
-"""The column that Spark adds to tables of files."""
 _ALL = "all"
 _MARK = "file metadata is read"
 
@@ -80,6 +78,7 @@ class _Source:
         of_files: whether it may have `_metadata`.
         table: whether it is a table, or a view, that has no alias.
         alias: the one that it gets.
+        apart: whether nothing else has that one.
     """
 
     node: exp.Expr
@@ -88,6 +87,7 @@ class _Source:
     of_files: bool = False
     table: bool = False
     alias: str = ""
+    apart: bool = False
 
     def is_called(self, parts: Sequence[str]) -> bool:
         return bool(parts) and list(self.qualifier[-len(parts) :]) == _lower(parts)
@@ -153,14 +153,20 @@ class _Names:
 
     def _give_alias(self, reference: _Reference) -> None:
         for source in reference.sources if reference.depth > 1 else []:
-            if source.table and (reference.hidden or not source.alias):
-                source.alias = self.env.names.fresh("t") if reference.hidden else source.node.name
+            if reference.hidden:
+                self._set_apart(source)
+            elif source.table and not source.alias:
+                source.alias = source.node.name
 
     def _tell_apart(self, sources: list[_Source]) -> None:
         called = [source.qualifier[-1] for source in sources]
         for source in sources:
-            if source.table and called.count(source.qualifier[-1]) > 1:
-                source.alias = self.env.names.fresh("t")
+            if called.count(source.qualifier[-1]) > 1:
+                self._set_apart(source)
+
+    def _set_apart(self, source: _Source) -> None:
+        if source.table and not source.apart:
+            source.alias, source.apart = self.env.names.fresh("t"), True
 
     def _reference(self, node: exp.Column) -> _Reference | None:
         parts, hidden = _parts(node), False

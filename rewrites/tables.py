@@ -10,6 +10,8 @@ LINEAGE_COLUMN = "DL"
 """What the column is called that says what a row was made of."""
 HIDDEN_PREFIX = "__dl_"
 """What names of hidden columns begin with."""
+FILE_METADATA = "_metadata"
+"""The column that Spark adds to tables of files, which no star shows and no subquery hands on."""
 
 
 @dataclass(frozen=True)

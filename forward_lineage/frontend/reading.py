@@ -218,8 +218,9 @@ class FaithfulParser(ExpressionParser):
 
     def _parse_ordered(self, parse_method: Any = None) -> exp.Ordered | None:
         ordered = super()._parse_ordered(parse_method)
-        if ordered and isinstance(ordered.this, exp.Var) and self._prev.token_type is TokenType.ALL:
-            ordered.set("this", exp.var(self._text(self._prev, self._prev)))  # it may be a column of that name
+        word = ordered.this if ordered else None
+        if isinstance(word, exp.Column) and not word.table and word.name.upper() == "ALL" and not word.this.quoted:
+            word.replace(exp.var(word.name))  # all columns, or the one of that name
         if ordered and self._tokens[self._index - 2].text.upper() == "NULLS":
             ordered.meta["written"] = f"NULLS {self._prev.text.upper()}"
         return ordered

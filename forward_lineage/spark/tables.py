@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType
@@ -11,7 +12,8 @@ from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
 from forward_lineage.spark.names import in_backticks, quoted_name, split_name
 from forward_lineage.spark.paths import is_local, local_path
-from udafs.errors import WrongSqlError
+from rewrites.tables import FILE_METADATA
+from udafs.errors import NotTracedError, WrongSqlError
 from udafs.requests import ask, ask_json
 
 CHECK_FILES = "Check that it is there and whole: without lineage Spark cannot read it either."
@@ -34,7 +36,8 @@ def open_table(spark: SparkSession, name: str) -> DataFrame:
             raise
         raise WrongSqlError(
             f"Spark knows no table or view {name}",
-            instead=f'Create it first, or name its files: lineage.register("{name}", path="…").',
+            instead=f'Create it first, or name its files: lineage.register("{name}", path="…"); or '
+            "give rows themselves, such as those of foreachBatch: source=frame.",
             condition=NOT_FOUND,
         ) from None
 
@@ -74,6 +77,21 @@ def check_expression(spark: SparkSession, sql: str, instead: str) -> None:
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
     """Return names and types of the columns, the types as Spark SQL writes them."""
     return tuple((field.name, type_name(field.dataType)) for field in frame.schema.fields)
+
+
+def refuse_file_metadata(columns: Iterable[str], name: str) -> None:
+    """Refuse rows whose places in Parquet files are to be their ids, where a column hides what Spark says of files.
+
+    Raises:
+        NotTracedError: a column is called `_metadata`.
+
+    """
+    for column in columns:
+        if column.lower() == FILE_METADATA:
+            raise NotTracedError(
+                f"column {column} of {name} hides what Spark says of a row's place in its file, which its id is",
+                instead="Give it another name.",
+            )
 
 
 def type_name(data_type: DataType) -> str:

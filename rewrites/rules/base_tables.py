@@ -19,10 +19,10 @@ from sqlglot import exp
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.granules import ByValue, KeptValues
-from rewrites.qualifiers import FILE_METADATA, reads_file_metadata
+from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
-from rewrites.tables import BaseTable
+from rewrites.tables import FILE_METADATA, BaseTable
 from rewrites.terms import Kind, hidden_column, name, named
 from udafs.errors import BadArgumentError
 

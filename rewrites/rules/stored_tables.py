@@ -18,11 +18,11 @@ from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment
 from rewrites.lineage_functions import dl_intersection, dl_stored
-from rewrites.qualifiers import FILE_METADATA, reads_file_metadata
+from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
 from rewrites.rules.base_tables import refuse_hidden_by_cte, refuse_other_readings, take_sample
 from rewrites.scope import FromItem
-from rewrites.tables import StoredTable, carried_column
+from rewrites.tables import FILE_METADATA, StoredTable, carried_column
 from rewrites.terms import LINEAGE_COLUMN, Kind, column, hidden_column, name, named
 
 
