@@ -40,8 +40,8 @@ CASES: dict[str, list[dict[str, list[int]]]] = {
     "SELECT one.t.id, count(*) AS n FROM one.t GROUP BY one.t.id HAVING max(one.t.v) > 5": [{T: [2]}],
     "WITH t AS (SELECT one.t.id FROM one.t) SELECT t.id FROM t": [{T: [1]}, {T: [2]}],
     "SELECT (SELECT max(two.t.w) FROM two.t WHERE two.t.id = one.t.id + 10) AS m FROM one.t": [
-        {T: [2], U: []},
         {T: [1], U: [11]},
+        {T: [2], U: []},
     ],
     "SELECT q.z FROM one.t, LATERAL (SELECT two.t.w + one.t.v AS z FROM two.t WHERE two.t.id = one.t.id + 11) AS q": [
         {T: [2], U: [13]}
@@ -93,7 +93,8 @@ def test_rows_are_sparks_and_lineage_is_right(databases: ForwardLineage, sql: st
     plain = databases.spark.sql(sql)
     traced = databases.sql(sql)
     assert traced.columns == [*plain.columns, "DL"]
-    found = rows_with_lineage(traced)
+    numbered = [f"column_{place}" for place, _ in enumerate(plain.columns)]  # two may be called the same
+    found = rows_with_lineage(traced.toDF(*numbered, "DL"))
     assert [row for row, _ in found] == sorted((tuple(row) for row in plain.collect()), key=repr)
     assert [ids for _, ids in found] == CASES[sql]
     control = databases.sql(sql, semantics="control").drop("DL")
@@ -109,8 +110,9 @@ def test_a_subquery_that_decides_is_asked_for_the_right_table(databases: Forward
 def test_lineage_on_a_column_through_its_database(databases: ForwardLineage) -> None:
     sql = "SELECT one.t.id, two.t.w FROM one.t JOIN two.t ON one.t.id + 10 = two.t.id LINEAGE ON two.t.w, one.t.v"
     frame = databases.sql(sql)
-    assert frame.schema["DL"].dataType.fieldNames() == [U, T]  # type: ignore[attr-defined]
-    assert databases.decode(frame).collect()[0]["DL"][U][0]["w"] == 100
+    assert frame.schema["DL"].dataType.fieldNames() == [T, U]  # type: ignore[attr-defined]
+    databases.save(f"{sql.partition(',')[0]} FROM {sql.partition(' FROM ')[2]}", "of_values")
+    assert [row[0] for row in databases.backward("of_values", table=U).collect()] == [100]
 
 
 def test_what_is_saved_answers(databases: ForwardLineage) -> None:
@@ -122,12 +124,12 @@ def test_what_is_saved_answers(databases: ForwardLineage) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT three.t.id FROM t", r"^unknown relation three\.t in three\.t\.id \(line 1, column 8\)"),
-        ("SELECT one.t.nope FROM t", r"^unknown relation one\.t in one\.t\.nope"),
-        ("SELECT _metadata.file_name FROM one.t, two.t", r"^_metadata may be that of several sources"),
-        ("SELECT g._metadata.file_name FROM global_temp.g", r"^g has no column _metadata"),
+        ("SELECT three.t.id FROM t", r"`three`\.`t`\.`id` cannot be resolved.* \(line 1, column 8\)"),
+        ("SELECT t.id FROM one.t, two.t", r"`t`\.`id` is ambiguous"),
+        ("SELECT _metadata.file_name FROM one.t, two.t", r"`_metadata`\.`file_name` is ambiguous"),
+        ("SELECT g._metadata.file_name FROM global_temp.g", r"`g`\.`_metadata`\.`file_name` cannot be resolved"),
     ],
 )
-def test_what_means_nothing_is_refused(databases: ForwardLineage, sql: str, message: str) -> None:
+def test_what_spark_refuses_is_refused(databases: ForwardLineage, sql: str, message: str) -> None:
     with pytest.raises(LineageError, match=message):
         databases.sql(sql)
