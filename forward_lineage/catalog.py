@@ -126,6 +126,10 @@ class Catalog:
         """Return the base table that a name of one to three parts means, or None."""
         return self._tables.get(tuple(part.lower() for part in parts))
 
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return the name as it stands: which database a name without one is of, only a session knows."""
+        return tuple(parts)
+
     def is_variable(self, parts: Sequence[str]) -> bool:
         """Say no: variables are those of a session."""
         return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, lineage_column, own_fragments, own_trees, witnesses
+from rewrites import frames, limits_of_exists, lineage_column, own_fragments, own_trees, witnesses
 from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
@@ -22,6 +22,7 @@ from rewrites.invariants import BlockInvariants, check_query, check_result, user
 from rewrites.lineage_on import resolve
 from rewrites.merged_columns import named_apart, names_what_was_merged
 from rewrites.parts import Part, parted
+from rewrites.qualifiers import by_alias
 from rewrites.readings import Read, as_written, base_tables, names_in
 from rewrites.refusals import bugs_reported, position_of, refuse
 from rewrites.rules import (
@@ -197,6 +198,10 @@ class _Statement:
         for tree in (query, *(lineage_on or ())):
             own_trees.accept(mark(tree, self.by_chance), used)
         written = names_in(query)
+        env = Environment(self.tables, self.semantics, rewrite_query, parse, outermost=True, names=used)
+        by_alias(query, env)
+        if self.semantics is Semantics.CONTROL:
+            limits_of_exists.take_away(query)
         named_apart(query, used)
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
@@ -209,11 +214,14 @@ class _Statement:
             granules = resolve(lineage_on, query, self.tables, parse, self.known)
         if lineage_on is not None or granules:
             only = frozenset(granules)
-        env = Environment(
-            self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
+        env = replace(
+            env,
+            chosen=only,
+            granules=granules,
+            stages=stages,
+            shares_answers=stages is not None and self.in_parts is None,
+            moves_conditions=self.moves_conditions,
         )
-        shares_answers = stages is not None and self.in_parts is None
-        env = replace(env, shares_answers=shares_answers, moves_conditions=self.moves_conditions)
         shape = None
         if self.semantics is Semantics.CONTROL:
             shape = shape_of(query, env) if self.to_store else None

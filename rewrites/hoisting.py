@@ -77,7 +77,7 @@ def refuse_unrepeatable(query: exp.Query) -> None:
             gives = "a function of Python's may give other rows" if is_table else f"{node.name}() may give other values"
             what = f"{gives} when the lineage of this subquery is computed"
             refuse(node, what, "Compute it once, in a CTE or a table, and use that.")
-        if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent) and not _is_one_row(node.parent):
+        if isinstance(node, exp.Limit | exp.Offset) and not _ordered(node.parent) and not is_one_row(node.parent):
             what = (
                 f"{node.key.upper()} without ORDER BY may take other rows when the lineage of this subquery is computed"
             )
@@ -88,7 +88,7 @@ def _ordered(query: exp.Expr | None) -> bool:
     return query is not None and bool(query.args.get("order"))
 
 
-def _is_one_row(query: exp.Expr | None) -> bool:
+def is_one_row(query: exp.Expr | None) -> bool:
     """Say whether a query has one row at most, whatever its LIMIT: an aggregate without GROUP BY, or no FROM."""
     if not isinstance(query, exp.Select) or query.args.get("laterals"):
         return False

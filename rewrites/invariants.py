@@ -22,6 +22,7 @@ from rewrites.environment import Environment, TracedQuery
 from rewrites.refusals import position_of
 from rewrites.rules import BlockRule, QueryRule, name_of
 from rewrites.rules.stars import star_of
+from rewrites.tables import FILE_METADATA
 from rewrites.terms import HIDDEN_PREFIX, LINEAGE_COLUMN, hidden_column
 from udafs.errors import InternalError
 
@@ -155,7 +156,7 @@ def _shown(items: Sequence[exp.Expr]) -> list[str]:
 
 
 def _star_shown(item: exp.Expr, star: exp.Star) -> str:
-    users = [name for name in _excepted(star) if not name.startswith(HIDDEN_PREFIX)]
+    users = [name for name in _excepted(star) if not name.startswith(HIDDEN_PREFIX) and name != FILE_METADATA]
     return f"{item.text('table')}.* EXCEPT ({', '.join(users)})"
 
 

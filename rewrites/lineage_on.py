@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from rewrites.granules import MOST_RANGES, Granules, KnownValues, KnowsRanges, granules_of
 from rewrites.refusals import nearest, position_of
+from rewrites.sources import means_cte
 from rewrites.spark_functions import AGGREGATES, GENERATORS, NONDETERMINISTIC, WINDOW_ONLY
 from rewrites.tables import BaseTable, Tables, View
 from udafs.errors import BadArgumentError, WrongSqlError
@@ -96,35 +97,18 @@ def _used_tables(query: exp.Expr, tables: Tables, parse: Parse) -> _Used:
     used: _Used = {}
     for node in query.find_all(exp.Table):
         parts = [part.name for part in node.parts]
-        if len(parts) == 1 and _means_cte(node):
+        if len(parts) == 1 and means_cte(node):
             continue
         table = tables.find(parts)
         if isinstance(table, View):
             for called, inside in _used_tables(parse(table.sql), tables, parse).items():
                 _note(used, called, inside)
         elif isinstance(table, BaseTable):
-            for called in {table.name.lower(), parts[-1].lower(), node.alias_or_name.lower()}:
+            full = [part.lower() for part in parts]
+            suffixes = {".".join(full[at:]) for at in range(len(full))}
+            for called in {table.name.lower(), node.alias_or_name.lower(), *suffixes}:
                 _note(used, called, [table])
     return used
-
-
-def _means_cte(node: exp.Table) -> bool:
-    """Say whether a WITH clause around a table's name binds it.
-
-    A CTE sees only those before it: in `WITH t AS (SELECT … FROM t)` the inner name is the table's.
-    """
-    inside: exp.Expr = node
-    around = node.parent
-    while around is not None:
-        if isinstance(around, exp.With):
-            bound = around.expressions[: inside.index]
-        else:
-            clause = around.args.get("with_")
-            bound = clause.expressions if clause is not None and clause is not inside else []
-        if any(cte.alias.lower() == node.name.lower() for cte in bound):
-            return True
-        inside, around = around, around.parent
-    return False
 
 
 def _note(used: _Used, called: str, tables: list[BaseTable]) -> None:
@@ -169,10 +153,13 @@ def _tables_meant(node: exp.Column, used: _Used) -> list[BaseTable]:
     """Return the tables that a column may be of: those that its qualifier means, all without one."""
     if not node.table:
         return [table for tables in used.values() for table in tables]
-    if node.table.lower() not in used:
+    qualifiers = [part.name.lower() for part in list(node.parts)[:-1]]
+    # A name may say more than the query's: `default.t` of a table that the query calls `t`.
+    called = next((each for at in range(len(qualifiers)) if (each := ".".join(qualifiers[at:])) in used), None)
+    if called is None:
         what = f"LINEAGE ON: the query reads no table {node.table}"
         raise _wrong(node, what, nearest(node.table, list(used)))
-    return used[node.table.lower()]
+    return used[called]
 
 
 def _listed(tables: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from sqlglot import exp
 from rewrites.aliases import listed
 from rewrites.block import has_grouping_sets, is_aggregate
 from rewrites.environment import Names
+from rewrites.qualifiers import reads_file_metadata
 from rewrites.rules.stars import counts_rows
 from rewrites.sources import Place, merges, merging, places
 from rewrites.terms import column, derived_table, name, named
@@ -142,7 +143,7 @@ def _can_be_wrapped(place: Place, select: exp.Select) -> bool:
     if any(join.method == "NATURAL" for join in merging(select)) and _is_called_around(select, alias):
         return False  # NATURAL does not say what it merges: the name may be one of a column of that source
     through_database = (node.args.get("db") and node.table.lower() == alias for node in select.find_all(exp.Column))
-    return not any(through_database)
+    return not reads_file_metadata(source) and not any(through_database)  # a subquery has neither
 
 
 def _is_called_around(select: exp.Select, alias: str) -> bool:

@@ -28,10 +28,10 @@ class FromItem:
         only_on: the SEMI or ANTI JOIN whose right side this is: its ON alone sees the columns.
         traced: whether its hidden columns count as lineage of the block's rows.
         nullable: whether an outer join may replace its row by NULLs.
-        parts: the full name under which an unaliased table may be used to qualify columns.
         node: the rewritten subquery or the name of a CTE that it stands for, if its rows may be referred to.
         keeps_lineage: whether it is a table with a column `DL`, which is none of the user's columns.
         types: those of its columns that are known, by name in lower case.
+        beside: a column that no star of the user's has, but that may be named: `_metadata` of files.
     """
 
     alias: str
@@ -40,10 +40,10 @@ class FromItem:
     only_on: exp.Join | None = None
     traced: bool = True
     nullable: bool = False
-    parts: tuple[str, ...] = ()
     node: exp.Expr | None = None
     keeps_lineage: bool = False
     types: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""
 
     @property
     def in_star(self) -> bool:
@@ -52,6 +52,8 @@ class FromItem:
 
     def has(self, column_name: str) -> bool | None:
         """Say whether it has the column; None: not known."""
+        if column_name.lower() == self.beside:
+            return True
         if self.columns is None:
             return None
         known = {known.lower() for known in self.columns if known is not None}
@@ -135,9 +137,6 @@ class Scope:
 
         Returns:
             Whether something here or further out can have such a column.
-
-        Raises:
-            NotTracedError: it names a field of a column through the name of a database.
         """
         crossed: list[Scope] = []
         scope: Scope | None = self
@@ -146,7 +145,6 @@ class Scope:
         while scope is not None:
             seen = scope.seen_from(on)
             if scope._sees(node, seen):
-                _shorten(node, seen)
                 for inner in crossed:
                     inner.correlated = True
                 node.meta[_OUT] = len(crossed)
@@ -167,8 +165,11 @@ class Scope:
     def resolve_star(self, node: exp.Column) -> None:
         """Find what `t.*` is the star of; in LATERAL it may be a source of a block around this one.
 
-        A name that nothing in FROM has is that of a struct column: its fields are Spark's to find.
+        A name that nothing in FROM has is that of a struct column, as is one of several parts: its fields are Spark's
+        to find.
         """
+        if node.args.get("db"):
+            return
         crossed: list[Scope] = []
         scope: Scope | None = self
         while scope is not None:
@@ -184,6 +185,8 @@ class Scope:
 
     def source_of_star(self, node: exp.Column) -> FromItem | None:
         """Return what `t.*` is the star of, here or in a block further out; None for the fields of a struct column."""
+        if node.args.get("db"):
+            return None
         scope: Scope | None = self
         for _ in range(blocks_out(node)):
             scope = scope.outer if scope is not None else None
@@ -206,8 +209,8 @@ class Scope:
         Raises:
             WrongSqlError: always; NotTracedError for the column `DL` of a table that carries lineage.
         """
-        qualifier = node.table
-        item = self.from_item(qualifier) if qualifier else None
+        qualifier = ".".join(part.name for part in list(node.parts)[:-1])
+        item = self.from_item(node.parts[0].name) if qualifier else None
         if LINEAGE_COLUMN in (part.name.upper() for part in node.parts) and self._keeps_lineage():
             what = f"{node.sql()} is the lineage of a row, which the result carries in its own column {LINEAGE_COLUMN}"
             refuse(node, what, "Leave it out; or query the table with spark.sql(…), which shows all its columns.")
@@ -216,7 +219,8 @@ class Scope:
             refuse(node, what, "Select columns of the left side, or use an inner join.", WrongSqlError)
         if item is not None:
             known = [known for known in item.columns or () if known is not None]
-            refuse(node, f"{qualifier} has no column {node.name}", nearest(node.name, known), WrongSqlError)
+            missing = node.parts[1].name
+            refuse(node, f"{item.alias} has no column {missing}", nearest(missing, known), WrongSqlError)
         if qualifier:
             aliases = [item.alias for item in self.from_items]
             what = f"unknown relation {qualifier} in {qualifier}.{node.name}"
@@ -237,28 +241,13 @@ def _note_type(node: exp.Column, seen: list[FromItem]) -> None:
     """Keep the type of a column beside its name, if only one source may have it and knows."""
     parts = [part.name for part in node.parts]
     sources = _meant(node, seen)
-    if len(sources) == 1 and _through(sources[0], parts) == len(parts) - 1:
+    if len(sources) == 1 and len(parts) == 1 + _through(sources[0], parts):
         node.meta[_TYPE] = sources[0].types.get(node.name.lower())
 
 
-def _through(item: FromItem, parts: list[str]) -> int:
-    """Return how many leading parts name the item, if the next one can be a column of it; else 0."""
-    full = [part.lower() for part in item.parts] or [item.alias.lower()]
-    for count in range(1, min(len(parts), len(full) + 1)):
-        if [part.lower() for part in parts[:count]] == full[-count:] and item.has(parts[count]) is not False:
-            return count
-    return 0
-
-
-def _shorten(node: exp.Column, seen: list[FromItem]) -> None:
-    """Drop database and catalog from a qualifier: in the rewritten query the table is a subquery with an alias."""
-    parts = [part.name for part in node.parts]
-    depth = max((_through(item, parts) for item in seen), default=0)
-    if depth > 1 and depth == len(parts) - 1:
-        node.set("db", None)
-        node.set("catalog", None)
-    elif depth > 1:
-        refuse(node, f"{'.'.join(parts)} names a field through a database name", "Give the table an alias.")
+def _through(item: FromItem, parts: list[str]) -> bool:
+    """Say whether a name goes through the item's alias to what can be a column of it; see `rewrites.qualifiers`."""
+    return len(parts) > 1 and parts[0].lower() == item.alias.lower() and item.has(parts[1]) is not False
 
 
 def _is_not_a_column(node: exp.Column) -> bool:

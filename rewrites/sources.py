@@ -65,6 +65,25 @@ def all_of_join(inner: exp.Expr) -> exp.Select:
     return selected
 
 
+def means_cte(node: exp.Expr) -> bool:
+    """Say whether a WITH clause around a table's name binds it.
+
+    A CTE sees only those before it: in `WITH t AS (SELECT … FROM t)` the inner name is the table's.
+    """
+    inside: exp.Expr = node
+    around = node.parent
+    while around is not None:
+        if isinstance(around, exp.With):
+            bound = around.expressions[: inside.index]
+        else:
+            clause = around.args.get("with_")
+            bound = clause.expressions if clause is not None and clause is not inside else []
+        if any(cte.alias.lower() == node.name.lower() for cte in bound):
+            return True
+        inside, around = around, around.parent
+    return False
+
+
 def _add(node: exp.Expr, join: exp.Join | None, found: list[Place]) -> None:
     if isinstance(node, exp.Subquery) and not node.alias and is_join(node.this):
         _add(node.this, join, found)

@@ -10,6 +10,8 @@ LINEAGE_COLUMN = "DL"
 """What the column is called that says what a row was made of."""
 HIDDEN_PREFIX = "__dl_"
 """What names of hidden columns begin with."""
+FILE_METADATA = "_metadata"
+"""The column that Spark adds to tables of files, which no star shows and no subquery hands on."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,12 @@ class Tables(Protocol):
 
     def find(self, parts: Sequence[str]) -> Source | None:
         """Return what a query calls by this name of one to three parts; None when there is nothing."""
+
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return the full name that Spark lets columns of a table or view be qualified with, if it has no alias.
+
+        Its last part, or its last parts, do as well: catalog, database and table; of a temporary view its name alone.
+        """
 
     def is_variable(self, parts: Sequence[str]) -> bool:
         """Say whether a name that no column has is a variable of the session, or a field of one."""

@@ -113,7 +113,8 @@ def asked_of(lineage: ForwardLineage) -> Asked:
             return FrameRows(lineage.stale())
 
         def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
-            results = [row["result"] for row in lineage.impact(table, where).collect()]
+            found = lineage.impact(table, where).where("rows_touched IS NOT NULL")  # of the others it warns
+            results = [row["result"] for row in found.collect()]
             return {each.lower(): lineage.forward_ids(table, where, result=each) for each in results}
 
         def suspected(self, table: str, where: str | None) -> LineageSet:

@@ -31,7 +31,8 @@ def impact(
     """Show every saved result that rows of a table touch, directly or through other results.
 
     TABLE is a registered table, or a saved result itself; without --where and --ids all of its rows are meant.
-    With --rows and --json, each line is a touched row: {"result": …, "row": {…}}.
+    With --rows and --json, each line is a touched row: {"result": …, "row": {…}}. A result that was made of rows
+    which are not there any more may be touched or not: it has no number of rows.
     """
 
     def question(asked: Asked) -> bool:
@@ -40,6 +41,7 @@ def impact(
         rows = [
             _laid_out(asked.forward(table, where, ids=ids, result=each["result"]), each["result"], answer)
             for each in (touched if with_rows else ())
+            if each["rows_touched"] is not None
         ]
         note_trust(found.trusted)
         if not answer.as_json:
@@ -59,7 +61,8 @@ def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
         return
     table = plain_table("result", "touched", "of", "path", right=("touched", "of"))
     for each in touched:
-        table.add_row(cell(each["result"]), f"{each['rows_touched']:,}", f"{each['rows']:,}", cell(each["path"]))
+        touches = "?" if each["rows_touched"] is None else f"{each['rows_touched']:,}"
+        table.add_row(cell(each["result"]), touches, f"{each['rows']:,}", cell(each["path"]))
     Console().print(table)
 
 

@@ -85,12 +85,14 @@ class Frames:
         if not isinstance(frame, DataFrame):
             raise BadArgumentError(
                 f"a query is SQL or a DataFrame of Spark, not {type(frame).__name__}",
-                instead="Give a text, or a DataFrame made of lineage.spark.",
+                instead="Give a text, or a DataFrame made of lineage.spark; of pandas on Spark, "
+                "frame.to_spark(index_col=…) of one that was made with index_col=.",
             )
         if not _is_of(self._tables.spark, frame):
             raise BadArgumentError(
                 "the DataFrame belongs to another Spark session",
-                instead="Make it of lineage.spark, the session in which the tables are registered.",
+                instead="Make it of lineage.spark, the session in which the tables are registered. What foreachBatch "
+                "gives has a session of its own: register it, lineage.register(name, source=frame).",
             )
         if frame.isStreaming:
             raise NotTracedError(

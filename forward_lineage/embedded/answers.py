@@ -17,6 +17,7 @@ from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.store.asking.pipeline import Touched
 
 _ROW_ID = "row_id"
+_IMPACT = ("result", "rows_touched", "rows", "path")
 
 
 @dataclass(frozen=True)
@@ -77,15 +78,7 @@ class Impact:
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the rows that `ForwardLineage.impact` has."""
-        return [
-            {
-                "result": each.result.name,
-                "rows_touched": len(each.rows),
-                "rows": each.result.rows,
-                "path": " → ".join(each.path),
-            }
-            for each in self.touched
-        ]
+        return [dict(zip(_IMPACT, each.facts(), strict=True)) for each in self.touched]
 
 
 @dataclass(frozen=True)

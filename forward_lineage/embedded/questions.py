@@ -80,7 +80,7 @@ class Questions:
         pipeline = Pipeline(self.library, [saved])
         touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
         seeds.check_still()
-        answer = _rows_of(saved).pick(touched.rows if touched else LineageSet())
+        answer = _rows_of(saved).pick((touched and touched.rows) or LineageSet())
         return replace(answer, trusted=self._on_trust(steps_of(pipeline, table)))
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> Impact:
@@ -112,7 +112,8 @@ class Questions:
 
     def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
         """Return the rows that rows of a table touch, by the name of their result in lower case."""
-        return {each.result.name.lower(): each.rows for each in self.impact(table, where).touched}
+        found = self.impact(table, where).touched
+        return {each.result.name.lower(): each.rows for each in found if each.rows is not None}
 
     def suspected(self, table: str, where: str | None) -> LineageSet:
         """Return the ids of the rows of a table or result that a condition holds for, or of all."""

@@ -17,6 +17,7 @@ class FaithfulSpark(Spark):
     """Spark SQL, read and printed without translation."""
 
     NORMALIZE_NOT_NULL = False
+    SUPPORTS_ORDER_BY_ALL = False  # to sqlglot, any expression whose name is ALL: `all`, t.all
     Tokenizer = FaithfulTokenizer
     Parser = FaithfulParser
     Generator = FaithfulGenerator

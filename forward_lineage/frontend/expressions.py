@@ -15,11 +15,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.literals import LiteralParser
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, UnaryPlus, UnsignedRightShift
+from rewrites.rules.generated_rows import CALL_IT_FOR_EACH_ROW
 
 _WORDS_IN_CALLS = {"FOR", "FROM", "IN", "PLACING"}
 _TRIM_SIDES = {"BOTH", "LEADING", "TRAILING"}
 _ENDS_AN_ARGUMENT = {TokenType.COMMA, TokenType.DOT, TokenType.R_PAREN}
+_COMPUTED = "Write the name itself; or trace what Spark makes of it: lineage.trace(spark.sql(…, args=…))."
 _CALLS_WITH_WORDS = {"EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM"}
+_BEHIND_A_TABLE = {TokenType.DISTRIBUTE_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY, TokenType.WITH}
 
 
 class ExpressionParser(LiteralParser):
@@ -160,8 +163,10 @@ class ExpressionParser(LiteralParser):
         if first.token_type is TokenType.EXISTS and (exists := self._try_parse(self._parse_exists_predicate)):
             return exists
         if first.token_type is TokenType.VAR and first.text.upper() == "IDENTIFIER" and self._next.text == "(":
-            self._refuse("a name that is computed (IDENTIFIER)", first, "Write the name itself.")
+            self._refuse("a name that is computed (IDENTIFIER)", first, _COMPUTED)
         call = super()._parse_function_call(*args, **kwargs)
+        if call and first.text.upper() == "TABLE" and self._curr.token_type in _BEHIND_A_TABLE:
+            self._refuse("a table as argument of a function", first, CALL_IT_FOR_EACH_ROW)
         if call and first.text.upper() == "TRANSFORM":
             self._refuse_script(first)
         return call

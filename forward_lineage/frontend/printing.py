@@ -170,6 +170,11 @@ def _ordered(self: FaithfulGenerator, ordered: exp.Ordered) -> str:
     return f"{self.sql(ordered, 'this')}{' DESC' if desc else ' ASC' if desc is False else ''} {nulls}"
 
 
+def _group(self: FaithfulGenerator, group: exp.Group) -> str:
+    sql = self.group_sql(group)
+    return sql.replace("ALL", group.meta["written"], 1) if group.args.get("all") and "written" in group.meta else sql
+
+
 def _window(self: FaithfulGenerator, window: exp.Window) -> str:
     sql = self.window_sql(window)
     if self.VERBATIM and window.meta.get("written") == "()":
@@ -197,6 +202,7 @@ FaithfulGenerator.TRANSFORMS = {
     exp.Cast: _cast,
     exp.DataType: lambda self, e: e.args.get("kind") or self.datatype_sql(e),
     exp.FileFormatProperty: _file_format,
+    exp.Group: _group,
     exp.Hint: _hint,
     exp.ILike: lambda self, e: self.ilike_sql(e),
     exp.IntDiv: _operator("DIV"),

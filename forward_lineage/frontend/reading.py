@@ -82,6 +82,7 @@ def _as_spark_reads_it(sql: str, token: Token, before: TokenType, after: TokenTy
         (kind is TokenType.NUMBER and _NAME_WITH_DIGIT.fullmatch(token.text))  # 1e
         or (before is TokenType.DOT and kind is not TokenType.IDENTIFIER and token.text[:1].isalpha())  # t.order
         or (kind is TokenType.ALL and before in _MAY_PRECEDE_A_COLUMN and after in AFTER_A_NAME)  # a column called all
+        or (kind is TokenType.ALL and before is TokenType.GROUP_BY and after is TokenType.COMMA)
         or (kind is TokenType.WINDOW and not _begins_window_clause(after, then))  # window(ts, '1 day'), window.start
     ):
         return _retyped(token, TokenType.VAR, token.text)
@@ -206,13 +207,20 @@ class FaithfulParser(ExpressionParser):
         return self._parse_sort(exp.Cluster, TokenType.CLUSTER_BY)
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        first = self._index
         group = super()._parse_group(skip_group_by_token)
+        if group and group.args.get("all"):  # it may be a column of that name
+            token = self._tokens[first + (not skip_group_by_token)]
+            group.meta["written"] = self._text(token, token)
         if group and not any(group.args.values()):
             self.raise_error("Expected something to group by", self._prev)
         return group
 
     def _parse_ordered(self, parse_method: Any = None) -> exp.Ordered | None:
         ordered = super()._parse_ordered(parse_method)
+        word = ordered.this if ordered else None
+        if isinstance(word, exp.Column) and not word.table and word.name.upper() == "ALL" and not word.this.quoted:
+            word.replace(exp.var(word.name))  # all columns, or the one of that name
         if ordered and self._tokens[self._index - 2].text.upper() == "NULLS":
             ordered.meta["written"] = f"NULLS {self._prev.text.upper()}"
         return ordered

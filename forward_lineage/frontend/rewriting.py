@@ -316,6 +316,9 @@ def _no_query(tree: exp.Expr) -> NotTracedError:
     verb = (tree.name if isinstance(tree, exp.Command) else tree.key).upper()
     what = f"{verb} is no query"
     instead = "Trace SELECT …, CREATE … AS SELECT or INSERT … SELECT."
+    if verb == "EXECUTE":
+        what = "EXECUTE IMMEDIATE, whose text is made while it runs, is not read here"
+        instead = "Trace what it gives: lineage.trace(spark.sql(…))."
     if verb in _CHANGES_ROWS:
         what = f"{verb} changes base rows and returns none, so there is nothing to trace"
         instead = "Run it with spark.sql(…), then lineage.refresh(…); lineage.affected(…) shows what it spoils."

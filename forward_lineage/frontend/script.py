@@ -9,6 +9,8 @@ from sqlparse.engine.statement_splitter import StatementSplitter
 from forward_lineage.frontend.lexing import Token, is_blank, lex, meaningful, position_at
 from udafs.errors import NotTracedError
 
+_ONE_BY_ONE = "Run it with spark.sql(…); or give the queries in it one by one, their variables as parameters: args=."
+
 
 def split_script(sql: str) -> list[str]:
     """Split a script into its statements, each of which `ForwardLineage.sql` takes.
@@ -26,7 +28,7 @@ def split_script(sql: str) -> list[str]:
 
     """
     tokens = lex(sql)
-    _refuse_blocks(sql, tokens)
+    refuse_block(sql, meaningful(tokens))
     # sqlparse's splitter follows keywords of other databases (CREATE … BEGIN, GO); here every word is a mere name.
     splitter: Any = StatementSplitter
     pieces = splitter().process((token.kind, token.text) for token in tokens)
@@ -40,10 +42,16 @@ def split_script(sql: str) -> list[str]:
     return statements
 
 
-def _refuse_blocks(sql: str, tokens: list[Token]) -> None:
+def refuse_block(sql: str, words: list[Token]) -> None:
+    """Refuse a statement that has statements in it.
+
+    Raises:
+        NotTracedError: a ``BEGIN … END`` block.
+
+    """
     previous = ";"
-    for token in meaningful(tokens):
+    for token in words:
         if previous in (";", ":") and token.word == "BEGIN":
             at = position_at(sql, token.start)
-            raise NotTracedError("a BEGIN … END block", at=at, instead="Give its statements one by one.")
+            raise NotTracedError("a BEGIN … END block", at=at, instead=_ONE_BY_ONE)
         previous = token.text

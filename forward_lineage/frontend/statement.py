@@ -13,6 +13,7 @@ from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at,
 from forward_lineage.frontend.lineage_on import find_clause, read_clause
 from forward_lineage.frontend.parsing import read_tree
 from forward_lineage.frontend.roundtrip import check_printed_as_read
+from forward_lineage.frontend.script import refuse_block
 from rewrites.refusals import bugs_reported
 from udafs.errors import LineageError, NotTracedError, Position, WrongSqlError
 
@@ -94,6 +95,7 @@ def _one_statement(sql: str, words: list[Token]) -> list[Token]:
         words.pop()
     if not words:
         raise WrongSqlError("there is no SQL here", instead="Give one statement, for example SELECT * FROM sales.")
+    refuse_block(sql, words)
     for token in words:
         if token.text == ";":
             raise WrongSqlError(

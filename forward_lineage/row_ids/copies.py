@@ -27,7 +27,7 @@ from forward_lineage.spark.names import data_source, glob_literal
 from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
-from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table
+from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table, refuse_file_metadata
 from udafs.errors import BadArgumentError, NotTracedError
 from udafs.requests import ask, resolved_once
 
@@ -143,6 +143,7 @@ def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) 
     """
     columns = columns_of(source.frame)
     _refuse_odd_columns(columns, name)
+    refuse_file_metadata((column for column, _ in columns), name)
     ordered = sorted_rows(source.frame, order_by)
     with spark_errors():
         write_parquet(ordered, folder, compression="zstd")

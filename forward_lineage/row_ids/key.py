@@ -69,7 +69,7 @@ def from_key(
     kept = {}
     if not trusted:
         digest = check_unique_ids(
-            opened.frame, quoted(field.name), f"key {field.name} of {name}", None if path else name
+            opened.frame, quoted(field.name), f"key {field.name} of {name}", None if path else name, field.name
         )
         kept = contents(opened.frame, digest)
     return opened.manifest(Provider.KEY, table.row_id, (field.name,), trusted, kept)
@@ -155,7 +155,9 @@ def _open(spark: SparkSession, name: str, path: Mapping[str, Any] | None) -> _Op
     return _Opened(name, frame, identity or quoted_name(name), identity, None, {"table": name})
 
 
-def check_unique_ids(frame: DataFrame, expression: str, what: str, table: str | None = None) -> str | None:
+def check_unique_ids(
+    frame: DataFrame, expression: str, what: str, table: str | None = None, column: str | None = None
+) -> str | None:
     """Check in one aggregate pass that an expression is never NULL, never negative and never twice the same.
 
     When it is, a second pass finds out what is wrong.
@@ -165,6 +167,7 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str, table: str | 
         expression: Spark SQL over them, of an integer type.
         what: how messages call it.
         table: what Spark calls the rows, so that they can be copied; None: nothing.
+        column: the one that it is; None: another expression.
 
     Returns:
         the digest of the rows (see `digest_of`) if they are those of a program's DataFrame, else None.
@@ -184,6 +187,10 @@ def check_unique_ids(frame: DataFrame, expression: str, what: str, table: str | 
         wrong = f"NULL in {rows(found.nulls)}"
     elif found.negatives:
         wrong = f"negative in {rows(found.negatives)}, e.g. {found.smallest}"
+        if column is not None and table and not found.repeats:
+            raise BadArgumentError(
+                f"{what} is {wrong}", instead=f'Use key=["{column}"]: a dictionary then gives every value of it an id.'
+            )
     elif found.repeats:
         wrong = f"not unique: {rows(found.repeats)} repeat a value, e.g. {found.repeated}"
     if wrong is not None:

@@ -23,7 +23,14 @@ from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.far_files import files_known
 from forward_lineage.spark.paths import is_far, local_path
-from forward_lineage.spark.tables import columns_of, full_name, open_relation, open_table, parquet_location
+from forward_lineage.spark.tables import (
+    columns_of,
+    full_name,
+    open_relation,
+    open_table,
+    parquet_location,
+    refuse_file_metadata,
+)
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 
@@ -141,6 +148,7 @@ def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | No
     files, retired, next_id = merged(_known(last, place), listed, next_id, spark)
     frame = open_relation(spark, by_kernel(place.relation))
     refuse_lineage(columns_of(frame), name)
+    refuse_file_metadata(frame.columns, name)
     _check_listing(frame, files, name)
     return Manifest(
         name=name,

@@ -9,11 +9,13 @@ from pyspark.sql import DataFrame
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.session.parts import Parts
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
 from forward_lineage.workloads.deriving import Attributes
 from forward_lineage.workloads.saving import Foreseen
+from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
 
@@ -37,6 +39,7 @@ class ResultCalls:
         workload: Sequence[str] = (),
         partition_by: Attributes = None,
         cube: Attributes = None,
+        args: Arguments = None,
     ) -> SavedResult:
         """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
 
@@ -60,6 +63,7 @@ class ResultCalls:
             partition_by: table → expressions over its columns, values of which questions will choose; a list is of the
                 only table of the query.
             cube: the same, by which the result's own aggregates are added up, too.
+            args: values of the parameters of a query that is given as a text, as `spark.sql` takes them.
                 [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
@@ -73,6 +77,11 @@ class ResultCalls:
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
         query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
+        if args is not None and isinstance(query, str):
+            if not scope.is_all_now or workload or partition_by or cube:
+                what = "args= beside what says which lineage is captured, or made beforehand: both read the text again"
+                raise BadArgumentError(what, instead="Write the values into the text.")
+            query = self._parts.statements.run(self._parts.statements.trace(query, semantics, args))
         with self._parts.runs.saving(query, name) as told:
             saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
             told.has_saved(saved)
@@ -204,10 +213,12 @@ class ResultCalls:
 
         Returns:
             ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``; a result stands behind those that it was
-            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``.
+            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``. `rows_touched` is NULL
+            where it cannot be told: rows that a result was made of are gone, and a condition cannot find them. A
+            warning says so, and which results to save again.
 
         Raises:
-            LineageError: as for `forward`, whichever result it is about: an answer without it would not be complete.
+            LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.
 
         """
         return self._parts.questions.impact(table, where, ids=ids)

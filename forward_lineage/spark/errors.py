@@ -27,6 +27,7 @@ _CHATTER = re.compile(
 _FRAMES = re.compile(r"\n\tat .*", re.S)  # of a JVM stack trace, which follows a failed task
 # What `raise_error` says, and the kernel: a text of somebody's own, ours with the remedy as its last sentence.
 _RAISED = "USER_RAISED_EXCEPTION"
+_UNBOUND = "UNBOUND_SQL_PARAMETER"
 # What Spark says where the memory ends and its process does not.
 _FULL = re.compile(r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Not enough memory|maxResultSize")
 _MORE = "Give spark.driver.memory and spark.executor.memory more, or spark.sql.shuffle.partitions."
@@ -161,6 +162,8 @@ def from_spark(
     if is_raised or name == _RAISED:
         what, _, last = what.rpartition(". ") if ". " in what else (what, "", "")
         instead = f"{last}." if last else instead
+    elif name == _UNBOUND:
+        instead = "Give the values of parameters: args={…}."
     elif instead is None and _FULL.search(text):
         instead = _MORE
     elif instead is None and _NO_ROOM.search(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType, StructField
@@ -11,7 +12,8 @@ from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
 from forward_lineage.spark.names import in_backticks, quoted_name, split_name
 from forward_lineage.spark.paths import is_local, local_path
-from udafs.errors import WrongSqlError
+from rewrites.tables import FILE_METADATA
+from udafs.errors import NotTracedError, WrongSqlError
 from udafs.requests import ask, ask_json
 
 CHECK_FILES = "Check that it is there and whole: without lineage Spark cannot read it either."
@@ -34,7 +36,8 @@ def open_table(spark: SparkSession, name: str) -> DataFrame:
             raise
         raise WrongSqlError(
             f"Spark knows no table or view {name}",
-            instead=f'Create it first, or name its files: lineage.register("{name}", path="…").',
+            instead=f'Create it first, or name its files: lineage.register("{name}", path="…"); or '
+            "give rows themselves, such as those of foreachBatch: source=frame.",
             condition=NOT_FOUND,
         ) from None
 
@@ -79,6 +82,21 @@ def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
 def is_char(field: StructField) -> bool:
     """Say whether a column is of type CHAR, or has it inside: to `dataType` that is a string."""
     return "char(" in str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).lower().replace("varchar", "")
+
+
+def refuse_file_metadata(columns: Iterable[str], name: str) -> None:
+    """Refuse rows whose places in Parquet files are to be their ids, where a column hides what Spark says of files.
+
+    Raises:
+        NotTracedError: a column is called `_metadata`.
+
+    """
+    for column in columns:
+        if column.lower() == FILE_METADATA:
+            raise NotTracedError(
+                f"column {column} of {name} hides what Spark says of a row's place in its file, which its id is",
+                instead="Give it another name.",
+            )
 
 
 def type_name(data_type: DataType) -> str:

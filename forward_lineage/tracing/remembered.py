@@ -23,7 +23,7 @@ MOST = 256
 """Statements that are remembered, at most: those that were asked for last."""
 
 
-Answer = tuple[Literal["find", "is_variable"], tuple[str, ...], object]
+Answer = tuple[Literal["find", "qualifier", "is_variable"], tuple[str, ...], object]
 """A method of `Tables`, what it was asked about, and what it said."""
 
 
@@ -92,6 +92,12 @@ class Noted:
         """See `Tables.find`."""
         found = self.known.find(parts)
         self.answers.append(("find", tuple(parts), found))
+        return found
+
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """See `Tables.qualifier`."""
+        found = self.known.qualifier(parts)
+        self.answers.append(("qualifier", tuple(parts), found))
         return found
 
     def is_variable(self, parts: Sequence[str]) -> bool:

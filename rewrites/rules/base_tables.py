@@ -19,9 +19,10 @@ from sqlglot import exp
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.granules import ByValue, KeptValues
+from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
-from rewrites.tables import BaseTable
+from rewrites.tables import FILE_METADATA, BaseTable
 from rewrites.terms import Kind, hidden_column, name, named
 from udafs.errors import BadArgumentError
 
@@ -38,12 +39,17 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     alias = node.args.get("alias") or exp.TableAlias(this=name(parts[-1]))
     columns = listed(node) or table.columns
     types = {called.lower(): each for called, each in zip(columns, table.types, strict=False)}
-    item = FromItem(alias.name, columns, parts=() if node.alias else parts, types=types)
+    beside = FILE_METADATA if reads_file_metadata(node) else ""
+    item = FromItem(alias.name, columns, types=types, beside=beside)
     source = read_from(table, block.env.parse)
     refuse_hidden_by_cte(source, node, block)
     if block.env.traces(table):
         item.hidden = {table.name: Kind.ID}
         _trace(node, table, source, alias, block)
+    elif beside:
+        take_sample(node, source)
+        shown = exp.select(exp.Star(), exp.column(FILE_METADATA)).from_(source)
+        node.replace(exp.Subquery(this=shown, alias=alias))
     elif not _same_name(source, parts):
         take_sample(node, source)
         source.set("alias", alias)
@@ -55,7 +61,13 @@ def _trace(node: exp.Table, table: BaseTable, source: exp.Table, alias: exp.Tabl
     take_sample(node, source)
     if listed(node):
         alias.append("columns", name(hidden_column(table.name)))
-    node.replace(exp.Subquery(this=_with_ids(table, source, block), alias=alias))
+    rows = _with_ids(table, source, block)
+    if reads_file_metadata(node):
+        if table.identified is not None:
+            what = f"{FILE_METADATA} of {table.name}, whose ids are joined in, is not traced"
+            refuse(node, what, "Register the table with an integer key.")
+        rows.append("expressions", exp.column(FILE_METADATA))
+    node.replace(exp.Subquery(this=rows, alias=alias))
 
 
 def take_sample(node: exp.Table, source: exp.Table) -> None:

@@ -43,7 +43,7 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     query.set("distinct", None)
     traced = env.rewrite(query, env)
     if traced.hidden:
-        result: exp.Query = group_equal_rows(traced.tree, traced.hidden, env.names.fresh("d"))
+        result: exp.Query = group_equal_rows(traced.tree, traced.hidden, env.names.fresh("d"), traced.columns)
     else:
         result = traced.tree
         result.set("distinct", exp.Distinct())

@@ -17,6 +17,9 @@ from rewrites.block import Block
 from rewrites.refusals import refuse, refuse_others
 from rewrites.scope import FromItem
 
+CALL_IT_FOR_EACH_ROW = (
+    "Call it for each row: FROM t, LATERAL f(t.x); or register what it gives: lineage.register(name, source=frame)."
+)
 _COLUMNS = {"range": ("id",), "explode": ("col",), "explode_outer": ("col",)}
 
 
@@ -47,7 +50,8 @@ def refuse_tables_inside(function: exp.Expr) -> None:
         NotTracedError: there is one.
     """
     if any(_is_table(part) for part in function.walk() if part is not function):
-        refuse(function, f"a table as argument of {function.name.lower()} is not traced", "Join the table instead.")
+        what = f"a table as argument of {function.name.lower()} is not traced"
+        refuse(function, what, CALL_IT_FOR_EACH_ROW)
 
 
 def _is_table(argument: exp.Expr) -> bool:

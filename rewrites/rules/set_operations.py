@@ -100,7 +100,7 @@ def _union(
         return operation, hidden
     outside = outermost.take(operation)
     operation.set("distinct", False)
-    result = group_equal_rows(operation, hidden, env.names.fresh("u"))
+    result = group_equal_rows(operation, hidden, env.names.fresh("u"), left.columns)
     outermost.put(result, outside)
     return result, dict.fromkeys(hidden, Kind.SET)
 
@@ -151,7 +151,7 @@ def _by_counting(
     hidden = _counted(left, right, intersect=intersect)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
-    result = group_equal_rows(_both_sides(left, right, len(hidden), env), hidden, alias, extra=(_LEFT,))
+    result = group_equal_rows(_both_sides(left, right, len(hidden), env), hidden, alias, left.columns, extra=(_LEFT,))
     if operation.args.get("distinct") and not (_asks_for_each_row(left.tree) or _asks_for_each_row(right.tree)):
         result.set("having", exp.Having(this=_survives(intersect, alias)))
     else:
@@ -189,7 +189,9 @@ def _except_for_each_row(
     align(right.tree, seen, carried)
     outside = outermost.take(operation)
     alias = env.names.fresh("x")
-    grouped = group_equal_rows(_both_sides(left, right, len(carried), env), carried, alias, extra=(_LEFT,))
+    grouped = group_equal_rows(
+        _both_sides(left, right, len(carried), env), carried, alias, left.columns, extra=(_LEFT,)
+    )
     for projection in grouped.expressions[-len(seen) :]:
         projection.set("this", exp.Window(this=dlunion(projection.this)))
     result = _repeated(grouped, list(carried), _times(operation, alias), env)

@@ -76,8 +76,12 @@ def counts_rows(star: exp.Star) -> bool:
 
 def _hidden_below(star: exp.Star, block: Block) -> list[exp.Expr]:
     qualified = star.parent if isinstance(star.parent, exp.Column) else None
+    sources = [source for source in block.scope.from_items if source.in_star]
     if qualified is None:
-        sources = [source for source in block.scope.from_items if source.in_star]
-        return [column(source.alias, hidden_column(table)) for source in sources for table in source.hidden]
+        return [column(source.alias, each) for source in sources for each in _not_shown(source)]
     source = block.scope.source_of_star(qualified)  # none: the fields of a struct column
-    return [exp.Column(this=name(hidden_column(table))) for table in source.hidden] if source is not None else []
+    return [exp.Column(this=name(each)) for each in _not_shown(source)] if source is not None else []
+
+
+def _not_shown(source: FromItem) -> list[str]:
+    return [*map(hidden_column, source.hidden), *([source.beside] if source.beside else [])]

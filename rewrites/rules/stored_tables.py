@@ -18,10 +18,11 @@ from rewrites.block import Block
 from rewrites.chance import mark
 from rewrites.environment import Environment
 from rewrites.lineage_functions import dl_intersection, dl_stored
+from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
 from rewrites.rules.base_tables import refuse_hidden_by_cte, refuse_other_readings, take_sample
 from rewrites.scope import FromItem
-from rewrites.tables import StoredTable, carried_column
+from rewrites.tables import FILE_METADATA, StoredTable, carried_column
 from rewrites.terms import LINEAGE_COLUMN, Kind, column, hidden_column, name, named
 
 
@@ -43,12 +44,15 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         alias.name,
         listed(node) or table.columns,
         dict.fromkeys(traced, Kind.SET),
-        parts=() if node.alias else parts,
         keeps_lineage=True,
+        beside=FILE_METADATA if reads_file_metadata(node) else "",
     )
     if listed(node):
         alias.set("columns", [*alias.args["columns"], *(name(hidden_column(base)) for base in traced)])
-    query = exp.Subquery(this=_rows(table, source, traced, block.env), alias=alias, joins=node.args.get("joins"))
+    rows = _rows(table, source, traced, block.env)
+    if item.beside:
+        rows.append("expressions", exp.column(item.beside))
+    query = exp.Subquery(this=rows, alias=alias, joins=node.args.get("joins"))
     node.replace(query)
     item.node = query
     return item

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewrites import limits_of_exists
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
 from rewrites.merged_columns import named_apart
+from rewrites.qualifiers import by_alias
 from rewrites.readings import names_in
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
@@ -43,7 +45,7 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
     query = exp.Subquery(this=traced.tree, alias=alias)
     node.replace(query)
-    return FromItem(alias.name, columns, traced.hidden, parts=() if node.alias else parts, node=query)
+    return FromItem(alias.name, columns, traced.hidden, node=query)
 
 
 def _columns(node: exp.Expr, view: View, traced: TracedQuery) -> tuple[str, ...]:
@@ -67,6 +69,9 @@ def _text(node: exp.Table, view: View, block: Block) -> TracedQuery:
         if not isinstance(query, exp.Query):
             refuse(node, f"the text of view {view.name} is no query", "Make it anew, with CREATE VIEW … AS SELECT ….")
         env.texts[view.sql] = names_in(query)
+        by_alias(query, env)
+        if env.counts_what_decides:
+            limits_of_exists.take_away(query)
         named_apart(query, env.names)
         return env.rewrite(query, env)
     except LineageError as error:

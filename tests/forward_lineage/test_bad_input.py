@@ -137,7 +137,8 @@ def test_a_table_that_spark_does_not_know(lineage: ForwardLineage) -> None:
         lineage.register("nowhere", key="id")
     assert str(refused.value) == (
         "Spark knows no table or view nowhere. "
-        'Create it first, or name its files: lineage.register("nowhere", path="…").'
+        'Create it first, or name its files: lineage.register("nowhere", path="…"); or '
+        "give rows themselves, such as those of foreachBatch: source=frame."
     )
 
 

@@ -101,6 +101,9 @@ class Known:
             return View(name, *_VIEWS[name])
         return self.catalog.find(parts)
 
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(parts)
+
     def is_variable(self, parts: Sequence[str]) -> bool:
         return self.catalog.is_variable(parts)
 

@@ -33,6 +33,9 @@ class _WithView:
             return self.view
         return self.tables.find(parts)
 
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        return self.tables.qualifier(parts)
+
     def is_variable(self, parts: Sequence[str]) -> bool:
         return self.tables.is_variable(parts)
 

@@ -28,6 +28,9 @@ class PlainTables:
     def find(self, parts: Sequence[str]) -> BaseTable | None:
         return self._tables.get(parts[0].lower()) if len(parts) == 1 else None
 
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        return ("spark_catalog", "default", *parts)
+
     def is_variable(self, parts: Sequence[str]) -> bool:
         return parts[-1].lower() == "highest"
 

@@ -102,20 +102,6 @@ def test_aliases_of_the_select_list_are_known() -> None:
     assert not here.correlated
 
 
-def test_database_and_catalog_are_dropped_from_a_qualifier() -> None:
-    region = FromItem("region", ("r_id",), parts=("spark_catalog", "default", "region"))
-    for sql in ("spark_catalog.default.region.r_id", "default.region.r_id", "region.r_id"):
-        reference = node(sql)
-        scope(region).resolve(reference)
-        assert reference.sql() == "region.r_id"
-
-
-def test_a_struct_field_behind_a_database_name_is_refused() -> None:
-    region = FromItem("region", ("r_id",), parts=("default", "region"))
-    with pytest.raises(LineageError, match="names a field through a database name"):
-        scope(region).resolve(node("default.region.r_id.part"))
-
-
 @pytest.mark.parametrize("sql", ["current_user", "current_date", "timestampadd(MONTH, 1, id)"])
 def test_words_that_are_no_columns(sql: str) -> None:
     scope(T).resolve(node(sql))

@@ -12,19 +12,42 @@ networkx would make that 1.15 times as long, and 0.1 s once for its import; the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forward_lineage.relations.algebra import compose, empty, union
 from forward_lineage.relations.relation import LineageRelation, united
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import DamagedError, LineageError, NotSavedError, NotTracedError
+from udafs.errors import ChangedError, DamagedError, LineageError, NotSavedError, NotTracedError, Position
 from udafs.lineage_set import LineageSet
 
 Node = tuple[str, int]  # a result's name in lower case, and its version
 #: Says which ids of an edge stand for the seeds; None where the edge does not lead to where the seeds are.
 Seeds = Callable[[SavedResult, TracedTable], LineageSet | None]
+
+
+class BlockedError(ChangedError):
+    """Suspected rows cannot be found among those that a version of a result was made of.
+
+    Args:
+        what: why.
+        saved: the version.
+        otherwise: what helps if it is not saved again; "" if nothing does.
+
+    """
+
+    def __init__(self, what: str, saved: SavedResult, otherwise: str = "") -> None:
+        super().__init__(what, instead=_save_again([saved.name], otherwise))
+        self.saved, self.otherwise = saved, otherwise
+
+    def said_at(self, at: Position, what: str | None = None) -> ChangedError:  # type: ignore[override]
+        """See `LineageError`."""
+        return ChangedError(what or self.what, at=at, instead=self.instead)
+
+
+def _save_again(names: Iterable[str], otherwise: str) -> str:
+    return f"Save {', then '.join(names)} again{otherwise and f', or {otherwise}'}."
 
 
 @dataclass
@@ -50,14 +73,19 @@ class Touched:
 
     Attributes:
         result: the result.
-        rows: the rows that were made of a suspected row.
+        rows: the rows that were made of a suspected row; None where that cannot be told.
         path: names from the table to the result, along the shortest path that passes something on.
 
     """
 
     result: SavedResult
-    rows: LineageSet
+    rows: LineageSet | None
     path: tuple[str, ...]
+
+    def facts(self) -> tuple[str, int | None, int, str]:
+        """Return name, number of rows that are touched, number of rows, and the path."""
+        touched = None if self.rows is None else len(self.rows)
+        return self.result.name, touched, self.result.rows, " → ".join(self.path)
 
 
 class Pipeline:
@@ -122,6 +150,13 @@ class Pipeline:
                     found.add(node)
         return found
 
+    def way_from(self, table: str, node: Node) -> tuple[str, ...]:
+        """Return the names on the shortest path from a table to a node that it leads to."""
+        saved, leading = self.nodes[node], self.leading_to(table)
+        belows = [below for _, below in self._ways(saved, table, leading)]
+        names = [(table,) if below is None else self.way_from(table, below) for below in belows]
+        return (*min(names, key=len), saved.name)
+
     # ------------------------------------------------------------ questions
 
     def backward(self, result: SavedResult, rows: LineageSet, table: str) -> Reached:
@@ -147,12 +182,13 @@ class Pipeline:
                     asked[below] = asked.get(below, LineageSet()) | ids
         return reached
 
-    def forward(self, table: str, seeds: Seeds) -> dict[Node, Touched]:
+    def forward(self, table: str, seeds: Seeds, blocked: dict[Node, BlockedError] | None = None) -> dict[Node, Touched]:
         """Trace suspected rows of a table to every result here.
 
         Args:
             table: where the suspected rows are.
             seeds: the ids of them, for each edge that leads to the table.
+            blocked: gets the nodes that nothing can be said of, and why: seeds refused an edge of theirs, or one below.
 
         Returns:
             every node that has rows made of a suspected one.
@@ -160,15 +196,29 @@ class Pipeline:
         Raises:
             DamagedError: a segment is damaged.
             NotTracedError: a step on the way knows values only (LINEAGE ON).
+            BlockedError: seeds refuse an edge, and nobody keeps count.
 
         """
         touched: dict[Node, Touched] = {}
+        refused = {} if blocked is None else blocked
         for node, saved in self.nodes.items():
-            found = [each for each in self._touched(saved, table, seeds, touched) if each[0]]
+            try:
+                self._refuse_blocked(saved, table, refused)
+                found = [each for each in self._touched(saved, table, seeds, touched) if each[0]]
+            except BlockedError as error:
+                if blocked is None:
+                    raise
+                blocked[node] = error
+                continue
             if found:
                 shortest = min((path for _, path in found), key=len)
                 touched[node] = Touched(saved, united(rows for rows, _ in found), (*shortest, saved.name))
         return touched
+
+    def _refuse_blocked(self, saved: SavedResult, table: str, blocked: Mapping[Node, BlockedError]) -> None:
+        for _, below in self._ways(saved, table, blocked):
+            if below is not None:
+                raise blocked[below]
 
     def _touched(
         self, saved: SavedResult, table: str, seeds: Seeds, touched: Mapping[Node, Touched]
@@ -232,3 +282,18 @@ def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> NotTrac
         f"{what}, so it cannot be traced through {edge.name} to {table}",
         instead=f"Save {saved.name} without LINEAGE ON, or ask about {edge.name}.",
     )
+
+
+def left_out(refused: Sequence[tuple[SavedResult, BlockedError]]) -> ChangedError:
+    """Return what is said of results that cannot be answered for: what blocks the first, and what to do about all.
+
+    Args:
+        refused: each with the refusal, which may be about an older version of what it was made of; in the order in
+            which they were made.
+
+    """
+    saved, error = refused[0]
+    then = error.saved
+    older = "" if saved == then else f"{saved.name} was made of version {then.version} of {then.name}, and "
+    instead = _save_again([each.name for each, _ in refused], error.otherwise)
+    return ChangedError(older + error.what, instead=instead)

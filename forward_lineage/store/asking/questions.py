@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
@@ -23,7 +24,16 @@ from forward_lineage.store.asking.ancestors import (
     refuse_both,
     steps_of,
 )
-from forward_lineage.store.asking.pipeline import Pipeline, Reached, Seeds, Touched, node_of
+from forward_lineage.store.asking.pipeline import (
+    BlockedError,
+    Node,
+    Pipeline,
+    Reached,
+    Seeds,
+    Touched,
+    left_out,
+    node_of,
+)
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.suspects import Suspects
@@ -197,28 +207,45 @@ class Questions:
 
         """
         pipeline = Pipeline(self._library, [saved])
-        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
-        return touched.rows if touched else LineageSet()
+        blocked: dict[Node, BlockedError] = {}
+        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds, blocked).get(node_of(saved))
+        if node_of(saved) in blocked:
+            behind = [pipeline.nodes[node] for node in pipeline.nodes if node in blocked]
+            latest = [each for each in behind if each is saved or each == self._library.latest(each.name)]
+            raise left_out([(each, blocked[node_of(saved)]) for each in latest])
+        return (touched and touched.rows) or LineageSet()
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
         """See `ForwardLineage.impact`."""
-        found = [
-            (each.result.name, len(each.rows), each.result.rows, " → ".join(each.path))
-            for each in self.impacted(table, where, ids=ids)
-        ]
+        found = [each.facts() for each in self.impacted(table, where, ids=ids)]
         answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
         return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.all_results()), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
-        """Return every saved result with rows that were made of suspected ones, those made of others behind these."""
+        """Return every saved result with rows that were made of suspected ones, those made of others behind these.
+
+        Raises:
+            BlockedError: of no result it can be told; of some it is said in their place.
+
+        """
         latest = self._library.all_results()
         pipeline = Pipeline(self._library, latest)
         name = known_as(pipeline, table)
         if name is None:
             self.tables_now.check_known(table)
             return []
-        touched = pipeline.forward(name, self._seeds(where, ids))
-        return [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
+        blocked: dict[Node, BlockedError] = {}
+        touched = pipeline.forward(name, self._seeds(where, ids), blocked)
+        leading = pipeline.leading_to(name)
+        asked = [node for node in pipeline.nodes if node in leading and pipeline.nodes[node] in latest]
+        refused = [(pipeline.nodes[node], blocked[node]) for node in asked if node in blocked]
+        if refused:
+            error = left_out(refused)
+            if len(refused) == len(asked):
+                raise error
+            warnings.warn(f"impact leaves out what it cannot tell: {error}", stacklevel=4)
+        unknown = {node: Touched(pipeline.nodes[node], None, pipeline.way_from(name, node)) for node in blocked}
+        return [(unknown | touched)[node] for node in asked if node in unknown or node in touched]
 
     def _seeds(self, where: str | None, ids: Iterable[int] | None) -> Suspects:
         refuse_both("where=", where, "ids=", ids)

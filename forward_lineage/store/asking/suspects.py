@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.spark.granules import entries_of_rows
 from forward_lineage.store.asking.ancestors import all_rows
+from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import Condition, IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import ChangedError, WrongSqlError
+from udafs.errors import WrongSqlError
 from udafs.lineage_set import LineageSet
 
 
@@ -36,7 +37,7 @@ class Suspects:
     where: Condition | None
     given: LineageSet | None
     _by_version: dict[int, LineageSet] = field(default_factory=dict, init=False)
-    _base: LineageSet | None = field(default=None, init=False)
+    _base: dict[int | None, LineageSet] = field(default_factory=dict, init=False)  # None: of the table as it is now
 
     def __call__(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
         """Return the ids that stand for the suspected rows in the lineage of a result.
@@ -46,19 +47,20 @@ class Suspects:
             edge: its lineage in the table.
 
         Raises:
-            LineageError: the condition is wrong, or ids mean something else now.
+            LineageError: the condition is wrong.
+            BlockedError: rows that the result was made of are not there any more, or ids mean something else now.
 
         """
         if edge.granules:
             return self._granules(saved, edge)
-        return self._of_result(edge) if edge.is_result else self._of_base(saved, edge)
+        return self._of_result(saved, edge) if edge.is_result else self._of_base(saved, edge)
 
-    def _of_result(self, edge: TracedTable) -> LineageSet:
+    def _of_result(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
         """A condition is looked up in the version that was read; numbers must be those of the newest version."""
         if edge.version not in self._by_version:
             then = self.library.get(edge.name, edge.version)
             if self.given is not None:
-                self._check_numbers(edge, then)
+                self._check_numbers(saved, edge, then)
                 found = self.given
             elif self.where is None:
                 found = all_rows(then)
@@ -67,13 +69,14 @@ class Suspects:
             self._by_version[edge.version] = found
         return self._by_version[edge.version]
 
-    def _check_numbers(self, edge: TracedTable, then: SavedResult) -> None:
+    def _check_numbers(self, saved: SavedResult, edge: TracedTable, then: SavedResult) -> None:
         now = self.library.latest(edge.name)
         if now is None or now.keeps_numbers_of != then.keeps_numbers_of:
-            raise ChangedError(
-                f"row numbers of {edge.name} are asked for, and a result was made of its version "
+            raise BlockedError(
+                f"row numbers of {edge.name} are asked for, and {saved.name} was made of its version "
                 f"{edge.version}, whose rows have other numbers",
-                instead="Save that result again, or give where=.",
+                saved,
+                "give where=",
             )
 
     def _of_base(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
@@ -81,10 +84,11 @@ class Suspects:
             return self.given
         if self.where is None:
             return self.library.relation(saved, edge).ids()
-        self.tables.check_all_there(saved, edge, self.library)
-        if self._base is None:
-            self._base = self.tables.rows(edge.name).where(self.where)
-        return self._base
+        then = self.tables.as_it_was(saved, edge, self.library)
+        version = edge.version if then is not None else None
+        if version not in self._base:
+            self._base[version] = (then or self.tables.rows(edge.name)).where(self.where)
+        return self._base[version]
 
     def _granules(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
         """A condition may be over the values of LINEAGE ON, or over the table's columns."""
@@ -101,7 +105,7 @@ class Suspects:
         """Return the suspected rows themselves, with the table's columns."""
         if edge.is_result:
             then = self.library.get(edge.name, edge.version)
-            return IdentifiedRows.of_result(self.spark, then).pick(self._of_result(edge))
+            return IdentifiedRows.of_result(self.spark, then).pick(self._of_result(saved, edge))
         self.tables.check_same_version(saved, edge)
         rows = self.tables.rows(edge.name)
         return rows.pick(self.given if self.given is not None else rows.where(self.where or "true"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
+from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -109,42 +111,76 @@ class TablesNow:
         check_unchanged(self._tables.spark, now)
         self._check_meaning(result, edge, now)
         if now.version != edge.version or now.trusted:  # whether a trusted table has changed, its rows alone say
-            gone = len(_gone(ids, now)) if now.provider.numbered else len(ids) - self._rows(now).pick(ids).count()
+            gone = self._gone(ids, now)
             if gone:
                 raise _other_rows(result, edge, now, len(ids), gone)
         return now
 
-    def check_all_there(self, saved: SavedResult, edge: TracedTable, library: Library) -> None:
-        """Check that a condition over the table as it is now can see every row that a result was made of.
+    def as_it_was(self, saved: SavedResult, edge: TracedTable, library: Library) -> IdentifiedRows | None:
+        """Return the rows of a table as they were when a result was saved, if a condition must be asked of these.
+
+        Returns:
+            None where the table as it is now tells: all rows that the result was made of are there still.
 
         Raises:
-            ChangedError: some rows are gone, or ids mean something else now.
+            BlockedError: rows are in no file any more, or ids mean something else now.
 
         """
         now = self._tables.registered(edge.name)
-        self._check_meaning(saved.name, edge, now)
-        if now.version == edge.version or not now.provider.numbered:
-            return
-        gone = _gone(library.relation(saved, edge).ids(), now)
-        if gone:
-            raise ChangedError(
-                f"{len(gone)} rows of {edge.name} that {saved.name} was made of are gone, so a condition cannot find "
-                f"them: it was saved with version {edge.version}, now it is version {now.version}",
-                instead=f"Save {saved.name} again, or give ids=.",
-            )
+        if now.version == edge.version:
+            return None
+        then = edge.registration()
+        if then is not None and then.provider.by_format and (rows := self._in_old_files(edge, then)) is not None:
+            return rows  # a row that was changed keeps its id there
+        same = _same_ids(then, now)
+        gone = self._gone(library.relation(saved, edge).ids(), now) if same else 0
+        if same and not gone:
+            return None
+        rows = self._in_old_files(edge, then) if then is not None and then.provider.by_position else None
+        if rows is not None:
+            return rows
+        if not same:
+            raise BlockedError(_meaning(saved.name, edge, now), saved)
+        raise BlockedError(
+            f"{gone} rows of {edge.name} that {saved.name} was made of are gone, so a condition cannot find them: "
+            f"it was saved with version {edge.version}, now it is version {now.version}",
+            saved,
+            "give ids=",
+        )
+
+    def _gone(self, ids: LineageSet, now: Manifest) -> int:
+        """How many rows with these ids a table has not, or has not any more; of ids in files their ranges tell."""
+        if now.provider.by_position:
+            return len(missing(ids, ((file.offset, file.rows) for file in now.files)))
+        return len(ids) - self._rows(now).pick(ids).count()
+
+    def _in_old_files(self, edge: TracedTable, then: Manifest) -> IdentifiedRows | None:
+        """The rows of a version of a table, if its files are all where they were, and none is beside them."""
+        spark, registrations = self._tables.spark, self._tables.registrations
+        try:
+            if registrations.version(edge.name, edge.version).digest() != then.digest():
+                return None  # of a home that was made anew
+            named = then.provider.by_format
+            there = stat_files((file.path for file in then.files), spark) if named else current_files(spark, then)
+            check_files(then, there)
+        except LineageError:
+            return None
+        base = registrations.base_table(then)
+        return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
     def check_same_version(self, saved: SavedResult, edge: TracedTable) -> None:
         """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
 
         Raises:
-            ChangedError: it is registered as another version.
+            BlockedError: it is registered as another version.
 
         """
         now = self._tables.registered(edge.name)
         if now.version != edge.version:
-            raise ChangedError(
+            raise BlockedError(
                 f"{saved.name} knows values of {edge.name} in version {edge.version}, now it is version {now.version}",
-                instead=f"Save {saved.name} again, or give a condition over {', '.join(edge.granules)}.",
+                saved,
+                f"give a condition over {', '.join(edge.granules)}",
             )
 
     def same_ids(self, one: TracedTable, other: TracedTable) -> bool:
@@ -153,11 +189,14 @@ class TablesNow:
 
     def _check_meaning(self, result: str, edge: TracedTable, now: Manifest) -> None:
         if now.version != edge.version and not _same_ids(edge.registration(), now):
-            raise ChangedError(
-                f"the ids of {edge.name} mean other rows now: {result} was saved with version {edge.version} "
-                f"(ids by {edge.provider}), now it is version {now.version} (ids by {now.provider})",
-                instead=f"Save {result} again.",
-            )
+            raise ChangedError(_meaning(result, edge, now), instead=f"Save {result} again.")
+
+
+def _meaning(result: str, edge: TracedTable, now: Manifest) -> str:
+    return (
+        f"the ids of {edge.name} mean other rows now: {result} was saved with version {edge.version} "
+        f"(ids by {edge.provider}), now it is version {now.version} (ids by {now.provider})"
+    )
 
 
 def _other_rows(result: str, edge: TracedTable, now: Manifest, asked: int, gone: int) -> ChangedError:
@@ -182,7 +221,3 @@ def _same_ids(one: Manifest | None, other: Manifest | None) -> bool:
         other.row_id,
         other.identity,
     )
-
-
-def _gone(ids: LineageSet, now: Manifest) -> LineageSet:
-    return missing(ids, ((file.offset, file.rows) for file in now.files))

@@ -21,7 +21,7 @@ from forward_lineage.spark.names import quoted
 from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.python_workers import interpreter_of, interpreter_of_server, interrupted_with
 from forward_lineage.spark.settings import configured
-from forward_lineage.spark.tables import type_name
+from forward_lineage.spark.tables import refuse_file_metadata, type_name
 from forward_lineage.spark.versions import arrow_schema, map_in_arrow
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.row_files import row_file
@@ -151,6 +151,7 @@ def parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sch
     if not schema.fields:
         raise NotTracedError(f"{name} has no columns", instead="Select at least one.")
     _refuse_equal_names(schema, name)
+    refuse_file_metadata(schema.names, name)
     zone = spark.conf.get("spark.sql.session.timeZone")
     for field in schema.fields:
         _check_kept(field, name, zone)

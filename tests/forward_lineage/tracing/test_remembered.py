@@ -26,6 +26,9 @@ class Names:
         sql = self.views.get(parts[0])
         return None if sql is None else View(parts[0], ("k",), sql)
 
+    def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(parts)
+
     def is_variable(self, parts: Sequence[str]) -> bool:
         return parts[0].isupper()
 

@@ -30,7 +30,7 @@ private object Plainer {
     case generate: Generate if generate.generator.isInstanceOf[PythonUDTF] =>
       NotWritten.refuse(
         s"a table function of Python's, ${generate.generator.asInstanceOf[PythonUDTF].name}",
-        "Save what it gives as a table, register it, and trace what is made of it.")
+        "Write the query as SQL: lineage.sql(…); or register what it gives: lineage.register(name, source=frame).")
     case cut @ (_: GlobalLimit | _: LocalLimit | _: Offset) if isSpreadAnew(cut.children.head) =>
       NotWritten.refuse("limit(…) or offset(…) of rows that were spread anew, which is left to chance", "Sort them before.")
     case told if told.expressions.exists(!_.deterministic) && told.exists(isSpreading) =>

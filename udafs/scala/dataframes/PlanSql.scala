@@ -288,6 +288,14 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
       NotWritten.refuse(
         s"rows that are not registered (${shortened(given)})",
         "Register them: lineage.register(name, source=frame) or path=…; and make the DataFrame of lineage.spark.table(name).")
+    case NewerPlans.TableFunction(name, _) =>
+      NotWritten.refuse(
+        s"a table function written in SQL, ${name.funcName}",
+        "Write its query in the place of the call; or register what it gives: lineage.register(name, source=frame).")
+    case numbered if numbered.nodeName == "AttachDistributedSequence" =>
+      NotWritten.refuse(
+        NotWritten.called(numbered.nodeName),
+        "Number rows with row_number() over an order. Of pandas on Spark, name an index: pandas_api(index_col=…), to_spark(index_col=…).")
     case other => NotWritten.refuse(NotWritten.called(other.nodeName), "Write that part as SQL, or save what stands below it and register that.")
   }
 

@@ -22,7 +22,7 @@ final private class UsersFunctions(session: SparkSession) {
       val identity = s"${System.identityHashCode(scala.function)} ${scala.function.getClass.getName} ${scala.dataType.json}"
       named(scala.name, Seq(identity.getBytes))(children => scala.copy(children = children))
     case table: PythonUDTF =>
-      NotWritten.refuse(s"a table function of Python's, ${table.name}", "Save what it gives as a table, register it, and trace what is made of it.")
+      NotWritten.refuse(s"a table function of Python's, ${table.name}", "Write the query as SQL: lineage.sql(…); or register what it gives: lineage.register(name, source=frame).")
     case other =>
       NotWritten.refuse(s"the function ${other.prettyName}", "Register it with a name, and call it in SQL: lineage.sql(…).")
   }
