@@ -144,10 +144,10 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     rows.copy(hints = rows.hints ++ told.strategy.map(each => s"${each.displayName.toUpperCase(Locale.ROOT)}(${rows.alias.get})"))
 
   private def grouped(groups: Aggregate): SelectBlock = groups.child match {
-    case expand: Expand => KeySets(groups, expand).fold(refused(expand)) { sets =>
+    case expand: Expand if Unpivoted(expand).isEmpty => KeySets(groups, expand).fold(refused(expand)) { sets =>
         val rows = block(sets.rows, _ => false)
-        val columns = rows.columns ++ sets.keys.map { case (key, column) => key.exprId -> rows.columns(column.exprId) } +
-          (sets.id.exprId -> "grouping_id()")
+        val above = (sets.passed ++ sets.keys).map { case (column, below) => column.exprId -> rows.columns(below.exprId) }
+        val columns = rows.columns ++ above + (sets.id.exprId -> "grouping_id()")
         val all = expressions.grouping(sets.keys.map(_._1), columns)
         val each = sets.sets.map(set => s"(${expressions.grouping(set, columns)})").mkString(", ")
         rows.copy(columns = columns, select = Some(groups.aggregateExpressions), groupBy = Some(s"$all GROUPING SETS ($each)"), keySets = true)
@@ -160,7 +160,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   private def joined(join: Join): SelectBlock = {
-    val left = block(join.left, _.isFrom)
+    val left = block(join.left, _.mayBeJoined)
     val right = block(join.right, each => each.isFrom && each.alias.isDefined)
     val both = left.columns ++ right.columns
     val on = join.condition.fold("")(condition => s" ON ${expressions.text(condition, both)}")
@@ -176,7 +176,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   private def joinedLaterally(join: LateralJoin): SelectBlock = {
-    val left = block(join.left, _.isFrom)
+    val left = block(join.left, _.mayBeJoined)
     val alias = fresh()
     // Where no row is found what is computed would have to be NULL.
     val (rows, columns) = laterally(join.right.plan, left.columns, alias, each => isColumn(each) || (join.joinType != LeftOuter && each.deterministic))
@@ -237,19 +237,19 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val outerRows = if (generate.outer) "OUTER " else ""
     val call = expressions.text(generate.generator, rows.columns)
     val view = s"LATERAL VIEW $outerRows$call $alias AS ${names.map(_._2).mkString(", ")}"
-    SelectBlock(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" })
+    SelectBlock(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" }, views = true)
   }
 
   /** The columns that become rows get names of their own: UNPIVOT takes no expressions. */
   private def unpivoted(expand: Expand): SelectBlock = {
     val found = Unpivoted(expand).getOrElse(refused(expand))
     val values = found.values.zipWithIndex.map { case (value, place) => Alias(value, s"v$place")() }
-    val inside = selected(expand.child, found.kept ++ values, found.kept.map(nameFor) ++ values.map(_.name))
+    val inside = selected(expand.child, found.kept.map(_._2) ++ values, found.kept.map(each => nameFor(each._1)) ++ values.map(_.name))
     val items = values.zip(found.names).map { case (value, name) => s"${value.name} AS ${SqlName.quoted(name)}" }
     val alias = fresh()
-    val columns = (found.kept :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
+    val columns = (found.kept.map(_._1) :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
     val turned = s"UNPIVOT INCLUDE NULLS (${nameFor(found.value)} FOR ${nameFor(found.name)} IN (${items.mkString(", ")}))"
-    SelectBlock(s"($inside) $turned AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) $turned AS $alias", columns.toMap) // on the right of a JOIN no UNPIVOT may stand
   }
 
   /** What is not said to be a key must be read by the aggregates: PIVOT groups by all other columns. */
@@ -266,7 +266,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val names = for { value <- values.indices; call <- calls.indices } yield if (calls.size == 1) s"v$value" else s"v${value}_m$call"
     val columns = pivot.keys.map { case (_, column) => column.exprId -> s"$alias.${nameFor(column)}" } ++
       pivot.outputs.map(_.exprId).zip(names.map(name => s"$alias.$name"))
-    SelectBlock(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap)
   }
 
   /** A query of these items over the rows of a plan. */

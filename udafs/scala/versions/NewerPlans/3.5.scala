@@ -18,6 +18,10 @@ private[forwardlineage] object NewerPlans {
     def unapply(variable: Expression): Option[String] = None
   }
 
+  object Piped {
+    def unapply(plan: LogicalPlan): Option[LogicalPlan] = None
+  }
+
   def isScript(plan: LogicalPlan): Boolean = false
 
   def readsNothing(leaf: LogicalPlan): Boolean = false

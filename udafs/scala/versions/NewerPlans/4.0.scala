@@ -2,7 +2,7 @@ package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{SQLFunctionNode, SQLScalarFunction}
-import org.apache.spark.sql.catalyst.expressions.{Expression, VariableReference}
+import org.apache.spark.sql.catalyst.expressions.{Expression, PipeOperator, VariableReference}
 import org.apache.spark.sql.catalyst.plans.logical.{CompoundBody, EmptyRelation, LogicalPlan, UnionLoopRef}
 
 /** What plans have since 4.0: functions whose body is SQL, variables of a session, scripts, recursion. */
@@ -20,6 +20,11 @@ private[forwardlineage] object NewerPlans {
 
   object Variable {
     def unapply(variable: VariableReference): Some[String] = Some(variable.identifier.name)
+  }
+
+  /** Where an operator of pipe syntax begins: the rows below it. */
+  object Piped {
+    def unapply(mark: PipeOperator): Some[LogicalPlan] = Some(mark.child)
   }
 
   /** BEGIN … END */
