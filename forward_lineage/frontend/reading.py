@@ -15,8 +15,8 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from forward_lineage.frontend.expressions import ExpressionParser
 from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
+from forward_lineage.frontend.pipe_reading import PipeParser
 from udafs.errors import Position, WrongSqlError
 
 # Words that begin, end or join clauses; every other word is a mere name to the parser, types and functions included.
@@ -113,11 +113,11 @@ def _leftmost(query: Any) -> Any:
     return query
 
 
-class FaithfulParser(ExpressionParser):
+class FaithfulParser(PipeParser):
     """Queries of sqlglot's Spark parser, without translation."""
 
     # Behind GROUP BY ALL an expression may follow to sqlglot; a parenthesis makes no function of these.
-    FUNC_TOKENS: ClassVar[set[TokenType]] = ExpressionParser.FUNC_TOKENS - {TokenType.UNION, TokenType.OFFSET}
+    FUNC_TOKENS: ClassVar[set[TokenType]] = PipeParser.FUNC_TOKENS - {TokenType.UNION, TokenType.OFFSET}
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         token: parse for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items() if token in _CLAUSES
     }
@@ -131,9 +131,6 @@ class FaithfulParser(ExpressionParser):
         while self._match(TokenType.HINT):
             texts.append(exp.Var(this=(self._prev_comments or [""])[0].strip()))
         return self.expression(exp.Hint(expressions=texts)) if texts else None
-
-    def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
-        self._refuse("pipe syntax (|>)", self._curr, "Write the query as SELECT … FROM ….")
 
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._curr
@@ -162,7 +159,7 @@ class FaithfulParser(ExpressionParser):
         from_ = self._parse_from()
         joins = list(self._parse_joins())
         laterals = list(iter(self._parse_lateral, None))
-        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN)
+        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN, TokenType.PIPE_GT)
         select = exp.Select(expressions=[exp.Star()]) if alone else self._parse_select_behind_from(first)
         select.set("from_", from_)
         select.set("joins", joins or None)
@@ -175,8 +172,6 @@ class FaithfulParser(ExpressionParser):
     def _parse_select_behind_from(self, first: Token) -> exp.Select:
         if self._curr.token_type is TokenType.INSERT:
             self._refuse("several INSERTs from one FROM", first, "Write them as statements of their own.")
-        if self._curr.token_type is TokenType.PIPE_GT:
-            self._parse_pipe_syntax_query(exp.Select())
         if self._curr.token_type is not TokenType.SELECT:
             self._refuse("a query that begins with FROM and has no SELECT", first, "Write SELECT * FROM ….")
         select = self._parse_select()
