@@ -1,4 +1,4 @@
-"""How pipe syntax is read: each operator as a step, so that it can be printed back; the tree is the SELECT they mean."""
+"""How pipe syntax is read: each operator is a step, which can be printed back; the tree is the SELECT they mean."""
 
 from __future__ import annotations
 

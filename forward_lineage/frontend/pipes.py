@@ -107,7 +107,11 @@ def _cte(node: exp.Expr, called: str) -> exp.CTE | None:
 
 def _is_open(query: exp.Expr) -> bool:
     """Say whether it is SELECT * FROM … WHERE …, which more may be said of."""
-    if not isinstance(query, exp.Select) or len(query.expressions) != 1 or not isinstance(query.expressions[0], exp.Star):
+    if (
+        not isinstance(query, exp.Select)
+        or len(query.expressions) != 1
+        or not isinstance(query.expressions[0], exp.Star)
+    ):
         return False
     return not any(query.expressions[0].args.values()) and {key for key, value in query.args.items() if value} <= {
         "expressions",
@@ -207,7 +211,11 @@ def _aggregate(query: exp.Query, step: PipeStep) -> exp.Query:
 def _join(query: exp.Query, step: PipeStep) -> exp.Query:
     join: exp.Join = step.args["query"]
     block = _open(query)
-    if block.args.get("laterals") or block.args.get("windows") or (block.args.get("where") and not _may_follow(block, join)):
+    if (
+        block.args.get("laterals")
+        or block.args.get("windows")
+        or (block.args.get("where") and not _may_follow(block, join))
+    ):
         block = _around(block)
     block.append("joins", join)
     return block
@@ -247,7 +255,9 @@ def _organise(query: exp.Query, step: PipeStep) -> exp.Query:
     windows = wanted.pop("windows", None)
     ordered = wanted.keys() - {"limit", "offset"}
     taken = {clause for clause in CLAUSES if query.args.get(clause)}
-    again = "limit" in taken or (taken - {"offset"} and ordered) or ("offset" in taken and (ordered or "offset" in wanted))
+    again = (
+        "limit" in taken or (taken - {"offset"} and ordered) or ("offset" in taken and (ordered or "offset" in wanted))
+    )
     if isinstance(query, exp.Values | exp.Subquery) or again or (windows and not _is_open(query)):
         query = _around(query)
     for part, value in wanted.items():

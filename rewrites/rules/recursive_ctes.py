@@ -6,8 +6,8 @@ c AS (A UNION ALL R(c))  →  c AS (A' UNION ALL R'(c)), with a set for each tab
 Requires: names around the WITH clause are bound.
 Ensures:  the CTE keeps its form, the only one that Spark runs; R' reads c where R does, and no stage is in either.
 Nulls:    those of the CTE; a set is never NULL.
-Raises:   NotTracedError for another form, for R in which the rules read c in other places than R does, and under control
-          semantics where other rows might come in once base rows are gone.
+Raises:   NotTracedError for another form, for R in which the rules read c in other places than R does, and under
+          control semantics where other rows might come in once base rows are gone.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _check_form(cte: exp.CTE) -> None:
 
 
 def _check_readings(cte: exp.CTE, before: exp.Query, after: exp.Query) -> None:
-    """Spark runs a step that reads the one before in FROM, outside of groups; and what is read again would be joined."""
+    """Spark runs a step that reads the one before in FROM, outside of groups; what is read again would be joined."""
     written, found = list(_readings(before, cte.alias)), list(_readings(after, cte.alias))
     if odd := next((node for node in written if not _may_stand(node, before)), None):
         what = (
@@ -129,7 +129,7 @@ def _check_readings(cte: exp.CTE, before: exp.Query, after: exp.Query) -> None:
         )
         refuse(odd, what, "Read it in FROM, and group the rows above the recursion.")
     if len(found) != len(written) or not all(_may_stand(node, after) for node in found):
-        what = f"a step of WITH RECURSIVE {cte.alias} is not traced whose lineage asks for the rows of the step before again"
+        what = f"a step of WITH RECURSIVE {cte.alias} is not traced whose lineage asks for the step before once more"
         refuse(written[0], what, _SAVE)
 
 

@@ -23,7 +23,14 @@ STAFF = [
     (5, 4, "eve", 40),
     (6, 2, "bob", 70),
 ]
-PARTS = [(11, "car", "wheel", 4), (12, "car", "engine", 1), (13, "wheel", "bolt", 5), (14, "engine", "bolt", 20), (15, "bolt", "steel", 2), (16, "bike", "wheel", 2)]  # fmt: skip
+PARTS = [
+    (11, "car", "wheel", 4),
+    (12, "car", "engine", 1),
+    (13, "wheel", "bolt", 5),
+    (14, "engine", "bolt", 20),
+    (15, "bolt", "steel", 2),
+    (16, "bike", "wheel", 2),
+]
 EDGES = [
     (21, "a", "b", 3),
     (22, "b", "c", 4),
@@ -101,7 +108,7 @@ def plus(row: Row, more: Rows) -> Row:
 
 
 class Shape(NamedTuple):
-    """A statement, its rows unrolled; those under control where they are made of more, or whether it is refused there."""
+    """A statement, its rows unrolled; under control those that are made of more, or whether it is refused."""
 
     sql: str
     rows: Callable[[], Rows]
@@ -170,7 +177,8 @@ NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM nu
 SHAPES: dict[str, Shape] = {
     "hierarchy": Shape(TREE + "SELECT * FROM tree", below),
     "star in the step": Shape(
-        "WITH RECURSIVE up AS (SELECT * FROM staff WHERE id = 5 UNION ALL SELECT s.* FROM up, staff s WHERE s.id = up.boss) SELECT * FROM up",
+        "WITH RECURSIVE up AS (SELECT * FROM staff WHERE id = 5 UNION ALL SELECT s.* FROM up, staff s WHERE s.id"
+        " = up.boss) SELECT * FROM up",
         lambda: levels(
             made(table("staff"), lambda s: s, lambda s: s[0] == 5),
             lambda last: made(joined(last, table("staff"), lambda u, s: s[0] == u[1]), lambda p: p[1]),
@@ -198,8 +206,8 @@ SHAPES: dict[str, Shape] = {
         lambda: made(joined(below(), table("prices"), lambda t, p: p[1] == t[1]), lambda p: (p[0][1], p[1][2])),
     ),
     "joined with groups above": Shape(
-        TREE
-        + "SELECT tree.id, dear FROM tree JOIN (SELECT thing, max(price) AS dear FROM prices GROUP BY thing) ON thing = name",
+        TREE + "SELECT tree.id, dear FROM tree JOIN (SELECT thing, max(price) AS dear FROM prices GROUP BY thing) ON"
+        " thing = name",
         lambda: made(
             joined(
                 below(),
@@ -215,7 +223,8 @@ SHAPES: dict[str, Shape] = {
         lambda: grouped(paths(), lambda p: p[:2], lambda group: (min(p[2] for p in group),)),
     ),
     "a path that is kept in an array": Shape(
-        "WITH RECURSIVE walks AS (SELECT b AS at, array(a, b) AS seen FROM edges WHERE a = 'a' UNION ALL SELECT edges.b,"
+        "WITH RECURSIVE walks AS (SELECT b AS at, array(a, b) AS seen FROM edges WHERE a = 'a' UNION ALL SELECT"
+        " edges.b,"
         " array_append(seen, edges.b) FROM walks JOIN edges ON edges.a = at AND NOT array_contains(seen, edges.b))"
         " SELECT at, array_join(seen, '') AS seen FROM walks",
         lambda: made(
@@ -237,7 +246,8 @@ SHAPES: dict[str, Shape] = {
         ],
     ),
     "two tables in the step": Shape(
-        "WITH RECURSIVE c AS (SELECT part, n, 0 AS cost FROM parts WHERE whole = 'car' UNION ALL SELECT p.part, c.n * p.n, price"
+        "WITH RECURSIVE c AS (SELECT part, n, 0 AS cost FROM parts WHERE whole = 'car' UNION ALL SELECT p.part,"
+        " c.n * p.n, price"
         " FROM c JOIN parts p ON p.whole = c.part LEFT JOIN prices ON thing = p.part) SELECT * FROM c",
         lambda: levels(
             made(table("parts"), lambda p: (p[2], p[3], 0), lambda p: p[1] == "car"),
@@ -256,14 +266,16 @@ SHAPES: dict[str, Shape] = {
         refused=True,  # the price of a part may be another one, and the rules keep no names of columns through a union
     ),
     "another table in the anchor": Shape(
-        "WITH RECURSIVE r(x) AS (SELECT thing FROM prices UNION ALL SELECT part FROM r JOIN parts ON whole = x) SELECT x FROM r",
+        "WITH RECURSIVE r(x) AS (SELECT thing FROM prices UNION ALL SELECT part FROM r JOIN parts ON whole = x)"
+        " SELECT x FROM r",
         lambda: levels(
             made(table("prices"), lambda p: (p[1],)),
             lambda last: made(joined(last, table("parts"), lambda r, p: p[1] == r[0]), lambda p: (p[1][2],)),
         ),
     ),
     "no table in the anchor": Shape(
-        "WITH RECURSIVE r(x, n) AS (SELECT 'car', 1L UNION ALL SELECT part, r.n * parts.n FROM r JOIN parts ON whole = x) SELECT * FROM r",
+        "WITH RECURSIVE r(x, n) AS (SELECT 'car', 1L UNION ALL SELECT part, r.n * parts.n FROM r JOIN parts ON"
+        " whole = x) SELECT * FROM r",
         lambda: levels(
             [Row(("car", 1))],
             lambda last: made(
@@ -272,7 +284,8 @@ SHAPES: dict[str, Shape] = {
         ),
     ),
     "no table in the step": Shape(
-        "WITH RECURSIVE r AS (SELECT name, pay FROM staff UNION ALL SELECT name, pay - 40 FROM r WHERE pay > 40) SELECT * FROM r",
+        "WITH RECURSIVE r AS (SELECT name, pay FROM staff UNION ALL SELECT name, pay - 40 FROM r WHERE pay > 40)"
+        " SELECT * FROM r",
         lambda: levels(
             made(table("staff"), lambda s: s[2:]),
             lambda last: made(last, lambda r: (r[0], r[1] - 40), lambda r: r[1] > 40),
@@ -283,7 +296,8 @@ SHAPES: dict[str, Shape] = {
         lambda: made(joined(counting(), table("staff"), lambda n, s: s[0] == n[0]), lambda p: (p[0][0], p[1][2])),
     ),
     "Fibonacci of a row": Shape(
-        "WITH RECURSIVE f AS (SELECT 0 AS x, price AS y FROM prices WHERE id < 33 UNION ALL SELECT y, x + y FROM f WHERE y < 30) SELECT * FROM f",
+        "WITH RECURSIVE f AS (SELECT 0 AS x, price AS y FROM prices WHERE id < 33 UNION ALL SELECT y, x + y FROM"
+        " f WHERE y < 30) SELECT * FROM f",
         lambda: levels(
             made(table("prices"), lambda p: (0, p[2]), lambda p: p[0] < 33),
             lambda last: made(last, lambda f: (f[1], f[0] + f[1]), lambda f: f[1] < 30),
@@ -296,8 +310,10 @@ SHAPES: dict[str, Shape] = {
         lambda: made(below(), lambda t: (t[0], t[2] + 1)),
     ),
     "a CTE in front": Shape(
-        "WITH RECURSIVE low AS (SELECT boss, max(pay) AS pay FROM staff GROUP BY boss), r AS (SELECT id, pay FROM staff WHERE boss IS NULL"
-        " UNION ALL SELECT s.id, low.pay FROM r JOIN staff s ON s.boss = r.id JOIN low ON low.boss = r.id) SELECT * FROM r",
+        "WITH RECURSIVE low AS (SELECT boss, max(pay) AS pay FROM staff GROUP BY boss), r AS (SELECT id, pay"
+        " FROM staff WHERE boss IS NULL"
+        " UNION ALL SELECT s.id, low.pay FROM r JOIN staff s ON s.boss = r.id JOIN low ON low.boss = r.id)"
+        " SELECT * FROM r",
         lambda: levels(
             made(table("staff"), lambda s: (s[0], s[3]), lambda s: s[1] is None),
             lambda last: made(
@@ -312,7 +328,8 @@ SHAPES: dict[str, Shape] = {
         refused=True,
     ),
     "two queries that begin": Shape(
-        "WITH RECURSIVE r AS (SELECT name AS x FROM staff UNION ALL SELECT whole FROM parts UNION ALL SELECT part FROM r JOIN parts ON whole = x)"
+        "WITH RECURSIVE r AS (SELECT name AS x FROM staff UNION ALL SELECT whole FROM parts UNION ALL SELECT"
+        " part FROM r JOIN parts ON whole = x)"
         " SELECT x FROM r",
         lambda: levels(
             [*made(table("staff"), lambda s: (s[2],)), *made(table("parts"), lambda p: (p[1],))],
@@ -328,7 +345,8 @@ SHAPES: dict[str, Shape] = {
         ),
     ),
     "EXISTS in the step": Shape(
-        "WITH RECURSIVE r AS (SELECT id, name FROM staff WHERE boss IS NULL OR boss = 2 UNION ALL SELECT s.id, s.name FROM r JOIN staff s"
+        "WITH RECURSIVE r AS (SELECT id, name FROM staff WHERE boss IS NULL OR boss = 2 UNION ALL SELECT s.id,"
+        " s.name FROM r JOIN staff s"
         " ON s.boss = r.id WHERE EXISTS (SELECT 1 FROM prices WHERE thing = r.name)) SELECT * FROM r",
         lambda: paid(control=False),
         lambda: paid(control=True),

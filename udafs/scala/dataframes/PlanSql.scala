@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function: Expression => String) {
   private val numbers = mutable.Map[ExprId, Int]()
   private var relations = 0
+  private val recursions = mutable.Map[Any, (String, Seq[String])]() // what they are called, and their columns
   private var outer = Map.empty[ExprId, String] // what subqueries see of the rows around them
 
   private val expressions: ExpressionText = new ExpressionText(subquery, function, column => outer.get(column))
@@ -97,6 +98,8 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case union: Union if !union.byName => setOperation(union, "UNION ALL")
     case Intersect(_, _, all) => setOperation(plan, if (all) "INTERSECT ALL" else "INTERSECT")
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
+    case NewerPlans.Recursive(recursion) if recursion.bounds.forall(_.isEmpty) => recursive(plan, recursion)
+    case NewerPlans.StepBefore(id) => stepBefore(plan, recursions(id))
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
     case _: OneRowRelation => SelectBlock("", Map.empty)
@@ -227,6 +230,22 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val sides = plan.children.map(side => s"(${block(side).text(side.output.zip(unique), expressions)})")
     val columns = plan.output.zip(unique).map { case (each, name) => each.exprId -> s"$alias.$name" }
     SelectBlock(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
+  }
+
+  private def recursive(plan: LogicalPlan, recursion: Recursion): SelectBlock = {
+    val (name, alias) = (s"steps_${fresh()}", fresh())
+    val names = plan.output.indices.map(place => s"n$place")
+    recursions(recursion.id) = (name, names)
+    val sides = Seq(recursion.anchor, recursion.step).map(side => block(side).text(side.output.zip(names), expressions))
+    val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.$called" }
+    val query = s"WITH RECURSIVE $name(${names.mkString(", ")}) AS (${sides.mkString(" UNION ALL ")}) SELECT * FROM $name"
+    SelectBlock(s"($query) AS $alias", columns.toMap, Some(alias))
+  }
+
+  private def stepBefore(plan: LogicalPlan, called: (String, Seq[String])): SelectBlock = {
+    val alias = fresh()
+    val columns = plan.output.zip(called._2).map { case (each, name) => each.exprId -> s"$alias.$name" }
+    SelectBlock(s"${called._1} AS $alias", columns.toMap, Some(alias))
   }
 
   private def generated(generate: Generate): SelectBlock = {

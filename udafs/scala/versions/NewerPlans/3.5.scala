@@ -22,6 +22,14 @@ private[forwardlineage] object NewerPlans {
     def unapply(plan: LogicalPlan): Option[LogicalPlan] = None
   }
 
+  object Recursive {
+    def unapply(plan: LogicalPlan): Option[Recursion] = None
+  }
+
+  object StepBefore {
+    def unapply(plan: LogicalPlan): Option[Any] = None
+  }
+
   def isScript(plan: LogicalPlan): Boolean = false
 
   def readsNothing(leaf: LogicalPlan): Boolean = false

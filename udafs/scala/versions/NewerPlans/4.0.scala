@@ -3,7 +3,7 @@ package org.apache.spark.sql.forwardlineage
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{SQLFunctionNode, SQLScalarFunction}
 import org.apache.spark.sql.catalyst.expressions.{Expression, PipeOperator, VariableReference}
-import org.apache.spark.sql.catalyst.plans.logical.{CompoundBody, EmptyRelation, LogicalPlan, UnionLoopRef}
+import org.apache.spark.sql.catalyst.plans.logical.{CompoundBody, EmptyRelation, LogicalPlan, UnionLoop, UnionLoopRef}
 
 /** What plans have since 4.0: functions whose body is SQL, variables of a session, scripts, recursion. */
 private[forwardlineage] object NewerPlans {
@@ -25,6 +25,17 @@ private[forwardlineage] object NewerPlans {
   /** Where an operator of pipe syntax begins: the rows below it. */
   object Piped {
     def unapply(mark: PipeOperator): Some[LogicalPlan] = Some(mark.child)
+  }
+
+  /** WITH RECURSIVE, where it is read. */
+  object Recursive {
+    def unapply(plan: UnionLoop): Some[Recursion] =
+      Some(Recursion(plan.id, plan.anchor, plan.recursion, plan.productIterator.collect { case bound: Option[_] => bound }.toSeq))
+  }
+
+  /** What a step reads of the one before: of which recursion. */
+  object StepBefore {
+    def unapply(plan: UnionLoopRef): Some[Any] = Some(plan.loopId)
   }
 
   /** BEGIN … END */
