@@ -49,6 +49,10 @@ def type_of_text(text: str) -> exp.DataType:
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
 
 
+LEVELS = "levels"
+"""Of a CTE, an argument that sqlglot does not know: the number in ``WITH RECURSIVE c MAX RECURSION LEVEL 500 AS (…)``."""
+
+
 class PipeStep(exp.Expression):
     """An operator of pipe syntax as the user wrote it, for printing; `frontend.pipes` says what it means.
 

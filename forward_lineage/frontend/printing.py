@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from forward_lineage.frontend.nodes import (
+    LEVELS,
     KeywordCall,
     PathExtract,
     PipeStep,
@@ -203,6 +204,13 @@ def _window_frame(self: FaithfulGenerator, frame: exp.WindowSpec) -> str:
     return f"{self.sql(frame, 'kind')} {bound}"
 
 
+def _cte(self: FaithfulGenerator, cte: exp.CTE) -> str:
+    levels = cte.args.get(LEVELS)
+    if levels is None:
+        return self.cte_sql(cte)
+    return f"{self.sql(cte, 'alias')} MAX RECURSION LEVEL {self.sql(levels)} AS {self.wrap(cte)}"
+
+
 def _pipe_step(self: FaithfulGenerator, step: PipeStep) -> str:
     word, query = step.name, step.args.get("query")
     if word in ("ORDER", "tail"):
@@ -220,6 +228,7 @@ def _pipe_step(self: FaithfulGenerator, step: PipeStep) -> str:
 
 FaithfulGenerator.TRANSFORMS = {
     **{node: print_ for node, print_ in SparkGenerator.TRANSFORMS.items() if node not in _REWRITTEN_BY_SQLGLOT},
+    exp.CTE: _cte,
     KeywordCall: _keyword_call,
     PipeStep: _pipe_step,
     PathExtract: lambda self, e: f"{self.sql(e, 'this')}:{e.args['path']}",

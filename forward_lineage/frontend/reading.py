@@ -16,6 +16,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
+from forward_lineage.frontend.nodes import LEVELS
 from forward_lineage.frontend.pipe_reading import PipeParser
 from udafs.errors import Position, WrongSqlError
 
@@ -256,7 +257,19 @@ class FaithfulParser(PipeParser):
             # WITH t (SELECT …), without AS
             alias = exp.TableAlias(this=self._parse_id_var())
             return self.expression(exp.CTE(this=self._parse_wrapped(self._parse_statement), alias=alias))
-        return super()._parse_cte()
+        return self._parse_bounded_cte() or super()._parse_cte()
+
+    def _parse_bounded_cte(self) -> exp.CTE | None:
+        index = self._index
+        alias = self._parse_table_alias(self.ID_VAR_TOKENS)
+        if alias is None or not self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            self._retreat(index)
+            return None
+        levels = self._parse_number()
+        self._match(TokenType.ALIAS)
+        cte = self.expression(exp.CTE(this=self._parse_wrapped(self._parse_statement), alias=alias))
+        cte.set(LEVELS, levels)
+        return cte
 
     def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
         if not this:
