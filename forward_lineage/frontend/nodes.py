@@ -50,7 +50,7 @@ def type_of_text(text: str) -> exp.DataType:
 
 
 LEVELS = "levels"
-"""Of a CTE, an argument that sqlglot does not know: the number in ``WITH RECURSIVE c MAX RECURSION LEVEL 500 AS (…)``."""
+"""Of a CTE, an argument that sqlglot does not know: the 5 of ``WITH RECURSIVE c MAX RECURSION LEVEL 5 AS (…)``."""
 
 
 class PipeStep(exp.Expression):

@@ -44,15 +44,15 @@ class PipeParser(ExpressionParser):
         return query
 
     def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
+        result: Any = query
         while self._curr.token_type is TokenType.PIPE_GT:
             steps = []
             while self._match(TokenType.PIPE_GT):
                 steps.append(self._parse_pipe_step())
-            query = self._with_steps(query, steps)
-            query = self._parse_set_operations(query)
+            result = self._parse_set_operations(self._with_steps(result, steps))
         if self._curr.token_type in _ORGANISING:  # of the whole, behind the last operator
-            query = self._with_steps(query, [self._parse_pipe_organisation("tail")])
-        return query
+            result = self._with_steps(result, [self._parse_pipe_organisation("tail")])
+        return result  # type: ignore[no-any-return]
 
     def _with_steps(self, query: exp.Query, steps: list[PipeStep]) -> exp.Query:
         written = (query.copy(), [step.copy() for step in steps])

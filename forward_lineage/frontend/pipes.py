@@ -19,6 +19,7 @@ from udafs.errors import WrongSqlError
 
 PIPED = "piped"
 """In the `meta` of a query that was written with pipes: the query in front, and the steps."""
+_CONDITIONS = "conditions"  # in the `meta` of a SELECT: those that its WHERE is made of
 _READING = {"from_", "joins", "laterals", "where", "windows"}
 
 
@@ -39,7 +40,8 @@ def name_columns(tree: exp.Expr, tables: Tables) -> None:
     stars = [star for star in tree.find_all(exp.Star) if star.args.get("replace")]
     for star in reversed(stars):  # inner ones first
         select, assigned = star.parent, star.args["replace"][0]
-        columns = _columns_of_from(select, tables) if isinstance(select, exp.Select) else None
+        assert isinstance(select, exp.Select)
+        columns = _columns_of_from(select, tables)
         if columns is None:
             what = f"|> SET {assigned.alias} where the columns are not known"
             refuse(assigned.args["alias"], what, "Name them before it: |> SELECT a, b, ….")
@@ -65,7 +67,8 @@ def _columns_of_from(select: exp.Select, tables: Tables) -> list[exp.Identifier]
         return None if item.args.get("joins") else _columns_of(item.this, tables)
     parts = table_name(item)
     if len(parts) == 1 and (cte := _cte(item, parts[0])) is not None:
-        return _columns_of(cte.this, tables)
+        names = listed(cte)
+        return [exp.to_identifier(each, quoted=True) for each in names] if names else _columns_of(cte.this, tables)
     found = tables.find(parts) if parts else None
     if not isinstance(found, BaseTable | StoredTable | View) or not found.columns:
         return None
@@ -98,9 +101,10 @@ def _cte(node: exp.Expr, called: str) -> exp.CTE | None:
     around: exp.Expr | None = node.parent
     while around is not None:
         with_clause = around.args.get("with_")
-        for cte in with_clause.expressions if with_clause is not None else ():
-            if cte.alias.lower() == called.lower() and not listed(cte):
-                return cte
+        ctes: list[exp.CTE] = with_clause.expressions if with_clause is not None else []
+        found = next((cte for cte in ctes if cte.alias.lower() == called.lower()), None)
+        if found is not None:
+            return found
         around = around.parent
     return None
 
@@ -190,12 +194,16 @@ def _alias(query: exp.Query, step: PipeStep) -> exp.Query:
 
 
 def _where(query: exp.Query, step: PipeStep) -> exp.Query:
+    """Several become one condition, put together as Spark does it."""
     block = _open(query)
     before = block.args.get("where")
-    condition = step.expressions[0]
-    if before is not None:
-        condition = exp.and_(before.this, condition, copy=False)
+    conditions = block.meta.get(_CONDITIONS) or ([before.this] if before is not None else [])
+    conditions = [*conditions, step.expressions[0]]
+    condition = conditions[-1].copy()
+    for each in reversed(conditions[:-1]):
+        condition = exp.and_(each, condition)
     block.set("where", exp.Where(this=condition))
+    block.meta[_CONDITIONS] = conditions
     return block
 
 
@@ -236,9 +244,13 @@ def _set_operation(query: exp.Query, step: PipeStep) -> exp.Query:
 
 def _sample(query: exp.Query, step: PipeStep) -> exp.Query:
     block = _open(query)
-    item = block.args["from_"].this if block.args.get("from_") is not None else None
-    is_bare = item is not None and not any(block.args.get(part) for part in ("joins", "laterals", "where", "windows"))
-    if not is_bare or item.args.get("sample") or item.args.get("pivots") or isinstance(item, exp.Values):
+    from_ = block.args.get("from_")
+    is_alone = from_ is not None and not any(block.args.get(part) for part in _READING - {"from_"})
+    if (
+        not is_alone
+        or isinstance(from_.this, exp.Values)
+        or any(from_.this.args.get(part) for part in ("sample", "pivots"))
+    ):
         block = _around(block)
     block.args["from_"].this.set("sample", step.args["query"])
     return block

@@ -90,12 +90,10 @@ class VerbatimGenerator(FaithfulGenerator):
     def sql(self, expression: Any, key: str | None = None, comment: bool = True) -> str:
         """Print a node, or an argument of it; a query that was written with pipes has these."""
         node = expression.args.get(key) if key and isinstance(expression, exp.Expr) else expression
-        written = node.meta.get(PIPED) if isinstance(node, exp.Query) else None
-        if written is None:
+        if not isinstance(node, exp.Query) or PIPED not in node.meta:
             return str(super().sql(expression, key, comment))
-        query, steps = written
-        piped = "".join([self.sql(query), *map(self.sql, steps)])
-        return self.prepend_ctes(node, piped)
+        query, steps = node.meta[PIPED]
+        return self.prepend_ctes(node, "".join([self.sql(query), *map(self.sql, steps)]))
 
     def select_sql(self, expression: exp.Select) -> str:
         """Print a select; one that was written with FROM first begins with it."""
@@ -213,7 +211,7 @@ def _cte(self: FaithfulGenerator, cte: exp.CTE) -> str:
 
 def _pipe_step(self: FaithfulGenerator, step: PipeStep) -> str:
     word, query = step.name, step.args.get("query")
-    if word in ("ORDER", "tail"):
+    if isinstance(query, exp.Select) and word in ("ORDER", "tail"):
         text = self.query_modifiers(query, "")
     elif isinstance(query, exp.SetOperation):
         text = f"{word}{'' if query.args.get('distinct') else ' ALL'} {self.sql(query, 'expression')}"
