@@ -109,7 +109,10 @@ def _shape(cte: exp.CTE, env: Environment) -> Shape:
 
 def _check_form(cte: exp.CTE) -> None:
     union, called = cte.this, f"WITH RECURSIVE {cte.alias}"
-    if not isinstance(union, exp.Union) or union.args.get("with_"):
+    if union.args.get("with_"):
+        what = f"WITH inside of {called} is not traced"
+        refuse(union.args["with_"].expressions[0].args["alias"], what, f"Write it in front of {cte.alias}.")
+    if not isinstance(union, exp.Union):
         refuse(cte.args["alias"], f"{called} is not traced in another form than a UNION ALL of two queries", _FORM)
     if union.args.get("distinct"):
         refuse(
@@ -129,7 +132,8 @@ def _check_readings(cte: exp.CTE, before: exp.Query, after: exp.Query) -> None:
         )
         refuse(odd, what, "Read it in FROM, and group the rows above the recursion.")
     if len(found) != len(written) or not all(_may_stand(node, after) for node in found):
-        what = f"a step of WITH RECURSIVE {cte.alias} is not traced whose lineage asks for the step before once more"
+        what = f"a step of WITH RECURSIVE {cte.alias} is not traced that takes DISTINCT rows, or whose lineage reads"
+        what = f"{what} the step before once more"
         refuse(written[0], what, _SAVE)
 
 

@@ -71,7 +71,7 @@ final private class PlanKeys {
       val sides = Seq(recursion.anchor, recursion.step).map(side => (side, rows(side, around)))
       val places = plan.output.indices.map(place => sides.map { case (side, (_, columns)) => columns(side.output(place).exprId) })
       val made = places.map(each => number(("one of", node, each)))
-      (number(("recursion", node, recursion.bounds, sides.map(_._2._1))), around ++ plan.output.map(_.exprId).zip(made))
+      (number(("recursion", node, recursion.limit, recursion.levels, sides.map(_._2._1))), around ++ plan.output.map(_.exprId).zip(made))
     case NewerPlans.StepBefore(id) =>
       val node = next()
       val made = plan.output.indices.map(place => number(("of the step before", node, place)))

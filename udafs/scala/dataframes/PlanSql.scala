@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function: Expression => String) {
   private val numbers = mutable.Map[ExprId, Int]()
   private var relations = 0
+  private var taken = Set.empty[String] // where a column is called `r1`, `r1.x` would be a field of it
   private val recursions = mutable.Map[Any, (String, Seq[String])]() // what they are called, and their columns
   private var outer = Map.empty[ExprId, String] // what subqueries see of the rows around them
 
@@ -27,6 +28,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   /** The plan as a query whose columns have the plan's own names. */
   def text(plan: LogicalPlan): String = {
+    taken = PlanSql.namesIn(plan)
     val columns = plan.output.map(_.name)
     val block = this.block(plan)
     val unique = columns.map(_.toLowerCase(Locale.ROOT)).distinct.size == columns.size
@@ -71,7 +73,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def fresh(): String = {
     relations += 1
-    s"r$relations"
+    if (taken(s"r$relations")) fresh() else s"r$relations"
   }
 
   private def written(plan: LogicalPlan): SelectBlock = plan match {
@@ -98,7 +100,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case union: Union if !union.byName => setOperation(union, "UNION ALL")
     case Intersect(_, _, all) => setOperation(plan, if (all) "INTERSECT ALL" else "INTERSECT")
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
-    case NewerPlans.Recursive(recursion) if recursion.bounds.forall(_.isEmpty) => recursive(plan, recursion)
+    case NewerPlans.Recursive(recursion) if recursion.limit.isEmpty => recursive(plan, recursion)
     case NewerPlans.StepBefore(id) => stepBefore(plan, recursions(id))
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
@@ -238,7 +240,8 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     recursions(recursion.id) = (name, names)
     val sides = Seq(recursion.anchor, recursion.step).map(side => block(side).text(side.output.zip(names), expressions))
     val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.$called" }
-    val query = s"WITH RECURSIVE $name(${names.mkString(", ")}) AS (${sides.mkString(" UNION ALL ")}) SELECT * FROM $name"
+    val levels = recursion.levels.fold("")(number => s" MAX RECURSION LEVEL $number")
+    val query = s"WITH RECURSIVE $name(${names.mkString(", ")})$levels AS (${sides.mkString(" UNION ALL ")}) SELECT * FROM $name"
     SelectBlock(s"($query) AS $alias", columns.toMap, Some(alias))
   }
 
@@ -313,5 +316,15 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private def shortened(plan: LogicalPlan): String = {
     val text = plan.simpleString(25).replaceAll("\\s+", " ")
     if (text.length <= 100) text else text.take(99) + "…"
+  }
+}
+
+private object PlanSql {
+
+  /** What columns, and variables of lambda functions, are called anywhere in a plan, in lower case. */
+  def namesIn(plan: LogicalPlan): Set[String] = {
+    val variables = plan.expressions.flatMap(_.collect { case variable: NamedLambdaVariable => variable.name })
+    val below = plan.children ++ plan.subqueries
+    (plan.output.map(_.name) ++ variables).map(_.toLowerCase(Locale.ROOT)).toSet ++ below.flatMap(namesIn)
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
  * @param id what `NewerPlans.StepBefore` gives inside of `step`
  * @param anchor the rows that it begins with
  * @param step what is made of the rows of the step before
- * @param bounds how many rows or steps at most, where that was said
+ * @param limit how many rows at most, where that was said
+ * @param levels how many steps at most, where that was said
  */
-final private[sql] case class Recursion(id: Any, anchor: LogicalPlan, step: LogicalPlan, bounds: Seq[Option[Any]])
+final private[sql] case class Recursion(id: Any, anchor: LogicalPlan, step: LogicalPlan, limit: Option[Any], levels: Option[Any])

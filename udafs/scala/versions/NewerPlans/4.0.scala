@@ -29,8 +29,10 @@ private[forwardlineage] object NewerPlans {
 
   /** WITH RECURSIVE, where it is read. */
   object Recursive {
-    def unapply(plan: UnionLoop): Some[Recursion] =
-      Some(Recursion(plan.id, plan.anchor, plan.recursion, plan.productIterator.collect { case bound: Option[_] => bound }.toSeq))
+    def unapply(plan: UnionLoop): Some[Recursion] = {
+      val bounds = plan.productIterator.collect { case bound: Option[_] => bound }.toSeq // of levels from 4.1 on
+      Some(Recursion(plan.id, plan.anchor, plan.recursion, bounds.headOption.flatten, bounds.drop(1).headOption.flatten))
+    }
   }
 
   /** What a step reads of the one before: of which recursion. */
