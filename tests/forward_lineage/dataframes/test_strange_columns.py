@@ -127,6 +127,10 @@ SHAPES: dict[str, Shape] = {
         lambda t: t.variants.filter("id = 41").select(F.variant_get("v", "$.a", "struct<b: array<bigint>>").alias("x")),
         "SELECT variant_get(parse_json(text), '$.a', 'struct<b: array<bigint>>') AS x FROM lists WHERE id = 41",
     ),
+    "a sample with a seed": Shape(
+        lambda t: t.quarters.sample(0.6, seed=5).filter("id < 9"),
+        "SELECT * FROM quarters TABLESAMPLE (60 PERCENT) REPEATABLE (5) WHERE id < 9",
+    ),
     "pipes": Shape(
         lambda t: t.spark.sql(
             "FROM quarters |> WHERE id > 1 |> EXTEND q1 + 1 AS x |> AGGREGATE sum(x) AS s GROUP BY g"

@@ -106,6 +106,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case expand: Expand => unpivoted(expand)
     case _: OneRowRelation => SelectBlock("", Map.empty)
     case range: Range => this.range(range)
+    case sample: Sample => sampled(sample)
     case other => refused(other)
   }
 
@@ -304,8 +305,26 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
       Some(alias))
   }
 
+  /** A sample of a table is the same at every run if its seed is; of other rows, which come in any order, it is chance. */
+  private def sampled(sample: Sample): SelectBlock = {
+    val isWritten = sample.lowerBound == 0 && !sample.withReplacement && sample.seed >= 0 && sample.seed.isValidInt
+    named(sample.child).filter(_ => isWritten) match {
+      case Some((name, plan)) =>
+        val percent = BigDecimal(sample.upperBound) * 100
+        val rows = table(name, plan)
+        rows.copy(from = s"$name TABLESAMPLE (${percent.bigDecimal.toPlainString} PERCENT) REPEATABLE (${sample.seed}) AS ${rows.alias.get}")
+      case None =>
+        NotWritten.refuse("a sample, which is left to chance", "Sample a table, with a seed; or save the sample, register it, and trace what is made of it.")
+    }
+  }
+
+  private def named(plan: LogicalPlan): Option[(String, LogicalPlan)] = (nameOf(plan), plan) match {
+    case (Some(name), _) => Some(name -> plan)
+    case (None, SubqueryAlias(_, child)) => named(child)
+    case _ => None
+  }
+
   private def refused(plan: LogicalPlan): Nothing = plan match {
-    case _: Sample => NotWritten.refuse("a sample, which is left to chance", "Save the sample as a table, register it, and trace what is made of it.")
     case given if given.children.isEmpty =>
       NotWritten.refuse(
         s"rows that are not registered (${shortened(given)})",
