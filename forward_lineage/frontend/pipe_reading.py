@@ -57,6 +57,7 @@ class PipeParser(ExpressionParser):
     def _with_steps(self, query: exp.Query, steps: list[PipeStep]) -> exp.Query:
         written = (query.copy(), [step.copy() for step in steps])
         result = piped(query, steps)
+        result.meta.pop("written", None)
         result.meta[PIPED] = written
         return result
 

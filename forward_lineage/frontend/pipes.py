@@ -245,12 +245,9 @@ def _set_operation(query: exp.Query, step: PipeStep) -> exp.Query:
 def _sample(query: exp.Query, step: PipeStep) -> exp.Query:
     block = _open(query)
     from_ = block.args.get("from_")
-    is_alone = from_ is not None and not any(block.args.get(part) for part in _READING - {"from_"})
-    if (
-        not is_alone
-        or isinstance(from_.this, exp.Values)
-        or any(from_.this.args.get(part) for part in ("sample", "pivots"))
-    ):
+    item = from_.this if from_ is not None else None
+    is_table = isinstance(item, exp.Table) and not any(item.args.get(part) for part in ("sample", "pivots"))
+    if not is_table or any(block.args.get(part) for part in _READING - {"from_"}):
         block = _around(block)
     block.args["from_"].this.set("sample", step.args["query"])
     return block

@@ -217,6 +217,14 @@ SHAPES: dict[str, Shape] = {
             lambda p: (p[0][0], p[1][1]),
         ),
     ),
+    "a running total above": Shape(
+        TREE + "SELECT id, sum(depth) OVER (ORDER BY id) AS s FROM tree",
+        lambda: [
+            plus(Row((row.values[0], sum(t.values[2] for t in before)), row.ids), before)
+            for row in below()
+            for before in [[t for t in below() if t.values[0] <= row.values[0]]]
+        ],
+    ),
     "paths of a graph with cycles": Shape(PATHS + "SELECT * FROM paths", paths),
     "the lightest path": Shape(
         PATHS + "SELECT a, b, min(hops) AS hops FROM paths GROUP BY a, b",

@@ -65,13 +65,13 @@ final private class PlanKeys {
       val node = next()
       val places = union.output.indices.map(place => union.children.zip(sides).map { case (side, (_, columns)) => columns(side.output(place).exprId) })
       (number(("union", node, sides.map(_._1))), around ++ union.output.map(_.exprId).zip(places.map(each => number(("one of", node, each)))))
-    case NewerPlans.Recursive(recursion) =>
+    case NewerPlans.Recursive(id, queries, limit, levels) =>
       val node = next()
-      recursions(recursion.id) = node
-      val sides = Seq(recursion.anchor, recursion.step).map(side => (side, rows(side, around)))
+      recursions(id) = node
+      val sides = queries.map(side => (side, rows(side, around)))
       val places = plan.output.indices.map(place => sides.map { case (side, (_, columns)) => columns(side.output(place).exprId) })
       val made = places.map(each => number(("one of", node, each)))
-      (number(("recursion", node, recursion.limit, recursion.levels, sides.map(_._2._1))), around ++ plan.output.map(_.exprId).zip(made))
+      (number(("recursion", node, limit, levels, sides.map(_._2._1))), around ++ plan.output.map(_.exprId).zip(made))
     case NewerPlans.StepBefore(id) =>
       val node = next()
       val made = plan.output.indices.map(place => number(("of the step before", node, place)))

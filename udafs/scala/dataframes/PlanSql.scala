@@ -100,7 +100,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case union: Union if !union.byName => setOperation(union, "UNION ALL")
     case Intersect(_, _, all) => setOperation(plan, if (all) "INTERSECT ALL" else "INTERSECT")
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
-    case NewerPlans.Recursive(recursion) if recursion.limit.isEmpty => recursive(plan, recursion)
+    case NewerPlans.Recursive(id, sides, None, levels) => recursive(plan, id, sides, levels)
     case NewerPlans.StepBefore(id) => stepBefore(plan, recursions(id))
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
@@ -235,13 +235,13 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     SelectBlock(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
   }
 
-  private def recursive(plan: LogicalPlan, recursion: Recursion): SelectBlock = {
+  private def recursive(plan: LogicalPlan, id: Any, queries: Seq[LogicalPlan], most: Option[Any]): SelectBlock = {
     val (name, alias) = (s"steps_${fresh()}", fresh())
     val names = plan.output.indices.map(place => s"n$place")
-    recursions(recursion.id) = (name, names)
-    val sides = Seq(recursion.anchor, recursion.step).map(side => block(side).text(side.output.zip(names), expressions))
+    recursions(id) = (name, names)
+    val sides = queries.map(side => block(side).text(side.output.zip(names), expressions))
     val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.$called" }
-    val levels = recursion.levels.fold("")(number => s" MAX RECURSION LEVEL $number")
+    val levels = most.fold("")(number => s" MAX RECURSION LEVEL $number")
     val query = s"WITH RECURSIVE $name(${names.mkString(", ")})$levels AS (${sides.mkString(" UNION ALL ")}) SELECT * FROM $name"
     SelectBlock(s"($query) AS $alias", columns.toMap, Some(alias))
   }

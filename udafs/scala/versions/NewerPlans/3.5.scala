@@ -23,7 +23,7 @@ private[forwardlineage] object NewerPlans {
   }
 
   object Recursive {
-    def unapply(plan: LogicalPlan): Option[Recursion] = None
+    def unapply(plan: LogicalPlan): Option[(Any, Seq[LogicalPlan], Option[Any], Option[Any])] = None
   }
 
   object StepBefore {

@@ -27,11 +27,11 @@ private[forwardlineage] object NewerPlans {
     def unapply(mark: PipeOperator): Some[LogicalPlan] = Some(mark.child)
   }
 
-  /** WITH RECURSIVE, where it is read. */
+  /** WITH RECURSIVE, where it is read: its id; what it begins with, and a step; how many rows and steps at most, where that is said. */
   object Recursive {
-    def unapply(plan: UnionLoop): Some[Recursion] = {
+    def unapply(plan: UnionLoop): Some[(Any, Seq[LogicalPlan], Option[Any], Option[Any])] = {
       val bounds = plan.productIterator.collect { case bound: Option[_] => bound }.toSeq // of levels from 4.1 on
-      Some(Recursion(plan.id, plan.anchor, plan.recursion, bounds.headOption.flatten, bounds.drop(1).headOption.flatten))
+      Some((plan.id, Seq(plan.anchor, plan.recursion), bounds.headOption.flatten, bounds.drop(1).headOption.flatten))
     }
   }
 
