@@ -307,13 +307,14 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   /** A sample of a table is the same at every run if its seed is; of other rows, which come in any order, it is chance. */
   private def sampled(sample: Sample): SelectBlock = {
-    val isWritten = sample.lowerBound == 0 && !sample.withReplacement && sample.seed >= 0 && sample.seed.isValidInt
-    named(sample.child).filter(_ => isWritten) match {
-      case Some((name, plan)) =>
+    val seed = sample.productElement(3) match { case told: Option[_] => told; case told => Some(told) } // an option from 4.3 on
+    val isWhole = sample.lowerBound == 0 && !sample.withReplacement
+    (named(sample.child), seed) match {
+      case (Some((name, plan)), Some(told: Long)) if isWhole && told >= 0 && told.isValidInt =>
         val percent = BigDecimal(sample.upperBound) * 100
         val rows = table(name, plan)
-        rows.copy(from = s"$name TABLESAMPLE (${percent.bigDecimal.toPlainString} PERCENT) REPEATABLE (${sample.seed}) AS ${rows.alias.get}")
-      case None =>
+        rows.copy(from = s"$name TABLESAMPLE (${percent.bigDecimal.toPlainString} PERCENT) REPEATABLE ($told) AS ${rows.alias.get}")
+      case _ =>
         NotWritten.refuse("a sample, which is left to chance", "Sample a table, with a seed; or save the sample, register it, and trace what is made of it.")
     }
   }
