@@ -71,7 +71,8 @@ def _with_ctes(part: exp.Query, with_clause: exp.With | None, before: exp.Expr |
     for cte in ctes[len(shared) :]:
         if names.count(cte.alias.lower()) > 1:
             refuse(cte, f"two WITH clauses define {cte.alias} around a subquery that decides", "Rename one of them.")
-    part.set("with_", exp.With(expressions=ctes) if ctes else None)
+    recursive = any(each is not None and each.args.get("recursive") for each in (with_clause, own))
+    part.set("with_", exp.With(expressions=ctes, recursive=recursive or None) if ctes else None)
     return part
 
 

@@ -37,6 +37,8 @@ _MOVED = "moved"  # in the `meta` of a CTE of which a stage was made
 PLACE = "place"
 """In the `meta` of a query: where the user's text of it begins."""
 _ANSWERS = "answers"  # in the `meta` of the name of a stage that a subquery of the outermost block reads
+IN_PLACE = "in place"
+"""In the `meta` of a CTE that no stage may be made of, such as one that reads itself."""
 ONCE = "once"
 """In the `meta` of a subquery in FROM each of whose rows meets one other row at most."""
 
@@ -152,7 +154,7 @@ def _stands_for(node: exp.Expr, env: Environment) -> tuple[exp.Query, Mapping[st
     bound = env.ctes[node.name.lower()]
     if bound.cte is not None:
         bound.cte.meta[_MOVED] = True
-    if bound.cte is None or listed(bound.cte):
+    if bound.cte is None or listed(bound.cte) or IN_PLACE in bound.cte.meta:
         read = exp.Table(this=node.this.copy())
         return exp.Select(expressions=[exp.Star()]).from_(read, copy=False), env.ctes
     return bound.cte.this.copy(), bound.around
@@ -167,7 +169,7 @@ def _needed(query: exp.Expr, known: Mapping[str, TracedQuery]) -> list[exp.CTE] 
     own = {cte.alias.lower() for cte in with_clause.expressions} if with_clause is not None else set()
     found: dict[str, exp.CTE] = {}
     for called, cte in _named(query, {each: known[each] for each in known if each not in own}):
-        if called in own or found.setdefault(called, cte) is not cte or _by_chance(cte):
+        if called in own or found.setdefault(called, cte) is not cte or _by_chance(cte) or IN_PLACE in cte.meta:
             return None
     return list(found.values())
 

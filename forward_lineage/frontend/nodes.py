@@ -47,3 +47,16 @@ class PathExtract(exp.Expression, exp.Func):
 def type_of_text(text: str) -> exp.DataType:
     """Return a type that is kept as the user wrote it: no rewrite looks into one."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
+
+
+LEVELS = "levels"
+"""Of a CTE, an argument that sqlglot does not know: the 5 of ``WITH RECURSIVE c MAX RECURSION LEVEL 5 AS (…)``."""
+
+
+class PipeStep(exp.Expression):
+    """An operator of pipe syntax as the user wrote it, for printing; `frontend.pipes` says what it means.
+
+    `this` is its word, `expressions` and `group` what is listed behind it, `query` what has a grammar of its own.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "group": False, "query": False}

@@ -8,7 +8,16 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
-from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus, UnsignedRightShift
+from forward_lineage.frontend.nodes import (
+    LEVELS,
+    KeywordCall,
+    PathExtract,
+    PipeStep,
+    TypedLiteral,
+    UnaryPlus,
+    UnsignedRightShift,
+)
+from forward_lineage.frontend.pipes import PIPED
 from rewrites.lineage_functions import DL_STAR_EXCEPT
 from udafs.versions import STAR_EXCEPT_SINCE, installed
 
@@ -77,6 +86,14 @@ class VerbatimGenerator(FaithfulGenerator):
     """Prints a tree with the spellings the user chose, where the tree has one form for several."""
 
     VERBATIM = True
+
+    def sql(self, expression: Any, key: str | None = None, comment: bool = True) -> str:
+        """Print a node, or an argument of it; a query that was written with pipes has these."""
+        node = expression.args.get(key) if key and isinstance(expression, exp.Expr) else expression
+        if not isinstance(node, exp.Query) or PIPED not in node.meta:
+            return str(super().sql(expression, key, comment))
+        query, steps = node.meta[PIPED]
+        return self.prepend_ctes(node, "".join([self.sql(query), *map(self.sql, steps)]))
 
     def select_sql(self, expression: exp.Select) -> str:
         """Print a select; one that was written with FROM first begins with it."""
@@ -190,9 +207,33 @@ def _window_frame(self: FaithfulGenerator, frame: exp.WindowSpec) -> str:
     return f"{self.sql(frame, 'kind')} {bound}"
 
 
+def _cte(self: FaithfulGenerator, cte: exp.CTE) -> str:
+    levels = cte.args.get(LEVELS)
+    if levels is None:
+        return self.cte_sql(cte)
+    return f"{self.sql(cte, 'alias')} MAX RECURSION LEVEL {self.sql(levels)} AS {self.wrap(cte)}"
+
+
+def _pipe_step(self: FaithfulGenerator, step: PipeStep) -> str:
+    word, query = step.name, step.args.get("query")
+    if isinstance(query, exp.Select) and word in ("ORDER", "tail"):
+        text = self.query_modifiers(query, "")
+    elif isinstance(query, exp.SetOperation):
+        text = f"{word}{'' if query.args.get('distinct') else ' ALL'} {self.sql(query, 'expression')}"
+    elif query is not None:
+        text = self.sql(query)
+    else:
+        text = f"{word} {self.expressions(step, flat=True)}"
+        if groups := self.expressions(step, key="group", flat=True):
+            text += f" GROUP BY {groups}"
+    return f"{'' if word == 'tail' else ' |>'} {text}"
+
+
 FaithfulGenerator.TRANSFORMS = {
     **{node: print_ for node, print_ in SparkGenerator.TRANSFORMS.items() if node not in _REWRITTEN_BY_SQLGLOT},
+    exp.CTE: _cte,
     KeywordCall: _keyword_call,
+    PipeStep: _pipe_step,
     PathExtract: lambda self, e: f"{self.sql(e, 'this')}:{e.args['path']}",
     TypedLiteral: lambda self, e: e.this,
     UnaryPlus: lambda self, e: f"+{self.sql(e, 'this')}",

@@ -15,8 +15,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from forward_lineage.frontend.expressions import ExpressionParser
 from forward_lineage.frontend.literals import AFTER_A_NAME, SUFFIXED_NUMBER
+from forward_lineage.frontend.nodes import LEVELS
+from forward_lineage.frontend.pipe_reading import PipeParser
 from udafs.errors import Position, WrongSqlError
 
 # Words that begin, end or join clauses; every other word is a mere name to the parser, types and functions included.
@@ -114,11 +115,11 @@ def _leftmost(query: Any) -> Any:
     return query
 
 
-class FaithfulParser(ExpressionParser):
+class FaithfulParser(PipeParser):
     """Queries of sqlglot's Spark parser, without translation."""
 
     # Behind GROUP BY ALL an expression may follow to sqlglot; a parenthesis makes no function of these.
-    FUNC_TOKENS: ClassVar[set[TokenType]] = ExpressionParser.FUNC_TOKENS - {TokenType.UNION, TokenType.OFFSET}
+    FUNC_TOKENS: ClassVar[set[TokenType]] = PipeParser.FUNC_TOKENS - {TokenType.UNION, TokenType.OFFSET}
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         token: parse for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items() if token in _CLAUSES
     }
@@ -132,9 +133,6 @@ class FaithfulParser(ExpressionParser):
         while self._match(TokenType.HINT):
             texts.append(exp.Var(this=(self._prev_comments or [""])[0].strip()))
         return self.expression(exp.Hint(expressions=texts)) if texts else None
-
-    def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
-        self._refuse("pipe syntax (|>)", self._curr, "Write the query as SELECT … FROM ….")
 
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._curr
@@ -163,7 +161,7 @@ class FaithfulParser(ExpressionParser):
         from_ = self._parse_from()
         joins = list(self._parse_joins())
         laterals = list(iter(self._parse_lateral, None))
-        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN)
+        alone = self._curr.token_type in (TokenType.SENTINEL, TokenType.R_PAREN, TokenType.PIPE_GT)
         select = exp.Select(expressions=[exp.Star()]) if alone else self._parse_select_behind_from(first)
         select.set("from_", from_)
         select.set("joins", joins or None)
@@ -176,8 +174,6 @@ class FaithfulParser(ExpressionParser):
     def _parse_select_behind_from(self, first: Token) -> exp.Select:
         if self._curr.token_type is TokenType.INSERT:
             self._refuse("several INSERTs from one FROM", first, "Write them as statements of their own.")
-        if self._curr.token_type is TokenType.PIPE_GT:
-            self._parse_pipe_syntax_query(exp.Select())
         if self._curr.token_type is not TokenType.SELECT:
             self._refuse("a query that begins with FROM and has no SELECT", first, "Write SELECT * FROM ….")
         select = self._parse_select()
@@ -269,7 +265,19 @@ class FaithfulParser(ExpressionParser):
             # WITH t (SELECT …), without AS
             alias = exp.TableAlias(this=self._parse_id_var())
             return self.expression(exp.CTE(this=self._parse_wrapped(self._parse_statement), alias=alias))
-        return super()._parse_cte()
+        return self._parse_bounded_cte() or super()._parse_cte()
+
+    def _parse_bounded_cte(self) -> exp.CTE | None:
+        index = self._index
+        alias = self._parse_table_alias(self.ID_VAR_TOKENS)
+        if alias is None or not self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            self._retreat(index)
+            return None
+        levels = self._parse_number()
+        self._match(TokenType.ALIAS)
+        cte = self.expression(exp.CTE(this=self._parse_wrapped(self._parse_statement), alias=alias))
+        cte.set(LEVELS, levels)
+        return cte
 
     def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
         if not this:

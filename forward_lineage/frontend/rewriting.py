@@ -15,6 +15,7 @@ from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_empt
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
 from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
+from forward_lineage.frontend.pipes import name_columns
 from forward_lineage.frontend.statement import Statement, parse
 from forward_lineage.stored_tables import Meaning
 from rewrites.driver import RewrittenQuery, rewrite
@@ -222,6 +223,7 @@ def _rewritten(
     moves_conditions: bool,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
+    name_columns(tree, tables)
     name_positional(tree)
     reprinted, _ = restore_positional(print_sql(tree))
     if _inserts_plain_values(statement):

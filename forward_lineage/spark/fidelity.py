@@ -17,6 +17,7 @@ PlanText = Callable[[str], str]  # SQL -> Spark's optimised plan as text
 
 _EXPRESSION_ID = re.compile(r"#(\d+)L?")
 _GENERATED = re.compile(r"__auto_generated_subquery_name\w*|_gen_alias_\d+|\bplan_id=\d+")
+_PIVOTED = re.compile(r"__pivot_[^`\n]* AS `([^`]*)`#")
 _TOKEN = re.compile(r"[\w.:#-]+|\S")  # a number, a name or a UUID is one token, whatever its sign and digits
 
 
@@ -58,6 +59,9 @@ def canonical(plan: str) -> str:
     numbers: dict[str, int] = {}
     plan = _EXPRESSION_ID.sub(lambda match: f"#{numbers.setdefault(match[1], len(numbers))}", plan)
     plan = _GENERATED.sub("", plan)
+    for name in set(_PIVOTED.findall(plan)):  # Spark names an aggregate of PIVOT after the relation it stands in
+        if "." in name:
+            plan = plan.replace(f" AS `{name}`#", "#").replace(f"{name}#", "#")
     return plan.replace("Join Cross", "Join Inner")
 
 

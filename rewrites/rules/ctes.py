@@ -5,7 +5,7 @@ WITH c(a, …) AS (Q) …  →  WITH c(a, …, __dl_t, …) AS (Q') …
 Requires: –
 Ensures:  a CTE shadows tables and outer CTEs of its name, and sees the CTEs before it; the WITH clause stays in front.
 Nulls:    those of the CTE.
-Raises:   NotTracedError for WITH RECURSIVE that reads a traced table.
+Raises:   what `recursive_ctes` does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlglot import exp
 from rewrites.aliases import listed, renamed, table_name
 from rewrites.conditions import is_asked
 from rewrites.environment import Definition, Environment, TracedQuery
-from rewrites.refusals import refuse
+from rewrites.rules import recursive_ctes
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -28,11 +28,12 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         return None
     correlated = False
     united = query.find(exp.SetOperation) is not None  # Spark puts a CTE in where it is used
-    asked = _asked(query, with_clause.expressions)
+    recursive = with_clause.args.get("recursive")
+    asked = _asked(query, with_clause.expressions, recursive=recursive)
     for cte in with_clause.expressions:
         inside = replace(env, in_set_operation=True) if united else env
         inside = inside.by_value() if cte.alias.lower() in asked else inside
-        bound = _recursive(cte, inside) if with_clause.args.get("recursive") else _bound(cte, inside)
+        bound = _recursive(cte, inside) if recursive else _bound(cte, inside)
         correlated = correlated or bound.correlated
         env = env.with_cte(cte.alias, bound)
     query.set("with_", None)
@@ -41,14 +42,14 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     return replace(traced, correlated=correlated or traced.correlated)
 
 
-def _asked(query: exp.Query, ctes: Sequence[exp.CTE]) -> set[str]:
-    """Return the CTEs that a subquery of an expression, or LATERAL, reads, by itself or through others.
+def _asked(query: exp.Query, ctes: Sequence[exp.CTE], *, recursive: bool) -> set[str]:
+    """Return the CTEs that a subquery of an expression, LATERAL, or a recursion reads, by itself or through others.
 
     They refer to no stage, see `rewrites.stages.asked`; the rest of the statement may.
     """
     found = {name for name, node in _read(query) if is_asked(node, query)}
     for cte in reversed(ctes):
-        if cte.alias.lower() in found:
+        if (recursive and recursive_ctes.reads_itself(cte)) or cte.alias.lower() in found:
             found.update(name for name, _ in _read(cte.this))
     return found
 
@@ -61,15 +62,11 @@ def _read(query: exp.Query) -> Iterator[tuple[str, exp.Table]]:
 
 
 def _recursive(cte: exp.CTE, env: Environment) -> TracedQuery:
-    """A CTE that may read itself: rows of one step are made of rows of the step before, and in the end of no table."""
-    if cte.alias.lower() not in {name for name, _ in _read(cte.this)}:
+    """A CTE that may read itself."""
+    if not recursive_ctes.reads_itself(cte):
         return _bound(cte, env)
-    itself = TracedQuery(cte.this, listed(cte) or None, {})
-    bound = _bound(cte, env.with_cte(cte.alias, itself))
-    if bound.hidden:
-        what = "WITH RECURSIVE over a table that is traced is not traced"
-        refuse(cte.args["alias"], what, "Unroll the recursion, or run it without lineage.")
-    return bound
+    traced = recursive_ctes.apply(cte, env)
+    return traced or _bound(cte, env.with_cte(cte.alias, TracedQuery(cte.this, listed(cte) or None, {})))
 
 
 def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:

@@ -130,8 +130,8 @@ def test_order_and_limit_of_a_set_operation_stay_outermost() -> None:
         ("SELECT id FROM nowhere", "nowhere is not a registered table"),
         ("SELECT k FROM t UNION BY NAME SELECT k FROM u", "BY NAME"),
         (
-            "WITH RECURSIVE c AS (SELECT id FROM t UNION ALL SELECT id + 1 FROM c) SELECT id FROM c",
-            "WITH RECURSIVE over",
+            "WITH RECURSIVE c AS (SELECT id FROM t UNION SELECT id + 1 FROM c) SELECT id FROM c",
+            "WITH RECURSIVE c with UNION",
         ),
         ("SELECT id AS DL FROM t", "already has a column DL"),
         ("(SELECT id AS DL FROM t) ORDER BY 1", "already has a column DL"),

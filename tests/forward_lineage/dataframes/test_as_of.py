@@ -20,6 +20,13 @@ pytestmark = pytest.mark.slow
 SORTED = "spark.sql.join.sortMergeAsOfJoin.enabled"
 
 
+NAMES = ("r1", "r2", "r3", "c1", "nearest", "distance", "f0", "all", "select", "a.b", "x`y", "a b", "ü ß", "'", '"')
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 @pytest.fixture(scope="module")
 def market(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ForwardLineage:
     """Trades and quotes of two papers; of the quotes some have one time, some have none."""
@@ -30,6 +37,9 @@ def market(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> For
     make = lineage.spark.createDataFrame
     lineage.register("trades", source=make([*trades, (41, "c", 30), (42, "a", None)], "t_id INT, paper STRING, at INT"))
     lineage.register("quotes", source=make(quotes, "q_id INT, paper STRING, at INT"))
+    named = [(*quote, *[100 + quote[0]] * len(NAMES)) for quote in quotes]
+    columns = ", ".join(f"{quoted(name)} INT" for name in NAMES)
+    lineage.register("named", source=make(named, f"q_id INT, paper STRING, at INT, {columns}"))
     return lineage
 
 
@@ -68,6 +78,16 @@ def row_numbers(lineage: ForwardLineage) -> dict[tuple[str, int], int]:
         for row, ids in rows_with_lineage(lineage.sql(f"SELECT {key} FROM {table}")):
             (found[table, row[0]],) = ids[table]
     return found
+
+
+def test_columns_of_any_name(market: ForwardLineage) -> None:
+    """`r1.x` would be a field of a column that is called `r1`."""
+    trades, named = market.spark.table("trades"), market.spark.table("named")
+    frame = trades._joinAsOf(named, leftAsOfColumn="at", rightAsOfColumn="at", on="paper", how="left")  # type: ignore[operator]
+    found = rows_with_lineage(market.trace(frame.drop("paper", "at")))
+    assert [row for row, _ in found] == sorted(map(tuple, frame.drop("paper", "at").collect()), key=repr)
+    quotes = rows_with_lineage(market.trace(joined(market, on="paper", how="left")))
+    assert [(row[:2], ids["named"]) for row, ids in found] == [((row[0], row[2]), ids["quotes"]) for row, ids in quotes]
 
 
 def test_a_tolerance(market: ForwardLineage) -> None:

@@ -256,7 +256,7 @@ def test_a_summary_is_made_of_all_rows(shop: ForwardLineage) -> None:
 
 
 REFUSED: dict[str, tuple[Frame, str]] = {
-    "a sample": (lambda s: sales(s).sample(0.5), "a sample, which is left to chance.*Save the sample"),
+    "a sample": (lambda s: sales(s).sample(0.5), "a sample, which is left to chance.*save the sample"),
     "mapInArrow": (
         lambda s: sales(s).mapInArrow(lambda batches: batches, sales(s).schema),
         r"mapInArrow\(<lambda>\) says nothing of which rows its rows are made of.*row_by_row",

@@ -10,6 +10,7 @@ from forward_lineage.frontend.dialect import print_sql, print_verbatim
 from forward_lineage.frontend.lexing import lex
 from forward_lineage.frontend.literals import LiteralParser
 from forward_lineage.frontend.nodes import KeywordCall, PathExtract, TypedLiteral, UnaryPlus
+from forward_lineage.frontend.pipes import PIPED
 from forward_lineage.frontend.statement import parse
 from tests.forward_lineage.frontend.plans import parsed_plan, statements
 
@@ -28,7 +29,10 @@ def test_printed_as_read(spark: SparkSession, sql: str) -> None:
     assert not isinstance(tree, exp.Command)
     plan = parsed_plan(spark, sql)
     assert parsed_plan(spark, print_verbatim(tree)) == plan
-    if not any(node.meta.get("written") in ("TABLE", "VALUES", "FROM 0 alone", "FROM 1 alone") for node in tree.walk()):
+    if not any(
+        PIPED in node.meta or node.meta.get("written") in ("TABLE", "VALUES", "FROM 0 alone", "FROM 1 alone")
+        for node in tree.walk()
+    ):
         assert parsed_plan(spark, print_sql(tree)) == plan
 
 

@@ -10,11 +10,17 @@ import org.apache.spark.unsafe.types.UTF8String
  * ROLLUP, CUBE and GROUPING SETS, read back from what Spark's analysis makes of them.
  *
  * @param rows what is grouped, in which the keys are columns of their own
+ * @param passed columns of the expansion that are those of the rows, with these
  * @param keys those above the expansion, with the columns below it
  * @param id the column that tells the sets apart
  * @param sets the keys of each set
  */
-final private case class KeySets(rows: LogicalPlan, keys: Seq[(Attribute, Attribute)], id: Attribute, sets: Seq[Seq[Attribute]])
+final private case class KeySets(
+    rows: LogicalPlan,
+    passed: Seq[(Attribute, Attribute)],
+    keys: Seq[(Attribute, Attribute)],
+    id: Attribute,
+    sets: Seq[Seq[Attribute]])
 
 private object KeySets {
 
@@ -32,7 +38,8 @@ private object KeySets {
     if (!isOfSets) None
     else {
       val sets = projections.map(each => keys.zip(each).collect { case (key, _: Attribute) => key })
-      Some(KeySets(expand.child, keys.zip(below.flatten), ids.head, sets))
+      val passed = expand.output.dropRight(size).zip(expand.projections.head).collect { case (above, column: Attribute) => above -> column }
+      Some(KeySets(expand.child, passed, keys.zip(below.flatten), ids.head, sets))
     }
   }
 }
@@ -40,24 +47,25 @@ private object KeySets {
 /**
  * UNPIVOT, read back from what Spark's analysis makes of it.
  *
- * @param kept columns that stay
+ * @param kept columns that stay, with those below the expansion
  * @param values what becomes rows, a column each
  * @param names what the rows' column of names says of each
  * @param name that column
  * @param value the column of values
  */
-final private case class Unpivoted(kept: Seq[Attribute], values: Seq[Expression], names: Seq[String], name: Attribute, value: Attribute)
+final private case class Unpivoted(kept: Seq[(Attribute, Attribute)], values: Seq[Expression], names: Seq[String], name: Attribute, value: Attribute)
 
 private object Unpivoted {
   def apply(expand: Expand): Option[Unpivoted] = {
-    val kept = expand.output.dropRight(2)
-    val isKept = expand.projections.forall(_.dropRight(2).zip(kept).forall {
-      case (column: Attribute, same) => column.exprId == same.exprId
+    val above = expand.output.dropRight(2)
+    val kept = above.zip(expand.projections.head).collect { case (column, below: Attribute) => column -> below }
+    val isKept = expand.projections.forall(_.take(above.size).zip(kept).forall {
+      case (column: Attribute, (_, same)) => column.exprId == same.exprId
       case _ => false
-    })
+    }) && kept.size == above.size
     val turned = expand.projections.map(_.takeRight(2)).collect { case Seq(Literal(name: UTF8String, StringType), value) => name.toString -> value }
     if (!isKept || turned.size != expand.projections.size || expand.output.size < 2) None
-    else Some(Unpivoted(kept, turned.map(_._2), turned.map(_._1), expand.output(kept.size), expand.output.last))
+    else Some(Unpivoted(kept, turned.map(_._2), turned.map(_._1), expand.output(above.size), expand.output.last))
   }
 }
 

@@ -68,6 +68,9 @@ final private[sql] class ExpressionText(
       case NewerExpressions.Shared(inside) => text(inside)
       case like: StringRegexExpression => s"(${withText(like).sql})"
       case ILike(value, pattern, escape) if escape != '\\' => s"(${text(value)} ILIKE ${text(pattern)} ESCAPE ${Literal(escape.toString).sql})"
+      case NewerExpressions.VariantRead(name, variant, path, kind) =>
+        s"$name(${(Seq(variant, path).map(text) ++ kind.map(each => Literal(each.sql).sql)).mkString(", ")})"
+      case NewerExpressions.Collated(value, collation) => s"collate(${text(value)}, ${Literal(collation).sql})"
       case NewerExpressions.Raised(message) => s"raise_error(${text(message)})"
       case NewerExpressions.Range(value, lower, upper) => s"(${text(value)} BETWEEN ${text(lower)} AND ${text(upper)})"
       case Extract(Literal(field: UTF8String, _), source, _) => s"extract($field FROM ${text(source)})"

@@ -74,6 +74,7 @@ final private class NamesInPlans(session: SparkSession, registered: Seq[String])
 
   /** Whether a relation of a catalog stands there, whose alias is its full name. */
   private def isNamed(plan: LogicalPlan): Boolean = plan match {
+    case Project(list, relation) => isNamed(relation) && CatalogRelations.arePadded(list, relation)
     case leaf if leaf.children.nonEmpty => false
     case relation => CatalogRelations.isNamed(relation)
   }

@@ -7,7 +7,7 @@ private[sql] object NotWritten {
   private val Names = Map(
     "NearestByJoin" -> "nearestByJoin",
     "AttachDistributedSequence" -> "zipWithIndex, which numbers rows as they come",
-    "UnionLoop" -> "WITH RECURSIVE",
+    "UnionLoop" -> "WITH RECURSIVE with a number of rows at most",
     "MapInPandas" -> "mapInPandas",
     "MapInArrow" -> "mapInArrow",
     "FlatMapGroupsInPandas" -> "applyInPandas",

@@ -20,6 +20,7 @@ final private class PlanKeys {
 
   private val numbers = mutable.Map[Any, Int]()
   private val filters = mutable.Map[Int, PlanKeys.Filtered]() // by their numbers
+  private val recursions = mutable.Map[Any, Int]() // the nodes that they are
   private var nodes = 0 // met in the plan so far; two readings of one table are two
 
   /** The key of a plan, its columns in their order. */
@@ -64,6 +65,17 @@ final private class PlanKeys {
       val node = next()
       val places = union.output.indices.map(place => union.children.zip(sides).map { case (side, (_, columns)) => columns(side.output(place).exprId) })
       (number(("union", node, sides.map(_._1))), around ++ union.output.map(_.exprId).zip(places.map(each => number(("one of", node, each)))))
+    case NewerPlans.Recursive(id, queries, limit, levels) =>
+      val node = next()
+      recursions(id) = node
+      val sides = queries.map(side => (side, rows(side, around)))
+      val places = plan.output.indices.map(place => sides.map { case (side, (_, columns)) => columns(side.output(place).exprId) })
+      val made = places.map(each => number(("one of", node, each)))
+      (number(("recursion", node, limit, levels, sides.map(_._2._1))), around ++ plan.output.map(_.exprId).zip(made))
+    case NewerPlans.StepBefore(id) =>
+      val node = next()
+      val made = plan.output.indices.map(place => number(("of the step before", node, place)))
+      (number(("step before", node, recursions.get(id))), around ++ plan.output.map(_.exprId).zip(made))
     case expand: Expand =>
       val (below, columns) = rows(expand.child, around)
       val node = next()

@@ -20,12 +20,15 @@ import org.apache.spark.sql.catalyst.plans.logical._
 final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function: Expression => String) {
   private val numbers = mutable.Map[ExprId, Int]()
   private var relations = 0
+  private var taken = Set.empty[String] // where a column is called `r1`, `r1.x` would be a field of it
+  private val recursions = mutable.Map[Any, (String, Seq[String])]() // what they are called, and their columns
   private var outer = Map.empty[ExprId, String] // what subqueries see of the rows around them
 
   private val expressions: ExpressionText = new ExpressionText(subquery, function, column => outer.get(column))
 
   /** The plan as a query whose columns have the plan's own names. */
   def text(plan: LogicalPlan): String = {
+    taken = PlanSql.namesIn(plan)
     val columns = plan.output.map(_.name)
     val block = this.block(plan)
     val unique = columns.map(_.toLowerCase(Locale.ROOT)).distinct.size == columns.size
@@ -70,7 +73,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
 
   private def fresh(): String = {
     relations += 1
-    s"r$relations"
+    if (taken(s"r$relations")) fresh() else s"r$relations"
   }
 
   private def written(plan: LogicalPlan): SelectBlock = plan match {
@@ -97,10 +100,13 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     case union: Union if !union.byName => setOperation(union, "UNION ALL")
     case Intersect(_, _, all) => setOperation(plan, if (all) "INTERSECT ALL" else "INTERSECT")
     case Except(_, _, all) => setOperation(plan, if (all) "EXCEPT ALL" else "EXCEPT")
+    case NewerPlans.Recursive(id, sides, None, levels) => recursive(plan, id, sides, levels)
+    case NewerPlans.StepBefore(id) => stepBefore(plan, recursions(id))
     case generate: Generate => generated(generate)
     case expand: Expand => unpivoted(expand)
     case _: OneRowRelation => SelectBlock("", Map.empty)
     case range: Range => this.range(range)
+    case sample: Sample => sampled(sample)
     case other => refused(other)
   }
 
@@ -144,10 +150,10 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     rows.copy(hints = rows.hints ++ told.strategy.map(each => s"${each.displayName.toUpperCase(Locale.ROOT)}(${rows.alias.get})"))
 
   private def grouped(groups: Aggregate): SelectBlock = groups.child match {
-    case expand: Expand => KeySets(groups, expand).fold(refused(expand)) { sets =>
+    case expand: Expand if Unpivoted(expand).isEmpty => KeySets(groups, expand).fold(refused(expand)) { sets =>
         val rows = block(sets.rows, _ => false)
-        val columns = rows.columns ++ sets.keys.map { case (key, column) => key.exprId -> rows.columns(column.exprId) } +
-          (sets.id.exprId -> "grouping_id()")
+        val above = (sets.passed ++ sets.keys).map { case (column, below) => column.exprId -> rows.columns(below.exprId) }
+        val columns = rows.columns ++ above + (sets.id.exprId -> "grouping_id()")
         val all = expressions.grouping(sets.keys.map(_._1), columns)
         val each = sets.sets.map(set => s"(${expressions.grouping(set, columns)})").mkString(", ")
         rows.copy(columns = columns, select = Some(groups.aggregateExpressions), groupBy = Some(s"$all GROUPING SETS ($each)"), keySets = true)
@@ -160,7 +166,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   private def joined(join: Join): SelectBlock = {
-    val left = block(join.left, _.isFrom)
+    val left = block(join.left, _.mayBeJoined)
     val right = block(join.right, each => each.isFrom && each.alias.isDefined)
     val both = left.columns ++ right.columns
     val on = join.condition.fold("")(condition => s" ON ${expressions.text(condition, both)}")
@@ -176,7 +182,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   }
 
   private def joinedLaterally(join: LateralJoin): SelectBlock = {
-    val left = block(join.left, _.isFrom)
+    val left = block(join.left, _.mayBeJoined)
     val alias = fresh()
     // Where no row is found what is computed would have to be NULL.
     val (rows, columns) = laterally(join.right.plan, left.columns, alias, each => isColumn(each) || (join.joinType != LeftOuter && each.deterministic))
@@ -229,6 +235,23 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     SelectBlock(s"(${sides.mkString(s" $operator ")}) AS $alias", columns.reverse.toMap, Some(alias))
   }
 
+  private def recursive(plan: LogicalPlan, id: Any, queries: Seq[LogicalPlan], most: Option[Any]): SelectBlock = {
+    val (name, alias) = (s"steps_${fresh()}", fresh())
+    val names = plan.output.indices.map(place => s"n$place")
+    recursions(id) = (name, names)
+    val sides = queries.map(side => block(side).text(side.output.zip(names), expressions))
+    val columns = plan.output.zip(names).map { case (each, called) => each.exprId -> s"$alias.$called" }
+    val levels = most.fold("")(number => s" MAX RECURSION LEVEL $number")
+    val query = s"WITH RECURSIVE $name(${names.mkString(", ")})$levels AS (${sides.mkString(" UNION ALL ")}) SELECT * FROM $name"
+    SelectBlock(s"($query) AS $alias", columns.toMap, Some(alias))
+  }
+
+  private def stepBefore(plan: LogicalPlan, called: (String, Seq[String])): SelectBlock = {
+    val alias = fresh()
+    val columns = plan.output.zip(called._2).map { case (each, name) => each.exprId -> s"$alias.$name" }
+    SelectBlock(s"${called._1} AS $alias", columns.toMap, Some(alias))
+  }
+
   private def generated(generate: Generate): SelectBlock = {
     val below = block(generate.child, each => each.isFrom || each == SelectBlock("", Map.empty))
     val rows = if (below.from.isEmpty) below.copy(from = s"(SELECT 1) AS ${fresh()}") else below
@@ -237,19 +260,19 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val outerRows = if (generate.outer) "OUTER " else ""
     val call = expressions.text(generate.generator, rows.columns)
     val view = s"LATERAL VIEW $outerRows$call $alias AS ${names.map(_._2).mkString(", ")}"
-    SelectBlock(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" })
+    SelectBlock(s"${rows.from} $view", hints = rows.hints, columns = rows.columns ++ names.map { case (each, name) => each -> s"$alias.$name" }, views = true)
   }
 
   /** The columns that become rows get names of their own: UNPIVOT takes no expressions. */
   private def unpivoted(expand: Expand): SelectBlock = {
     val found = Unpivoted(expand).getOrElse(refused(expand))
     val values = found.values.zipWithIndex.map { case (value, place) => Alias(value, s"v$place")() }
-    val inside = selected(expand.child, found.kept ++ values, found.kept.map(nameFor) ++ values.map(_.name))
+    val inside = selected(expand.child, found.kept.map(_._2) ++ values, found.kept.map(each => nameFor(each._1)) ++ values.map(_.name))
     val items = values.zip(found.names).map { case (value, name) => s"${value.name} AS ${SqlName.quoted(name)}" }
     val alias = fresh()
-    val columns = (found.kept :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
+    val columns = (found.kept.map(_._1) :+ found.name :+ found.value).map(each => each.exprId -> s"$alias.${nameFor(each)}")
     val turned = s"UNPIVOT INCLUDE NULLS (${nameFor(found.value)} FOR ${nameFor(found.name)} IN (${items.mkString(", ")}))"
-    SelectBlock(s"($inside) $turned AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) $turned AS $alias", columns.toMap) // on the right of a JOIN no UNPIVOT may stand
   }
 
   /** What is not said to be a key must be read by the aggregates: PIVOT groups by all other columns. */
@@ -266,7 +289,7 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
     val names = for { value <- values.indices; call <- calls.indices } yield if (calls.size == 1) s"v$value" else s"v${value}_m$call"
     val columns = pivot.keys.map { case (_, column) => column.exprId -> s"$alias.${nameFor(column)}" } ++
       pivot.outputs.map(_.exprId).zip(names.map(name => s"$alias.$name"))
-    SelectBlock(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap, Some(alias))
+    SelectBlock(s"($inside) PIVOT (${calls.mkString(", ")} FOR p IN (${values.mkString(", ")})) AS $alias", columns.toMap)
   }
 
   /** A query of these items over the rows of a plan. */
@@ -282,8 +305,27 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
       Some(alias))
   }
 
+  /** A sample of a table is the same at every run if its seed is; of other rows, which come in any order, it is chance. */
+  private def sampled(sample: Sample): SelectBlock = {
+    val seed = sample.productElement(3) match { case told: Option[_] => told; case told => Some(told) } // an option from 4.3 on
+    val isWhole = sample.lowerBound == 0 && !sample.withReplacement
+    (named(sample.child), seed) match {
+      case (Some((name, plan)), Some(told: Long)) if isWhole && told >= 0 && told.isValidInt =>
+        val percent = BigDecimal(sample.upperBound) * 100
+        val rows = table(name, plan)
+        rows.copy(from = s"$name TABLESAMPLE (${percent.bigDecimal.toPlainString} PERCENT) REPEATABLE ($told) AS ${rows.alias.get}")
+      case _ =>
+        NotWritten.refuse("a sample, which is left to chance", "Sample a table, with a seed; or save the sample, register it, and trace what is made of it.")
+    }
+  }
+
+  private def named(plan: LogicalPlan): Option[(String, LogicalPlan)] = (nameOf(plan), plan) match {
+    case (Some(name), _) => Some(name -> plan)
+    case (None, SubqueryAlias(_, child)) => named(child)
+    case _ => None
+  }
+
   private def refused(plan: LogicalPlan): Nothing = plan match {
-    case _: Sample => NotWritten.refuse("a sample, which is left to chance", "Save the sample as a table, register it, and trace what is made of it.")
     case given if given.children.isEmpty =>
       NotWritten.refuse(
         s"rows that are not registered (${shortened(given)})",
@@ -302,5 +344,15 @@ final private[sql] class PlanSql(nameOf: LogicalPlan => Option[String], function
   private def shortened(plan: LogicalPlan): String = {
     val text = plan.simpleString(25).replaceAll("\\s+", " ")
     if (text.length <= 100) text else text.take(99) + "…"
+  }
+}
+
+private object PlanSql {
+
+  /** What columns, and variables of lambda functions, are called anywhere in a plan, in lower case. */
+  def namesIn(plan: LogicalPlan): Set[String] = {
+    val variables = plan.expressions.flatMap(_.collect { case variable: NamedLambdaVariable => variable.name })
+    val below = plan.children ++ plan.subqueries
+    (plan.output.map(_.name) ++ variables).map(_.toLowerCase(Locale.ROOT)).toSet ++ below.flatMap(namesIn)
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
  * @param from what stands behind FROM; empty: one row without columns
  * @param columns what the columns of `from` are called here
  * @param alias of `from`, if that is one item, which may stand on the right of a JOIN
+ * @param views whether `from` ends with a LATERAL VIEW, behind which no JOIN may stand
  * @param hints what is said of how items of `from` are to be joined
  * @param where conditions, all of which hold
  * @param select the select list; None: columns of `from`
@@ -25,6 +26,7 @@ final private[sql] case class SelectBlock(
     from: String,
     columns: Map[ExprId, String],
     alias: Option[String] = None,
+    views: Boolean = false,
     hints: Seq[String] = Nil,
     where: Seq[Expression] = Nil,
     select: Option[Seq[NamedExpression]] = None,
@@ -51,6 +53,9 @@ final private[sql] case class SelectBlock(
 
   /** Whether nothing but FROM is in it. */
   def isFrom: Boolean = isOpen && where.isEmpty && from.nonEmpty
+
+  /** Whether a JOIN may follow. */
+  def mayBeJoined: Boolean = isFrom && !views
 
   /** Whether conditions of its rows are those of HAVING. */
   def mayHaveConditions: Boolean = groupBy.isDefined && windows.isEmpty && mayHaveColumns

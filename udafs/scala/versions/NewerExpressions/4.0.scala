@@ -1,9 +1,11 @@
 package org.apache.spark.sql.forwardlineage
 
 import org.apache.spark.sql.catalyst.expressions.{
-  Between, CommonExpressionRef, CreateMap, Expression, Literal, RaiseError, SchemaOfXml, SortOrder, StructsToXml, With, XmlToStructs}
+  Between, Collate, CommonExpressionRef, CreateMap, Expression, Literal, RaiseError, ResolvedCollation, SchemaOfXml, SortOrder, StructsToXml, With,
+  XmlToStructs}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{ListAgg, Mode}
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.catalyst.expressions.variant.VariantGet
+import org.apache.spark.sql.types.{DataType, VariantType}
 
 /** Expressions that Spark has from 4.0 on. */
 private[forwardlineage] object NewerExpressions {
@@ -45,6 +47,24 @@ private[forwardlineage] object NewerExpressions {
   object ListAggregated {
     def unapply(called: Expression): Option[(Expression, Expression, Seq[SortOrder])] = called match {
       case list: ListAgg => Some((list.child, list.delimiter, list.orderExpressions))
+      case _ => None
+    }
+  }
+
+  /** `variant_get` and `try_variant_get`: the function, of what, where in it, and which type that has, if it is not VARIANT. */
+  object VariantRead {
+    def unapply(expression: Expression): Option[(String, Expression, Expression, Option[DataType])] = expression match {
+      case read: VariantGet =>
+        val name = if (read.failOnError) "variant_get" else "try_variant_get"
+        Some((name, read.child, read.path, Some(read.targetType).filter(_ != VariantType)))
+      case _ => None
+    }
+  }
+
+  /** A text with a collation. */
+  object Collated {
+    def unapply(expression: Expression): Option[(Expression, String)] = expression match {
+      case Collate(value, ResolvedCollation(name)) => Some((value, name))
       case _ => None
     }
   }

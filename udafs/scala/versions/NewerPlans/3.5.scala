@@ -18,6 +18,18 @@ private[forwardlineage] object NewerPlans {
     def unapply(variable: Expression): Option[String] = None
   }
 
+  object Piped {
+    def unapply(plan: LogicalPlan): Option[LogicalPlan] = None
+  }
+
+  object Recursive {
+    def unapply(plan: LogicalPlan): Option[(Any, Seq[LogicalPlan], Option[Any], Option[Any])] = None
+  }
+
+  object StepBefore {
+    def unapply(plan: LogicalPlan): Option[Any] = None
+  }
+
   def isScript(plan: LogicalPlan): Boolean = false
 
   def readsNothing(leaf: LogicalPlan): Boolean = false
