@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from udafs.lineage_set import LineageSet
@@ -40,6 +41,9 @@ def union(parts: Iterable[LineageRelation]) -> LineageRelation:
         return listed[0] if listed else empty()
     if any(isinstance(part, BddRelation) and part.cardinality > MOST_PAIRS for part in listed):
         return BddRelation.united([BddRelation.of(part) for part in listed])
+    boxes = [part for part in listed if isinstance(part, BoxRelation)]
+    if len(boxes) == len(listed) and all(part.shapes == boxes[0].shapes for part in boxes):
+        return BoxRelation.united(boxes)
     return RunsRelation.united([RunsRelation.of(part) for part in listed])
 
 

@@ -1,0 +1,174 @@
+"""How many pairs boxes have, from sums over the axes; nothing is expanded.
+
+The pairs of a row are a product over the output axes: of each, the sum over its places of the lengths that move with
+it. Where lengths are lines, the sum is a polynomial between the places where a line leaves the array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from forward_lineage.relations.box_pairs import intervals, numbers_in, out_cells
+from forward_lineage.relations.box_questions import meeting
+from forward_lineage.relations.relation import Numbers
+
+if TYPE_CHECKING:
+    from forward_lineage.relations.boxes import BoxRelation
+
+#: Where bounds are divided, lengths are added up place by place, so many at once.
+_BATCH = 1 << 20
+
+
+# ---------------------------------------------------------------- rows that share a pair
+
+
+def may_overlap(relation: BoxRelation) -> bool:
+    """Whether two rows might have a pair in common; no where their cells lie apart on some axis."""
+    if relation.first.shape[0] < 2:
+        return False
+    mine, theirs = meeting(relation.first, relation.last, relation.first, relation.last, relation.out_shape)
+    different = mine < theirs
+    mine, theirs = mine[different], theirs[different]
+    low, high = relation.bounds
+    apart = np.any((low[mine] > high[theirs]) | (low[theirs] > high[mine]), axis=1)
+    mine, theirs = mine[~apart], theirs[~apart]
+    apart = np.zeros(mine.size, bool)
+    for axis in range(len(relation.in_shape)):
+        apart |= _above(relation, mine, theirs, axis) | _above(relation, theirs, mine, axis)
+    return not bool(np.all(apart))
+
+
+def _above(relation: BoxRelation, upper: Numbers, lower: Numbers, axis: int) -> npt.NDArray[np.bool_]:
+    """Whether, of the cells that two rows share, the first has its interval above that of the second."""
+    one, other = relation.axis[upper, axis], relation.axis[lower, axis]
+    found = (one == other) | (one < 0) | (other < 0)
+    along = np.maximum(np.maximum(one, other), 0)
+    pair = np.arange(upper.size)
+    low, high = relation.low.take(upper, axis), relation.high.take(lower, axis)
+    if not relation.first.shape[1]:
+        return np.zeros(upper.size, bool)
+    begin = np.maximum(relation.first[upper], relation.first[lower])[pair, along]
+    end = np.minimum(relation.last[upper], relation.last[lower])[pair, along]
+    for place in (begin, end):
+        left = (low.scale * place + low.offset) * high.divisor
+        found &= left >= (high.scale * place + high.offset) * low.divisor + low.divisor * high.divisor
+    above: npt.NDArray[np.bool_] = found
+    return above
+
+
+# ---------------------------------------------------------------- sums
+
+
+def pairs_of(relation: BoxRelation) -> int:
+    """How many pairs the rows have together, each counted by itself."""
+    rows, out_axes = relation.first.shape
+    factors = np.ones((rows, out_axes + 1), np.int64)
+    factors[:, :out_axes] = relation.last - relation.first + 1
+    low, high = relation.bounds
+    still = relation.axis < 0
+    factors[:, out_axes] = np.prod(np.where(still, np.maximum(high - low + 1, 0), 1), axis=1)
+    hard = np.zeros((rows, out_axes), bool)
+    for axis in range(relation.axis.shape[1]):
+        along, even = relation.axis[:, axis], _even(relation, axis)
+        length = relation.high.take(slice(None), axis).offset - relation.low.take(slice(None), axis).offset
+        length = length // relation.low.take(slice(None), axis).divisor + 1
+        for out in np.unique(along[along >= 0]).tolist():
+            here = along == out
+            factors[here, out] *= np.where(even, length, 1)[here]
+            hard[here & ~even, out] = True
+    sums = {(row, out): _sum(relation, row, out) for row, out in np.argwhere(hard).tolist()}
+    if not sums and float(np.prod(factors.astype(float), axis=1).sum()) < 2.0**62:
+        return int(np.prod(factors, axis=1).sum())
+    total = 0
+    for row, numbers in enumerate(factors.tolist()):
+        total += math.prod(sums.get((row, out), each) for out, each in enumerate(numbers))
+    return total
+
+
+def _even(relation: BoxRelation, axis: int) -> npt.NDArray[np.bool_]:
+    """Whether an interval has the same length for all cells of its row, and none of it lies beyond the array."""
+    low, high = relation.low.take(slice(None), axis), relation.high.take(slice(None), axis)
+    along = np.maximum(relation.axis[:, axis], 0)
+    same = (low.scale == high.scale) & (low.divisor == high.divisor) & ((high.offset - low.offset) % low.divisor == 0)
+    if not relation.first.shape[1]:
+        return same
+    every = np.arange(along.size)
+    for place in (relation.first[every, along], relation.last[every, along]):
+        same &= (low.at(place) >= 0) & (high.at(place) < relation.in_shape[axis])
+    found: npt.NDArray[np.bool_] = same
+    return found
+
+
+def _sum(relation: BoxRelation, row: int, out: int) -> int:
+    """The sum over the places of an output axis of the product of all lengths that move with it."""
+    first, last = int(relation.first[row, out]), int(relation.last[row, out])
+    axes = np.flatnonzero(relation.axis[row] == out)
+    lines = [
+        (tuple(int(each[row, axis]) for each in (*relation.low, *relation.high)), relation.in_shape[axis])
+        for axis in axes.tolist()
+    ]
+    if any(line[2] != 1 or line[5] != 1 for line, _ in lines):
+        return sum(_added(lines, begin, min(begin + _BATCH, last + 1)) for begin in range(first, last + 1, _BATCH))
+    cuts = {first, last + 1}
+    for (scale, offset, _, other, second, _), size in lines:
+        for slope, at, level in ((scale, offset, 0), (scale, offset, size), (other, second, 0), (other, second, size)):
+            if slope:  # the places around which the line passes the level
+                turn = (level - at) // slope
+                cuts |= {place for place in range(turn - 1, turn + 3) if first < place <= last}
+    ends = sorted(cuts)
+    return sum(_polynomial_sum(lines, begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True))
+
+
+Measured = Sequence[tuple[tuple[int, ...], int]]
+
+
+def _lengths(lines: Measured, place: Numbers) -> Numbers:
+    found = np.ones(place.shape, np.int64)
+    for (scale, offset, divisor, other, second, by), size in lines:
+        low = np.maximum((scale * place + offset) // divisor, 0)
+        high = np.minimum((other * place + second) // by, size - 1)
+        found = found * np.maximum(high - low + 1, 0)
+    return found
+
+
+def _added(lines: Measured, begin: int, end: int) -> int:
+    return int(_lengths(lines, np.arange(begin, end)).sum())
+
+
+def _polynomial_sum(lines: Measured, begin: int, end: int) -> int:
+    """The sum over begin … end − 1, between which no length changes its line.
+
+    A product of k lines is a polynomial of degree k, and so its sums are one of degree k + 1: known from k + 2 places.
+    """
+    known = len(lines) + 2
+    if end - begin <= known:
+        return _added(lines, begin, end)
+    sums = np.cumsum(_lengths(lines, np.arange(begin, begin + known)).astype(object)).tolist()
+    wanted, total = end - begin - 1, Fraction(0)
+    for place, value in enumerate(sums):
+        term = Fraction(value)
+        for other in range(known):
+            if other != place:
+                term *= Fraction(wanted - other, place - other)
+        total += term
+    return int(total)
+
+
+# ---------------------------------------------------------------- each cell
+
+
+def of_each_cell(relation: BoxRelation) -> tuple[Numbers, Numbers]:
+    """Every output cell that is made of something, and of how many cells; rows do not overlap."""
+    row, places = out_cells(relation)
+    count = np.ones(row.size, np.int64)
+    for axis in range(len(relation.in_shape)):
+        count *= intervals(relation, row, places, axis)[1]
+    cells, at = np.unique(numbers_in(relation.out_shape, places), return_inverse=True)
+    total = np.bincount(at[count > 0], count[count > 0], cells.size).astype(np.int64)
+    return cells[total > 0], total[total > 0]

@@ -1,0 +1,160 @@
+"""Rows of a box relation: an output box, and for each input axis the interval that its cells are made of.
+
+ProvRC's rows have intervals that are constant or relative to one output axis [Zhao 2024, §IV]. Ours are lines
+(scale · b + offset) // divisor, so strides, flips, repeats and blocks are one row, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from forward_lineage.relations.relation import Numbers
+from udafs.errors import BadArgumentError
+
+#: What is computed of bounds stays below this, so that nothing wraps.
+_MOST = 1 << 61
+
+
+class Line(NamedTuple):
+    """A bound that moves with an output axis: (scale · b + offset) // divisor, b being the cell's place on it.
+
+    Example: pooling four neighbours into one reads `Line(0, 4)` to `Line(0, 4, 3)`.
+    """
+
+    axis: int
+    scale: int = 1
+    offset: int = 0
+    divisor: int = 1
+
+
+Bound = int | Line
+Interval = tuple[Bound, Bound]
+
+
+class BoxRow(NamedTuple):
+    """Every cell of an output box is made of all cells between the bounds, those of them that exist.
+
+    Attributes:
+        out: first and last place on each output axis.
+        into: lowest and highest place on each input axis, each a number or a line; never an empty interval.
+
+    """
+
+    out: Sequence[tuple[int, int]]
+    into: Sequence[Interval]
+
+
+class Lines(NamedTuple):
+    """Bounds of many rows on many input axes, int64 each, of shape (rows, input axes)."""
+
+    scale: Numbers
+    offset: Numbers
+    divisor: Numbers
+
+    def at(self, place: Numbers) -> Numbers:
+        """The bounds where the output cell is."""
+        found: Numbers = (self.scale * place + self.offset) // self.divisor
+        return found
+
+    def take(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_] | slice, axis: int | None = None) -> Lines:
+        """Those of some rows, of one input axis or of all."""
+        return Lines(*(each[rows] if axis is None else each[rows, axis] for each in self))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lines]) -> Lines:
+        """Rows one behind the other."""
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def columns_of(rows: Sequence[BoxRow], out_axes: int, in_axes: int) -> tuple[Numbers, Numbers, Numbers, Lines, Lines]:
+    """Rows as arrays: first and last output cell, and of each input axis the output axis it moves with, and bounds.
+
+    Raises:
+        BadArgumentError: the bounds of an input axis move with different output axes, or a row has too few axes.
+
+    """
+    for row in rows:
+        if len(row.out) != out_axes or len(row.into) != in_axes:
+            raise BadArgumentError(
+                f"a row of {len(row.out)} output and {len(row.into)} input axes for {out_axes} and {in_axes}",
+                instead="Give one interval for each axis.",
+            )
+    first, last = (_array([[each[k] for each in row.out] for row in rows], (len(rows), out_axes)) for k in (0, 1))
+    axis = _array([[_axis_of(*each) for each in row.into] for row in rows], (len(rows), in_axes))
+    bounds = []
+    for side in (0, 1):
+        lines = [[_line(each[side]) for each in row.into] for row in rows]
+        whole = _array(lines, (len(rows), in_axes, 3))
+        bounds.append(Lines(whole[..., 0], whole[..., 1], whole[..., 2]))
+    return first, last, axis, bounds[0], bounds[1]
+
+
+def _array(values: Sequence[object], shape: tuple[int, ...]) -> Numbers:
+    return np.array(values, np.int64).reshape(shape)
+
+
+def _axis_of(low: Bound, high: Bound) -> int:
+    moving = {each.axis for each in (low, high) if isinstance(each, Line) and each.scale}
+    if len(moving) > 1:
+        raise BadArgumentError(
+            f"bounds {low} and {high} that move with two output axes",
+            instead="Give a row for each place on one of them.",
+        )
+    return moving.pop() if moving else -1
+
+
+def _line(bound: Bound) -> tuple[int, int, int]:
+    if not isinstance(bound, Line):
+        return 0, int(bound), 1
+    if bound.divisor < 1:
+        raise BadArgumentError(f"a divisor of {bound.divisor}", instead="Divide by 1 or more; turn the signs instead.")
+    common = np.gcd.reduce([bound.scale, bound.offset, bound.divisor]) if bound.scale else bound.divisor
+    if bound.scale == 0:
+        return 0, bound.offset // bound.divisor, 1
+    return bound.scale // int(common), bound.offset // int(common), bound.divisor // int(common)
+
+
+def check_rows(first: Numbers, last: Numbers, axis: Numbers, low: Lines, high: Lines) -> None:
+    """Raise BadArgumentError where an interval is empty somewhere, or numbers are too large to compute with."""
+    if not axis.size:
+        return
+    at = np.maximum(axis, 0)
+    begin, end = (_on(each, at) for each in (first, last))
+    simple = (low.divisor == 1) & (high.divisor == 1) & (np.abs(low.scale) <= 1) & (np.abs(high.scale) <= 1)
+    for lines in (low, high):
+        most = np.maximum(np.abs(lines.scale.astype(float)) * end, np.abs(lines.offset.astype(float)))
+        found = np.maximum(
+            np.abs(lines.scale * begin.astype(float) + lines.offset),
+            np.abs(lines.scale * end.astype(float) + lines.offset),
+        )
+        most = np.where(simple, found / 5, most * np.maximum(low.divisor, high.divisor).astype(float))
+        if np.any(most >= _MOST):
+            raise BadArgumentError(
+                "bounds that 64-bit integers cannot hold", instead="Give smaller scales, offsets and divisors."
+            )
+    for place in (begin, end):
+        below = (low.scale * place + low.offset) * high.divisor <= (high.scale * place + high.offset) * low.divisor
+        if not np.all(below):
+            row = int(np.argmin(np.all(below, axis=1)))
+            raise BadArgumentError(
+                f"an interval of row {row} is empty for some of its output cells",
+                instead="Leave these cells out of the row's output box.",
+            )
+
+
+def _on(place: Numbers, axis: Numbers) -> Numbers:
+    """For each input axis the coordinate on the output axis it moves with; 0 where there is no output axis."""
+    return np.take_along_axis(place, axis, axis=1) if place.shape[1] else np.zeros_like(axis)
+
+
+def at_ends(first: Numbers, last: Numbers, axis: Numbers, low: Lines, high: Lines) -> tuple[Numbers, Numbers]:
+    """The lowest and the highest place on each input axis that the cells of output boxes are made of."""
+    at = np.maximum(axis, 0)
+    begin, end = _on(first, at), _on(last, at)
+    lowest: Numbers = np.minimum(low.at(begin), low.at(end))
+    highest: Numbers = np.maximum(high.at(begin), high.at(end))
+    return lowest, highest
