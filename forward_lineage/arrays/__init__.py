@@ -1,0 +1,34 @@
+"""Arrays whose every cell says which cells it was made of: numpy, tracked.   Needs numpy and no Spark."""
+
+from forward_lineage.arrays.asking import backward, explain, forward, prov_query
+from forward_lineage.arrays.cells import Cells
+from forward_lineage.arrays.namespace import (
+    asanyarray,
+    asarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    permutation,
+    require,
+    roots,
+)
+from forward_lineage.arrays.tracked import TrackedArray, constant, track
+
+__all__ = [
+    "Cells",
+    "TrackedArray",
+    "asanyarray",
+    "asarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "backward",
+    "constant",
+    "explain",
+    "forward",
+    "permutation",
+    "prov_query",
+    "require",
+    "roots",
+    "track",
+]
