@@ -54,18 +54,19 @@ def listed(relation: BoxRelation) -> tuple[Numbers, Numbers]:
         total *= length
     _check(float(total.sum()), "pairs")
     cell, found = np.arange(row.size), np.zeros(row.size, np.int64)
-    for (first, length), size in zip(lanes, relation.in_shape, strict=True):
+    for axis, (first, length) in enumerate(lanes):
         here = length[cell]
-        found = np.repeat(found * size, here) + ranges(first[cell], here)
+        found = found * relation.in_shape[axis] if axis else found  # a first axis may be too long for 64 bits
+        found = np.repeat(found, here) + ranges(first[cell], here)
         cell = np.repeat(cell, here)
     return sorted_pairs(numbers_in(relation.out_shape, places)[cell], found)
 
 
 def numbers_in(shape: tuple[int, ...], places: Numbers) -> Numbers:
     """The numbers of cells in C order from their places on each axis."""
-    number = np.zeros(places.shape[0], np.int64)
-    for axis, size in enumerate(shape):
-        number = number * size + places[:, axis]
+    number = places[:, 0].copy() if shape else np.zeros(places.shape[0], np.int64)
+    for axis in range(1, len(shape)):
+        number = number * shape[axis] + places[:, axis]
     return number
 
 

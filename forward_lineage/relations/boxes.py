@@ -107,7 +107,7 @@ class BoxRelation(LineageRelation):
         if 0 in out_shape or 0 in in_shape:
             kept[:] = False
         first, last, axis, low, high = first[kept], last[kept], axis[kept], low.take(kept), high.take(kept)
-        if np.any(first < 0) or np.any(last >= np.array([min(size, 2**63 - 1) for size in out_shape], np.int64)):
+        if np.any(first < 0) or np.any(last > np.array([size - 1 for size in out_shape], np.int64)):
             raise BadArgumentError(
                 f"an output box that leaves the output, of shape {tuple(out_shape)}",
                 instead="Number the cells of the output from 0 on each axis.",
@@ -283,7 +283,7 @@ class BoxRelation(LineageRelation):
         assert self.first.shape == self.last.shape == (rows, out_axes), "a corner for each axis"
         assert all(each.shape == (rows, in_axes) for each in (self.axis, *self.low, *self.high)), "a bound for each"
         assert np.all(self.first >= 0) and np.all(self.first <= self.last), "no box is empty"
-        assert np.all(self.last < np.array([min(n, 2**63 - 1) for n in self.out_shape] or [1])), "inside the output"
+        assert np.all(self.last <= np.array([size - 1 for size in self.out_shape], np.int64)), "inside the output"
         assert np.all(self.low.divisor > 0) and np.all(self.high.divisor > 0), "divisors are positive"
         assert np.all((self.axis >= 0) == ((self.low.scale != 0) | (self.high.scale != 0))), "what moves has an axis"
         assert np.all(self.axis < max(out_axes, 1)), "an axis of the output"

@@ -83,7 +83,7 @@ class GatherRelation(LineageRelation):
                 f"indices beyond an input of {inputs} cells, or no integers",
                 instead="Give the number of a cell in C order, or −1 for none.",
             )
-        begins, ends, step = _runs_in(flat)
+        begins, ends, step = runs_in(flat)
         kept = flat[begins] >= 0
         begins, ends = begins[kept], ends[kept]
         narrow = flat.astype(np.int32 if inputs < 1 << 31 else np.int64)
@@ -107,7 +107,7 @@ class GatherRelation(LineageRelation):
         outputs, inputs = _blocks(out_shape, in_shape, 1)
         if row.size and (int(row[-1]) >= outputs or int(cell.max()) >= inputs):
             raise BadArgumentError("a cell beyond its array", instead="Number cells in C order, from 0.")
-        begins, ends, step = _runs_in(cell, row)
+        begins, ends, step = runs_in(cell, row)
         narrow = np.dtype(np.int32 if inputs < 1 << 31 else np.int64)
         runs = row[begins], row[ends], cell[begins]
         packed = None
@@ -147,7 +147,7 @@ class GatherRelation(LineageRelation):
 
     # ------------------------------------------------------------ blocks
 
-    def _rows(self) -> tuple[Numbers, Numbers]:
+    def blocks(self) -> tuple[Numbers, Numbers]:
         """Rows that have an id, and their ids, in blocks."""
         if self.packed is not None:
             row = np.flatnonzero(self.packed >= 0)
@@ -188,7 +188,7 @@ class GatherRelation(LineageRelation):
     @cached_property
     def _by_id(self) -> tuple[Numbers, Numbers]:
         """The rows in the order of their ids, and these ids."""
-        row, ids = self._rows()
+        row, ids = self.blocks()
         order = np.argsort(ids, kind="stable")
         return row[order], ids[order]
 
@@ -227,7 +227,7 @@ class GatherRelation(LineageRelation):
         return merged(reshaped(whole.normal(), theirs))
 
     def _cell_by_cell(self, cells: LatticeBoxes, theirs: Shape, *, backward: bool) -> LatticeBoxes:
-        row, ids = self._rows()
+        row, ids = self.blocks()
         mine, other = (row, ids) if backward else (ids, row)
         wanted = numbers_of(cells)
         order = np.argsort(mine, kind="stable")
@@ -246,7 +246,7 @@ class GatherRelation(LineageRelation):
 
     def pairs(self) -> tuple[Numbers, Numbers]:
         """See `LineageRelation`."""
-        return self._cells(*self._rows())
+        return self._cells(*self.blocks())
 
     def _cells(self, row: Numbers, ids: Numbers) -> tuple[Numbers, Numbers]:
         inside = np.arange(self.block)
@@ -319,7 +319,7 @@ def _columns(boxes: LatticeBoxes) -> tuple[Numbers, ...]:
     return boxes.start, boxes.count, boxes.step, boxes.width, boxes.link
 
 
-def _runs_in(ids: npt.NDArray[np.integer], rows: Numbers | None = None) -> tuple[Numbers, Numbers, int]:
+def runs_in(ids: npt.NDArray[np.integer], rows: Numbers | None = None) -> tuple[Numbers, Numbers, int]:
     """Where runs begin and end, and the step within them that gives the fewest."""
     if not ids.size:
         return np.empty(0, np.int64), np.empty(0, np.int64), 1

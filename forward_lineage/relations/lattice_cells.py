@@ -108,9 +108,13 @@ def boxes_of_numbers(shape: Sequence[int], numbers: Numbers) -> LatticeBoxes:
 def boxes_of_set(shape: Sequence[int], cells: LineageSet) -> LatticeBoxes:
     """Cells of a set, those of them that the array has."""
     size = math.prod(shape)
-    if cells.cardinality > LISTABLE and cells.below(size).cardinality == size:
-        return LatticeBoxes.everything(shape)
-    return boxes_of_numbers(shape, cells.below(size).ids())
+    inside = cells.below(size)
+    if inside.cardinality <= LISTABLE:
+        return boxes_of_numbers(shape, inside.ids())
+    # Of nearly all cells those are listed that are missing.
+    missing = (LineageSet.from_intervals(np.zeros(1, np.int64), np.array([size - 1])) - inside).ids()
+    first, last = np.append(0, missing + 1), np.append(missing - 1, size - 1)
+    return merged(reshaped(LatticeBoxes.of_runs((size,), first[:, None], last[:, None]), shape))
 
 
 # ---------------------------------------------------------------- cells of boxes
