@@ -26,7 +26,7 @@ def run(function: Callable[..., Any], inputs: Arrays) -> list[np.ndarray] | None
         warnings.simplefilter("ignore")
         try:
             return [np.asarray(each) for each in listed(function(**{k: v.copy() for k, v in inputs.items()}))]
-        except (ValueError, np.linalg.LinAlgError, IndexError, FloatingPointError):
+        except (ValueError, np.linalg.LinAlgError, IndexError, ArithmeticError):
             return None
 
 

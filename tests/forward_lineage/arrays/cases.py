@@ -85,6 +85,9 @@ class Case:
     choices: tuple[str, ...] = ()
     finite: bool = False
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def operation(self) -> str:
         return self.name.partition(" ")[0]

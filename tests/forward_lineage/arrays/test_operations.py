@@ -10,7 +10,7 @@ from tests.forward_lineage.arrays import brute
 from tests.forward_lineage.arrays.cases import CASES, Case
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_capture(case: Case) -> None:
     plain = case.inputs()
     before = brute.run(case.run, plain)
