@@ -69,6 +69,11 @@ class Output:
         """Cells of an input decided what it holds."""
         self._add(source, rule, control=True)
 
+    def unused(self, source: Input | None) -> None:
+        """Nothing of an input shows: only its shape or type was taken."""
+        if source is not None:
+            self.sources.append(source)
+
     def _add(self, source: Input | None, rule: Rule, *, control: bool) -> None:
         if source is None or source.node is None:
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -32,32 +33,60 @@ def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Map
     given = bound(function, args, kwargs)
     if given.get("overwrite_input") or (given.get("copy") is False and name == "numpy.nan_to_num"):
         raise NotTracedError(f"{name} would write into its input as well", instead="Leave that argument out.")
-    frozen = frozen_inputs((args, kwargs))
-    out = given.get("out")
-    if out is not None:
-        frozen = unshared(frozen, out)
-    if function in WRITES:
-        _write_into(function, rule, (args, kwargs), given, frozen)
-        return None
-    result = function(*plain(args), **plain(kwargs))
-    call = Call(name, given, plain(given), _outputs(result), frozen)
-    rule(call)
-    if out is not None:
-        return written(call, out, result)
-    return wrapped(call, result)
+    targets = _targets(name, given.get("out") if function not in WRITES else given[WRITES[function]])
+    frozen = unshared(frozen_inputs((args, kwargs)), targets)
+    plainly = plain({key: frozen[id(each)].values if id(each) in frozen else each for key, each in given.items()})
+    with _restored(targets):
+        result = function(*plain(args), **plain(kwargs))
+        outputs = [Output(each.shown) for each in targets] if function in WRITES else _outputs(result)
+        call = Call(name, given, plainly, outputs, frozen)
+        _ask(rule, call, targets)
+    if not targets:
+        return wrapped(call, result)
+    for target, output in zip(targets, outputs, strict=True):
+        target.write(Node(output.shape, output.edges, operation=name))
+    return given.get("out")
 
 
-def _write_into(
-    function: Callable[..., Any], rule: CaptureRule, said: tuple[Any, Any], given: dict[str, Any], frozen: Frozen
-) -> None:
-    name, target = name_of(function), given[WRITES[function]]
-    _check_out(name, target)
-    before = unshared(frozen, target)
-    plainly = {key: before[id(each)].values if id(each) in before else each for key, each in given.items()}
-    function(*plain(said[0]), **plain(said[1]))
-    call = Call(name, given, plain(plainly), [Output(target.shown)], before)
+def _targets(name: str, out: Any) -> list[Handle]:
+    """The arrays that a call is to write into, of which each has to be tracked."""
+    targets = [] if out is None else list(out) if isinstance(out, tuple) else [out]
+    for each in targets:
+        if not isinstance(each, Handle):
+            raise NotTracedError(
+                f"{name} would write into an array that is not tracked",
+                instead="Give a tracked array as out, for example forward_lineage.arrays.constant(np.empty(shape)).",
+            )
+    return targets
+
+
+@contextmanager
+def _restored(targets: Sequence[Handle]) -> Iterator[None]:
+    """Where a rule refuses what has been written already, the arrays hold what they held before."""
+    before = [each.shown.copy() for each in targets]
+    try:
+        yield
+    except Exception:
+        for each, values in zip(targets, before, strict=True):
+            each.shown[...] = values
+        raise
+
+
+def _ask(rule: CaptureRule, call: Call, besides: Sequence[Any]) -> None:
+    """Ask a rule; a tracked array that it says nothing about would lose its lineage.
+
+    `besides` are arrays that the caller takes care of.
+    """
     rule(call)
-    target.write(Node(target.shape, call.out.edges, operation=name))
+    told = {id(source.array) for output in call.outputs for source in output.sources} | set(map(id, besides))
+    for each in call.everything():
+        if id(each.array) not in told and call.outputs:
+            where = [str(key) for key, argument in call.given.items() if argument is each.array]
+            raise NotTracedError(
+                f"{call.name} with a tracked array {'as ' + where[0] if where else 'among its arguments'}",
+                instead="Its rule does not say what that one decides: give the plain array, x.values, or register the "
+                "operation.",
+            )
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -74,27 +103,33 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict
     given: dict[Any, Any] = {**dict(enumerate(inputs)), **kwargs, "ufunc": ufunc}
     frozen = frozen_inputs((inputs, kwargs))
     outs = tuple(out) if out is not None else ()
-    before = {id(each): each.node for each in outs if isinstance(each, Handle)}
+    targets = _targets(name, tuple(each for each in outs if each is not None))
+    before = {id(each): each.node for each in targets}
     masked = np.array(plain(where)) if where is not True and method == "__call__" else None
     if method == "at":
         return _at(ufunc, name, inputs, rule)
-    result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
-    call = Call(name, given, plain(given), _outputs(result), frozen)
-    rule(call)
+    plainly = plain(given)
+    if method != "__call__" or ufunc.signature:  # a rule that looks at values, or refuses
+        frozen = unshared(frozen, targets)
+        plainly = plain({key: frozen[id(each)].values if id(each) in frozen else each for key, each in given.items()})
+    with _restored([] if plainly["ufunc"].signature is None and method == "__call__" else targets):
+        result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
+        call = Call(name, given, plainly, _outputs(result), frozen)
+        _ask(rule, call, [*targets, *([where] if method == "__call__" else [])])
     if not outs:
         return wrapped(call, result)
     return _written_ufunc(call, outs, before, masked)
 
 
 def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any], rule: CaptureRule) -> None:
-    target = inputs[0]
-    _check_out(name, target)
-    before = unshared(frozen_inputs(inputs), target)
+    (target,) = _targets(name, inputs[0])
+    before = unshared(frozen_inputs(inputs), [target])
     given: dict[Any, Any] = {**dict(enumerate(inputs)), "ufunc": ufunc}
     plainly = {key: before[id(each)].values if id(each) in before else plain(each) for key, each in given.items()}
-    ufunc.at(*plain(inputs))
-    call = Call(name, given, plainly, [Output(target.shown)], before)
-    rule(call)
+    with _restored([target]):
+        ufunc.at(*plain(inputs))
+        call = Call(name, given, plainly, [Output(target.shown)], before)
+        _ask(rule, call, [target])
     target.write(Node(target.shape, call.out.edges, operation=name))
 
 
@@ -104,7 +139,6 @@ def _written_ufunc(call: Call, outs: Sequence[Any], before: Mapping[int, Node], 
         if target is None:
             done.append(_wrapped(call, output))
             continue
-        _check_out(call.name, target)
         if masked is not None:
             _keep_where_not(call, output, before[id(target)], masked)
         target.write(Node(output.shape, output.edges, operation=call.name))
@@ -119,23 +153,6 @@ def _keep_where_not(call: Call, output: Output, before: Node, masked: Values) ->
     output.edges = [Edge(e.source, e.steps if e.control else on + e.steps, e.control) for e in output.edges]
     output.edges.append(Edge(before, kept(~mask)(output.shape, output.shape)))
     output.control(call.maybe("where"), aligned)
-
-
-def written(call: Call, out: Any, result: Any) -> Any:
-    """The results of a call that wrote them into arrays of the user's."""
-    targets = out if isinstance(out, tuple) else (out,)
-    for target, output in zip(targets, call.outputs, strict=True):
-        _check_out(call.name, target)
-        target.write(Node(output.shape, output.edges, operation=call.name))
-    return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
-
-
-def _check_out(name: str, target: Any) -> None:
-    if not isinstance(target, Handle):
-        raise NotTracedError(
-            f"{name} was to write into an array that is not tracked, which has its values now and no lineage",
-            instead="Give a tracked array as out, for example forward_lineage.arrays.constant(np.empty(shape)).",
-        )
 
 
 def wrapped(call: Call, result: Any) -> Any:
@@ -215,12 +232,11 @@ def frozen_inputs(given: Any) -> dict[int, Input]:
     return found
 
 
-def unshared(frozen: dict[int, Input], out: Any) -> dict[int, Input]:
+def unshared(frozen: Frozen, targets: Sequence[Handle]) -> Frozen:
     """The inputs with values of their own where a call is about to write into what they show."""
-    targets = [each.shown for each in (out if isinstance(out, tuple) else (out,)) if isinstance(each, Handle)]
     return {
         key: Input(each.values.copy(), each.node, each.array)
-        if any(np.may_share_memory(each.values, target) for target in targets)
+        if any(np.may_share_memory(each.values, target.shown) for target in targets)
         else each
         for key, each in frozen.items()
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -110,8 +111,11 @@ def same(axis: int, size: int) -> list[Stretch]:
 # ------------------------------------------------------------ rules of whole families
 
 
+@lru_cache(maxsize=1024)
 def aligned(out: Shape, into: Shape) -> Steps:
     """The same cell, where the input is broadcast: the cell that is."""
+    if out == into:
+        return ()
     shift = len(out) - len(into)
     along, fixed = {}, {}
     for k, size in enumerate(into):
@@ -122,6 +126,7 @@ def aligned(out: Shape, into: Shape) -> Steps:
     return boxes(out, into, along, fixed)
 
 
+@lru_cache(maxsize=1024)
 def everything(out: Shape, into: Shape) -> Steps:
     """All cells."""
     return boxes(out, into, {}, {k: (0, size - 1) for k, size in enumerate(into)})

@@ -240,6 +240,11 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
             "iterating over a tracked array", "np.unstack(x) gives its rows, tracked; x.values the plain array."
         )
 
+    def __format__(self, form: str) -> str:
+        if form:
+            raise _left("a number of a tracked array as text")
+        return str(self)
+
     def __contains__(self, item: Any) -> NoReturn:
         raise _left("`in` a tracked array", "(x == item).any() is tracked; x.values is the plain array.")
 
@@ -282,12 +287,16 @@ def track(array: npt.ArrayLike | TrackedArray, name: str) -> TrackedArray:
         a tracked array of the same shape and type.
 
     Raises:
-        BadArgumentError: the name is empty or no text, or a part of the array is tracked already.
+        BadArgumentError: the name is empty or no text, or the array has another one.
 
     """
     if not isinstance(name, str) or not name:
         raise BadArgumentError(f"an array is tracked under a name, found {name!r}", instead="Give it one.")
     if isinstance(array, TrackedArray):
+        if array.node.name not in (None, name):
+            raise BadArgumentError(
+                f"the array is called {array.node.name!r} already", instead="Copy it first: x.copy()."
+            )
         array.node.name = name
         return array
     values = np.array(array)

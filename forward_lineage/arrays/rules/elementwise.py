@@ -38,12 +38,15 @@ def function(call: Call) -> None:
 @rule(np.zeros_like, np.ones_like, np.empty_like)
 def like(call: Call) -> None:
     """Only the shape is taken: made of nothing."""
+    for each in call.everything():
+        call.out.unused(each)
 
 
 @rule(np.full_like)
 def full_like(call: Call) -> None:
     """The value that fills it, broadcast."""
     call.out.data(call.input("fill_value"), aligned)
+    call.out.unused(call.input("a"))
 
 
 @rule(np.linspace, np.logspace, np.geomspace)

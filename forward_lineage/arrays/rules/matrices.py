@@ -46,6 +46,7 @@ def _matrix(out: Shape, into: Shape) -> Steps:
 def matrix_power(call: Call) -> None:
     """The whole matrix; of the first power the cell, of the zeroth nothing."""
     power = call["n"]
+    call.out.unused(call.input("a"))
     if power:
         call.out.data(call.input("a"), along_axes({}) if power == 1 else _matrix)
 

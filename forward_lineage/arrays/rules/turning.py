@@ -85,7 +85,7 @@ def _rolled(axis: int, size: int, shift: int) -> list[Stretch]:
 def tile(call: Call) -> None:
     """A stretch for each time that an axis is repeated."""
     source, reps = call.input("A"), call["reps"]
-    times = [reps] if isinstance(reps, (int, np.integer)) else list(reps)
+    times = np.atleast_1d(reps).tolist()
     ndim = max(len(times), source.ndim)
     times = [1] * (ndim - len(times)) + times
     seen = (1,) * (ndim - source.ndim) + source.shape
