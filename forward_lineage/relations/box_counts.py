@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,7 +123,7 @@ def _sum(relation: BoxRelation, row: int, out: int) -> int:
                 turn = (level - at) // slope
                 cuts |= {place for place in range(turn - 1, turn + 3) if first < place <= last}
     ends = sorted(cuts)
-    return sum(_polynomial_sum(lines, begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True))
+    return sum(_polynomial_sum(lines, begin, end) for begin, end in pairwise(ends))
 
 
 Measured = Sequence[tuple[tuple[int, ...], int]]

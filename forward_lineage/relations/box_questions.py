@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from forward_lineage.relations.boxes import BoxRelation
 
 Flags = npt.NDArray[np.bool_]
+#: Beyond all places.
+_FAR = np.int64(1 << 61)
 
 
 # ---------------------------------------------------------------- the range join
@@ -197,11 +199,17 @@ def _solvable(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers, axis: i
     """Pieces whose runs on an input axis are made into runs of an output axis by a lattice, or are a single run."""
     rule = _Rule(relation, row, axis)
     runs, step = pieces.count[:, axis], pieces.step[:, axis]
-    moving = relation.axis[row]
-    alone = (moving == rule.along[:, None]).sum(axis=1) == 1
     linked = pieces.linked[:, axis]
+    even = rule.steady.copy()
+    for other in range(len(relation.in_shape)):
+        # Another axis that moves with the same output axis: a single run, or one that goes along with this one.
+        each = _Rule(relation, row, other)
+        moved = each.low.divisor * pieces.step[:, other] * rule.low.scale
+        along = (pieces.link[:, other] == pieces.link[:, axis]) & each.steady
+        along &= moved == rule.low.divisor * step * each.low.scale
+        even &= (each.along != rule.along) | along | (pieces.count[:, other] == 1) | (other == axis)
     period = np.lcm(_turned_period(rule.low, step), _turned_period(rule.high, step))
-    parts = np.where(alone & rule.steady, period, runs)
+    parts = np.where(even, period, runs)
     parts = np.where(rule.one_bound & ~linked, 1, parts)
     return pieces.unrolled(axis, np.where(rule.moves & (runs > 1), parts, 1))
 
@@ -214,57 +222,45 @@ def _turned_period(lines: Lines, step: Numbers) -> Numbers:
 
 def _preimage(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
     first, last = relation.first[row].copy(), relation.last[row].copy()
-    start, width = first.copy(), last - first + 1
-    count, step = np.ones_like(first), np.ones_like(first)
     out_axes = first.shape[1]
+    count, step = np.ones_like(first), np.ones_like(first)
     link = np.broadcast_to(np.arange(out_axes), first.shape).copy()
+    start, end = np.full_like(first, -_FAR), np.full_like(first, _FAR)  # of the first run of a lattice
     for axis in range(len(relation.in_shape)):
         rule = _Rule(relation, row, axis)
-        lowest, highest, runs = pieces.first[:, axis], pieces.last[:, axis], pieces.count[:, axis]
-        many = rule.moves & (runs > 1) & ~rule.one_bound
-        lowest = np.where(many, pieces.start[:, axis], lowest)
-        highest = np.where(many, lowest + pieces.width[:, axis] - 1, highest)
-        begin, end = _solved(rule, lowest, highest)
+        many = rule.moves & (pieces.count[:, axis] > 1) & ~rule.one_bound
+        lowest = np.where(many, pieces.start[:, axis], pieces.first[:, axis])
+        highest = np.where(many, lowest + pieces.width[:, axis] - 1, pieces.last[:, axis])
+        low, high = _solved(rule, lowest, highest)
         for out in np.unique(rule.along[rule.moves]).tolist():
             single, lattice = (rule.along == out) & ~many, (rule.along == out) & many
-            first[single, out] = np.maximum(first[single, out], begin[single])
-            last[single, out] = np.minimum(last[single, out], end[single])
-            start[single, out], width[single, out] = first[single, out], (last - first + 1)[single, out]
-            start[lattice, out], width[lattice, out] = begin[lattice], (end - begin + 1)[lattice]
-            count[lattice, out] = runs[lattice]
-            scale, moved = rule.low.scale[lattice], rule.low.divisor[lattice] * pieces.step[lattice, axis]
-            step[lattice, out] = moved // scale
+            first[single, out] = np.maximum(first[single, out], low[single])
+            last[single, out] = np.minimum(last[single, out], high[single])
+            start[lattice, out] = np.maximum(start[lattice, out], low[lattice])
+            end[lattice, out] = np.minimum(end[lattice, out], high[lattice])
+            count[lattice, out] = pieces.count[lattice, axis]
+            moved = rule.low.divisor[lattice] * pieces.step[lattice, axis]
+            step[lattice, out] = moved // rule.low.scale[lattice]
             link[lattice, out] = np.where(pieces.linked[lattice, axis], out_axes + pieces.link[lattice, axis], out)
-    kept = np.all((width > 0) & (last >= first), axis=1)
-    made = LatticeBoxes(relation.out_shape, start, count, step, width, link).take(kept)
+    start, end = np.where(count > 1, start, first), np.where(count > 1, end, last)
+    kept = np.all((end >= start) & (last >= first), axis=1)
+    made = LatticeBoxes(relation.out_shape, start, count, step, end - start + 1, link).take(kept)
     return made.normal().clipped(first[kept], last[kept])[0]
 
 
 def _solved(rule: _Rule, lowest: Numbers, highest: Numbers) -> tuple[Numbers, Numbers]:
     """The places whose interval meets lowest … highest: lower bound ≤ highest, upper bound ≥ lowest."""
-    far = np.int64(1 << 61)
-    begin, end = np.full(lowest.shape, -far), np.full(lowest.shape, far)
+    begin, end = np.full(lowest.shape, -_FAR), np.full(lowest.shape, _FAR)
     room = rule.low.divisor * highest + rule.low.divisor - 1 - rule.low.offset  # scale · b ≤ room
     need = rule.high.divisor * lowest - rule.high.offset  # scale · b ≥ need
-    for scale, number, at_most in ((rule.low.scale, room, True), (rule.high.scale, need, False)):
-        some = scale != 0
-        scale, number = scale[some], number[some]
+    for lines, bound, at_most in ((rule.low.scale, room, True), (rule.high.scale, need, False)):
+        some = lines != 0
+        scale, number = lines[some], bound[some]
         upper = (scale > 0) == at_most
-        solved = np.where(upper, _floor(number, scale), _ceiling(number, scale))
-        ends, begins = end[some], begin[some]
-        end[some] = np.where(upper, np.minimum(ends, solved), ends)
-        begin[some] = np.where(upper, begins, np.maximum(begins, solved))
+        solved = np.where(upper, number // scale, -(-number // scale))
+        end[some] = np.where(upper, np.minimum(end[some], solved), end[some])
+        begin[some] = np.where(upper, begin[some], np.maximum(begin[some], solved))
     return begin, end
-
-
-def _floor(number: Numbers, scale: Numbers) -> Numbers:
-    found: Numbers = number // scale
-    return found
-
-
-def _ceiling(number: Numbers, scale: Numbers) -> Numbers:
-    found: Numbers = -(-number // scale)
-    return found
 
 
 def no_lattice(boxes: LatticeBoxes) -> LatticeBoxes:

@@ -112,6 +112,11 @@ class BoxRelation(LineageRelation):
                 f"an output box that leaves the output, of shape {tuple(out_shape)}",
                 instead="Number the cells of the output from 0 on each axis.",
             )
+        if np.any(axis >= len(out_shape)):
+            raise BadArgumentError(
+                f"a bound to move with output axis {int(axis.max())} of {len(out_shape)}",
+                instead="Count the axes of the output from 0.",
+            )
         check_rows(first, last, axis, low, high)
         return cls(tuple(out_shape), tuple(in_shape), first, last, axis, low, high)._settled()
 

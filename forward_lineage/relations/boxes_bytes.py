@@ -2,8 +2,8 @@
 
 varint axes of the output, its sizes; the same of the input; varint rows, then the columns
 of each output axis: first place, as zigzag steps; last place − first place
-of each input axis: output axis + 1, 0 for none; scale, offset, divisor − 1 of the lower bound, and how much those of the
-upper bound differ, all as zigzag, the offsets as zigzag steps
+of each input axis: output axis + 1, 0 for none; scale, offset, divisor − 1 of the lower bound, and how much
+those of the upper bound differ, all as zigzag, the offsets as zigzag steps
 """
 
 from __future__ import annotations

@@ -169,21 +169,23 @@ class GatherRelation(LineageRelation):
         low = low - high if self.step < 0 else low
         return sorted_distinct(ranges(low, (high if self.step else np.zeros_like(high)) + 1))
 
-    def _rows_of(self, ids: Numbers) -> Numbers:
-        """The rows that have one of some ids, which ascend; ascending."""
+    def _rows_of(self, first: Numbers, last: Numbers) -> Numbers:
+        """The rows that have an id in some intervals, which ascend and do not overlap; ascending."""
         if self.packed is not None:
             order, known = self._by_id
-            begin, end = np.searchsorted(known, ids), np.searchsorted(known, ids, side="right")
+            begin, end = np.searchsorted(known, first), np.searchsorted(known, last, side="right")
             return np.sort(order[ranges(begin, end - begin)])
         length = self.last - self.first
         low = self.into - (length if self.step < 0 else 0)
         high = low + (length if self.step else 0)
-        begin, end = np.searchsorted(ids, low), np.searchsorted(ids, high, side="right")
-        run = np.repeat(np.arange(low.size), end - begin)
-        place = ids[ranges(begin, end - begin)] - self.into[run]
-        if self.step:
-            return np.sort(self.first[run] + self.step * place)
-        return ranges(self.first[run], length[run] + 1)
+        asked = np.searchsorted(last, low)
+        count = np.maximum(np.searchsorted(first, high, side="right") - asked, 0)
+        met, run = ranges(asked, count), np.repeat(np.arange(low.size), count)
+        if not self.step:
+            return ranges(self.first[run], length[run] + 1)
+        begin, end = np.maximum(first[met], low[run]), np.minimum(last[met], high[run])
+        row = self.first[run] + (begin - low[run] if self.step > 0 else high[run] - end)
+        return np.sort(ranges(row, end - begin + 1))
 
     @cached_property
     def _by_id(self) -> tuple[Numbers, Numbers]:
@@ -216,8 +218,8 @@ class GatherRelation(LineageRelation):
         for number in range(parts.shape[0]):
             places = np.flatnonzero(of_part.reshape(-1) == number)
             outer = LatticeBoxes((each.shape[0],), *(column[places, :1] for column in _columns(each)))
-            rows = self._ids_of(*runs_of(outer)) if backward else self._rows_of(numbers_of(outer))
-            line = boxes_of_numbers((blocks,), rows)
+            asked = runs_of(outer)
+            line = boxes_of_numbers((blocks,), self._ids_of(*asked) if backward else self._rows_of(*asked))
             inner = [np.full((len(line), 1), value) for value in parts[number].tolist()]
             axes = [np.concatenate([a, b], axis=1) for a, b in zip(_columns(line)[:4], inner, strict=True)]
             found.append(LatticeBoxes((blocks, self.block), *axes, np.broadcast_to([0, 1], (len(line), 2))))

@@ -1,4 +1,4 @@
-"""Cells as boxes and boxes as cells: from indices, slices and masks, to masks, cell numbers and sets; counted, merged."""
+"""Cells as boxes, from indices, slices and masks; boxes as masks, cell numbers and sets; counted, merged."""
 
 from __future__ import annotations
 
