@@ -12,10 +12,13 @@ from forward_lineage.arrays.namespace import (
     require,
     roots,
 )
+from forward_lineage.arrays.registered import register_operation
+from forward_lineage.arrays.reuse import Memory
 from forward_lineage.arrays.tracked import TrackedArray, constant, track
 
 __all__ = [
     "Cells",
+    "Memory",
     "TrackedArray",
     "asanyarray",
     "asarray",
@@ -28,6 +31,7 @@ __all__ = [
     "forward",
     "permutation",
     "prov_query",
+    "register_operation",
     "require",
     "roots",
     "track",
