@@ -36,7 +36,7 @@ def backward(array: Handle, cells: Chosen = None, *, semantics: Semantics = "dat
         semantics: "data" for the cells that went in; "control" for those, too, that decided which.
 
     Returns:
-        for each tracked array that any cell of this one was made of, by its name, the cells. A name may stand for no
+        for each tracked array that any cell of this one was made of, in the order of tracking, by its name, the cells. A name may stand for no
         cells: none of those asked for was made of it.
 
     Raises:
@@ -46,7 +46,7 @@ def backward(array: Handle, cells: Chosen = None, *, semantics: Semantics = "dat
     control = _control(semantics)
     nodes = behind(_handle(array).node, control=control)
     found = _backward(array.node, chosen(array.shape, cells), nodes, control=control)
-    sources = [each for each in nodes if each.is_source]
+    sources = [each for each in reversed(nodes) if each.is_source]
     names = [each.name or "" for each in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

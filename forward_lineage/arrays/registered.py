@@ -73,8 +73,8 @@ def register_operation(
         found = [relation_of(each, values.shape, into) for each, into in zip([*data, *deciding], shapes, strict=True)]
     edges = [
         Edge(source.node, (relation,), control=number >= len(sources))
-        for number, (source, relation) in enumerate(zip(sources * 2, found, strict=True))
-        if isinstance(source, Handle)
+        for number, (source, relation, said) in enumerate(zip(sources * 2, found, [*data, *deciding], strict=True))
+        if isinstance(source, Handle) and said is not None
     ]
     return TrackedArray(values, Buffer(Node(values.shape, edges, operation=name, told=told)))
 
