@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.box_pairs import intervals, numbers_in, out_cells
-from forward_lineage.relations.box_questions import meeting
+from forward_lineage.relations.box_questions import meeting, near
 from forward_lineage.relations.relation import Numbers
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Where bounds are divided, lengths are added up place by place, so many at once.
 _BATCH = 1 << 20
+#: So many pairs of rows are compared at most to find out whether any share a pair.
+_MOST_COMPARED = 1 << 24
 
 
 # ---------------------------------------------------------------- rows that share a pair
@@ -33,16 +35,31 @@ def may_overlap(relation: BoxRelation) -> bool:
     """Whether two rows might have a pair in common; no where their cells lie apart on some axis."""
     if relation.first.shape[0] < 2:
         return False
-    mine, theirs = meeting(relation.first, relation.last, relation.first, relation.last, relation.out_shape)
+    low, high = relation.bounds
+    sides = [(relation.first, relation.last, relation.out_shape), (low, high, relation.in_shape)]
+    found = [(_pairs_near(*side), side) for side in sides if side[2]]
+    if not found:
+        return True
+    pairs, (first, last, shape) = min(found, key=lambda each: each[0])
+    if pairs > _MOST_COMPARED:
+        return True
+    mine, theirs = meeting(first, last, first, last, shape)
     different = mine < theirs
     mine, theirs = mine[different], theirs[different]
-    low, high = relation.bounds
+    apart = np.any(
+        (relation.first[mine] > relation.last[theirs]) | (relation.first[theirs] > relation.last[mine]), axis=1
+    )
+    mine, theirs = mine[~apart], theirs[~apart]
     apart = np.any((low[mine] > high[theirs]) | (low[theirs] > high[mine]), axis=1)
     mine, theirs = mine[~apart], theirs[~apart]
     apart = np.zeros(mine.size, bool)
     for axis in range(len(relation.in_shape)):
         apart |= _above(relation, mine, theirs, axis) | _above(relation, theirs, mine, axis)
     return not bool(np.all(apart))
+
+
+def _pairs_near(first: Numbers, last: Numbers, shape: tuple[int, ...]) -> int:
+    return int(near(first, last, first, last, shape)[2].sum())
 
 
 def _above(relation: BoxRelation, upper: Numbers, lower: Numbers, axis: int) -> npt.NDArray[np.bool_]:

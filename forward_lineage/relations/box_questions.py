@@ -40,23 +40,34 @@ def meeting(
         shape: of the array, for cells in their order.
 
     """
-    few = first.shape[0] * begin.shape[0] <= 1 << 12
-    if few or not shape:
+    if first.shape[0] * begin.shape[0] <= 1 << 12 or not shape:
         mine, theirs = (each.ravel() for each in np.indices((first.shape[0], begin.shape[0])))
     else:
-        # In C order a box lies between its corners, so boxes that overlap have overlapping stretches.
-        weights = np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
-        low, high = np.maximum(begin, 0) @ weights, np.minimum(end, np.array(shape) - 1) @ weights
-        order = np.argsort(low, kind="stable")
-        reach = np.maximum.accumulate(high[order])
-        start = np.searchsorted(reach, first @ weights)
-        stop = np.searchsorted(low[order], last @ weights, side="right")
-        found = np.maximum(stop - start, 0)
+        order, start, found = near(first, last, begin, end, shape)
         mine, theirs = np.repeat(np.arange(first.shape[0]), found), order[ranges(start, found)]
     kept = np.ones(mine.size, bool)
     for axis in range(first.shape[1]):
         kept &= (first[mine, axis] <= end[theirs, axis]) & (begin[theirs, axis] <= last[mine, axis])
     return mine[kept], theirs[kept]
+
+
+def near(
+    first: Numbers, last: Numbers, begin: Numbers, end: Numbers, shape: tuple[int, ...]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Which boxes of a second list may overlap those of a first one; arguments as of `meeting`.
+
+    In C order a box lies between its corners, so boxes that overlap have overlapping stretches.
+
+    Returns:
+        an order of the second list, and for each box of the first one where in it those begin, and how many they are.
+
+    """
+    weights = np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
+    low, high = np.maximum(begin, 0) @ weights, np.minimum(end, np.array(shape) - 1) @ weights
+    order = np.argsort(low, kind="stable")
+    start = np.searchsorted(np.maximum.accumulate(high[order]), first @ weights)
+    stop = np.searchsorted(low[order], last @ weights, side="right")
+    return order, start, np.maximum(stop - start, 0)
 
 
 # ---------------------------------------------------------------- what a line needs
@@ -115,7 +126,7 @@ def backward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
     asked, row = meeting(boxes.first, boxes.last, relation.first, relation.last, relation.out_shape)
     pieces, source = boxes.take(asked).clipped(relation.first[row], relation.last[row])
     row = row[source]
-    for axis in range(len(relation.in_shape)):
+    for axis in np.flatnonzero(np.any(relation.axis >= 0, axis=0)).tolist():
         pieces, source = _made_even(relation, pieces, row, axis)
         row = row[source]
     return _image(relation, pieces, row)
@@ -189,7 +200,7 @@ def forward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
     asked, row = meeting(boxes.first, boxes.last, low, high, relation.in_shape)
     pieces, source = boxes.take(asked).clipped(low[row], high[row])
     row = row[source]
-    for axis in range(len(relation.in_shape)):
+    for axis in range(len(relation.in_shape) if np.any(pieces.count > 1) else 0):
         pieces, source = _solvable(relation, pieces, row, axis)
         row = row[source]
     return _preimage(relation, pieces, row)
