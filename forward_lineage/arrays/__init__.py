@@ -9,6 +9,7 @@ from forward_lineage.arrays.namespace import (
     ascontiguousarray,
     asfortranarray,
     permutation,
+    poly,
     require,
     roots,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "explain",
     "forward",
     "permutation",
+    "poly",
     "prov_query",
     "register_operation",
     "require",

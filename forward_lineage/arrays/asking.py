@@ -36,8 +36,8 @@ def backward(array: Handle, cells: Chosen = None, *, semantics: Semantics = "dat
         semantics: "data" for the cells that went in; "control" for those, too, that decided which.
 
     Returns:
-        for each tracked array that any cell of this one was made of, in the order of tracking, by its name, the cells. A name may stand for no
-        cells: none of those asked for was made of it.
+        for each tracked array that any cell of this one was made of, in the order of tracking: by its name, the cells.
+        A name may stand for no cells: none of those asked for was made of it.
 
     Raises:
         BadArgumentError: the cells are not cells of the array, or two sources have one name.

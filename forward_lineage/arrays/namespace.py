@@ -86,3 +86,15 @@ def roots(polynomial: Any) -> Any:
 
     """
     return call_function(np.roots, (polynomial,), {}) if isinstance(polynomial, Handle) else np.roots(polynomial)
+
+
+def poly(zeros: Any) -> Any:
+    """`numpy.poly`, tracked; numpy itself iterates over what it is given before it asks.
+
+    Example:
+        >>> x = track(np.array([1.0, 2.0]), "x")
+        >>> len(backward(poly(x), 1)["x"])
+        2
+
+    """
+    return call_function(np.poly, (zeros,), {}) if isinstance(zeros, Handle) else np.poly(zeros)

@@ -23,16 +23,25 @@ def ufunc(call: Call) -> None:
 
 
 @rule(
-    *(np.angle, np.around, np.round, np.fix, np.real, np.imag, np.real_if_close, np.nan_to_num, np.sinc, np.i0),
+    *(np.angle, np.around, np.round, np.fix, np.real, np.imag, np.nan_to_num, np.sinc, np.i0),
     *(np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.isclose, np.clip, np.copy),
-    *(np.emath.sqrt, np.emath.log, np.emath.log2, np.emath.log10, np.emath.logn, np.emath.power),
     *since("astype"),
-    *(np.emath.arccos, np.emath.arcsin, np.emath.arctanh),
 )
 def function(call: Call) -> None:
     """The same for functions that are no ufuncs: all their arrays are broadcast."""
     for each in call.everything():
         call.out.data(each, aligned)
+
+
+@rule(
+    *(np.emath.sqrt, np.emath.log, np.emath.log2, np.emath.log10, np.emath.logn, np.emath.power),
+    *(np.emath.arccos, np.emath.arcsin, np.emath.arctanh, np.real_if_close),
+)
+def real_or_complex(call: Call) -> None:
+    """The same; control adds all cells: any of them may make the result complex, and its numbers differ by rounding."""
+    for each in call.everything():
+        call.out.data(each, aligned)
+        call.out.control(each, everything)
 
 
 @rule(np.zeros_like, np.ones_like, np.empty_like)

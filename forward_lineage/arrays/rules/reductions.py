@@ -47,12 +47,8 @@ def reduction(call: Call) -> None:
     axes = normal_axes(call["axis"], source.ndim)
     _reduce(call, call.out, source, axes)
     call.out.data(call.maybe("initial"), everything)
-    call.out.data(call.maybe("mean"), aligned if _same_axes(call) else everything)
-
-
-def _same_axes(call: Call) -> bool:
-    mean = call.maybe("mean")
-    return mean is not None and bool(_keeps(call)) and mean.shape == call.out.shape
+    by_lane = lanes(axes, kept=_keeps(call))
+    call.out.data(call.maybe("mean"), lambda out, into: by_lane(out, source.shape) + aligned(source.shape, into))
 
 
 def _keeps(call: Call) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,7 @@ class Case:
         flat: why data is more than small changes show; empty: it is not.
         still: why control is more than changes of any size show.
         choices: inputs that only decide, and decide otherwise after the smallest change.
+        twin: it goes the way of another case by another name, and waits for the long tier.
         finite: infinities are left out, which LAPACK never ends with.
 
     """
@@ -84,6 +85,7 @@ class Case:
     still: str = ""
     choices: tuple[str, ...] = ()
     finite: bool = False
+    twin: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -100,23 +102,24 @@ FLAT = "flat function: rounding, comparing, counting"
 RANK = "order decides: another cell would show with other values"
 SIGNS = "zero, one, and no more: real and imaginary parts of reals"
 TAKEN = "the larger one is taken"
+COMPLEX = "the same numbers, real or complex"
 SHAPE = "a mask cell that comes or goes alone changes the shape"
 CLOSE = "small differences vanish in rounding"
 
 
 def _unary(names: str, argument: str = "p", **why: str) -> list[Case]:
     made = []
-    for name in names.split():
+    for place, name in enumerate(names.split()):
         run = eval(f"lambda {argument}: getattr(np, name)({argument})", {"np": np, "name": name})
-        made.append(Case(name, run, **why))
+        made.append(Case(name, run, twin=place > 0, **why))
     return made
 
 
 def _binary(names: str, **why: str) -> list[Case]:
     made = []
-    for name in names.split():
+    for place, name in enumerate(names.split()):
         run = eval("lambda p, q: getattr(np, name)(p, q)", {"np": np, "name": name})
-        made.append(Case(name, run, **why))
+        made.append(Case(name, run, twin=place > 0, **why))
     return made
 
 
@@ -138,9 +141,10 @@ ELEMENTWISE = [
     *_unary("arccosh", "big"),
     *_unary("around rint fix floor ceil trunc", flat=FLAT),
     *_unary("exp expm1 exp2 log log10 log2 log1p sinc reciprocal positive negative conj conjugate"),
-    *_unary("sqrt cbrt square absolute fabs real_if_close real i0 nan_to_num"),
+    *_unary("sqrt cbrt square absolute fabs real i0 nan_to_num"),
     *_unary("angle", "x", flat=FLAT),
     *_unary("imag", flat=SIGNS, still=SIGNS),
+    *_unary("real_if_close", still=COMPLEX),
     *_unary("spacing", flat=FLAT),
     *_unary("sign signbit isnan isinf isfinite", "x", flat=FLAT, still=FLAT),
     *_unary("iscomplex isreal isneginf isposinf", "x", flat=FLAT, still=FLAT),
@@ -158,10 +162,13 @@ ELEMENTWISE = [
     Case("clip of bounds", lambda x, row, y: np.clip(x, -abs(row) - 1, abs(y) + 1), flat=TAKEN, still=TAKEN),
     Case("modf", lambda x: np.modf(x), flat=FLAT),
     Case("divmod", lambda x, p: np.divmod(x, p), flat=FLAT),
-    Case("emath.sqrt", lambda p: np.emath.sqrt(p)),
+    Case("emath.sqrt", lambda p: np.emath.sqrt(p), still=COMPLEX),
     Case("broadcasting", lambda x, row, column, number: x * row + column - number),
     Case("operators", lambda x, p: -x + 2 * p - x / p + p**2 + 1 / p),
     Case("astype", lambda x: x.astype(np.float32).astype(complex)),
+    Case("astype function", lambda x: np.astype(x, np.float32))
+    if hasattr(np, "astype")
+    else Case("astype twice", lambda x: x.astype("f4")),
     Case("copy", lambda x: x.copy()),
     Case("in_place", lambda x, row: _into(lambda c: c.__iadd__(row), x)),
     Case("out", lambda x, row: _into(lambda c: np.multiply(c, row, out=c), x)),
@@ -441,7 +448,7 @@ PRODUCTS = [
     Case("einsum dots", lambda t, d: np.einsum("...ij,ij->...", t, d)),
     Case("cross", lambda three, other3: np.cross(three, other3)),
     Case("cross axes", lambda three, other3: np.cross(three.T, other3, axisa=0, axisc=0)),
-    Case("vecdot", lambda x, row: np.vecdot(x, row)) if hasattr(np, "vecdot") else Case("vecdot", lambda x: x + 0),
+    Case("vecdot", lambda x, row: np.vecdot(x, row)),
     Case("inv", lambda s: np.linalg.inv(s)),
     Case("det", lambda s2: np.linalg.det(s2)),
     Case("slogdet", lambda s: np.linalg.slogdet(s), flat=FLAT, still=FLAT),
@@ -468,4 +475,92 @@ PRODUCTS = [
     Case("roots", lambda row: arrays.roots(row), still=CLOSE, flat=CLOSE),
 ]
 
-CASES = [*ELEMENTWISE, *REDUCTIONS, *MOVES, *CHOICES, *ORDERS, *WINDOWS, *PRODUCTS]
+#: The same rules by other names.
+TWINS = [
+    Case("array_equiv", lambda x, y: np.array_equiv(x, y), flat=FLAT, still=FLAT),
+    Case("cumulative_prod", lambda x: np.cumulative_prod(x, axis=0)),
+    Case("dsplit", lambda t: np.dsplit(t, 2)),
+    Case("vsplit", lambda x: np.vsplit(x, [1])),
+    Case("zeros_like", lambda x: np.zeros_like(x), flat="only the shape", still="only the shape"),
+    Case("ones_like", lambda x: np.ones_like(x), flat="only the shape", still="only the shape"),
+    Case("fftn", lambda t: np.fft.fftn(t, axes=(1, 2))),
+    Case("ifft", lambda x: np.fft.ifft(x, axis=1)),
+    Case("hfft", lambda x: np.fft.hfft(x, axis=1), flat=SIGNS, still=SIGNS),
+    Case("ihfft", lambda x: np.fft.ihfft(x, axis=1), flat=SIGNS, still=SIGNS),
+    Case("ifft2", lambda x: np.fft.ifft2(x)),
+    Case("ifftn", lambda t: np.fft.ifftn(t, axes=(0,))),
+    Case("irfft2", lambda x: np.fft.irfft2(x), flat=CLOSE, still=CLOSE),
+    Case("irfftn", lambda t: np.fft.irfftn(t, axes=(0, 1)), flat=CLOSE, still=CLOSE),
+    Case("rfft2", lambda x: np.fft.rfft2(x), flat=CLOSE, still=CLOSE),
+    Case("rfftn", lambda t: np.fft.rfftn(t, s=(2, 2), axes=(0, 1)), flat=CLOSE, still=CLOSE),
+    Case("geomspace", lambda p, q: np.geomspace(p, q, 3), flat="its ends", still="its ends"),
+    Case("logspace", lambda u, column: np.logspace(u, column[:, 0], 3, axis=-1), flat="its ends", still="its ends"),
+    Case("histogram2d", lambda v, w: np.histogram2d(v, w, 2), flat=FLAT, still=FLAT),
+    Case("histogram_bin_edges", lambda x: np.histogram_bin_edges(x, 3), flat=RANK, still=RANK),
+    Case("logn", lambda p: np.emath.logn(3, p), still=COMPLEX),
+    Case("emath.log", lambda p: np.emath.log(p), still=COMPLEX),
+    Case("emath.power", lambda p, q: np.emath.power(p, q), still=COMPLEX),
+    Case("emath.arccos", lambda x: np.emath.arccos(x), still=COMPLEX),
+    Case("cond", lambda s: np.linalg.cond(s), flat=CLOSE),
+    Case("eigh", lambda pos: np.linalg.eigh(pos), flat="one triangle is read", still="one triangle is read"),
+    Case("eigvals", lambda s: np.linalg.eigvals(s), flat=CLOSE, still=CLOSE),
+    Case("matrix_norm", lambda t: np.linalg.matrix_norm(t)),
+    Case("matrix_rank", lambda s: np.linalg.matrix_rank(s), flat=FLAT, still=FLAT),
+    Case("svdvals", lambda s: np.linalg.svdvals(s), flat=CLOSE, still=CLOSE),
+    Case("tensorinv", lambda s: np.linalg.tensorinv(s, ind=1)),
+    Case("tensorsolve", lambda s, u: np.linalg.tensorsolve(s, u)),
+    Case("vector_norm", lambda x: np.linalg.vector_norm(x, axis=0, keepdims=True)),
+    Case("linalg.cross", lambda three, other3: np.linalg.cross(three, other3)),
+    Case("linalg.diagonal", lambda t: np.linalg.diagonal(t, offset=-1)),
+    Case("linalg.trace", lambda t: np.linalg.trace(t)),
+    Case("linalg.matmul", lambda a, b: np.linalg.matmul(a, b)),
+    Case("linalg.matmul of a line", lambda u, a: np.linalg.matmul(u, a)),
+    Case("linalg.outer", lambda u, v: np.linalg.outer(u, v)),
+    Case("linalg.tensordot", lambda a, b: np.linalg.tensordot(a, b, axes=1)),
+    Case("linalg.vecdot", lambda x, y: np.linalg.vecdot(x, y)),
+    Case("linalg.matrix_transpose", lambda t: np.linalg.matrix_transpose(t)),
+    Case("matvec", lambda t, d: np.matvec(t, d[0])) if hasattr(np, "matvec") else Case("matvec", lambda t, d: t @ d[0]),
+    Case("vecmat", lambda u, t: np.vecmat(u, t)) if hasattr(np, "vecmat") else Case("vecmat", lambda u, t: u @ t),
+    Case("min", lambda x: np.min(x, axis=0), flat=RANK),
+    Case("nanmin", lambda x: np.nanmin(x, axis=0), flat=RANK),
+    Case("nanargmax", lambda x: np.nanargmax(x, axis=1), flat=FLAT),
+    Case("nanargmin", lambda x: np.nanargmin(x, axis=0), flat=FLAT),
+    Case("nanpercentile", lambda x: np.nanpercentile(x, 30, axis=0), flat=RANK),
+    Case("nanvar", lambda x: np.nanvar(x, axis=0)),
+    Case("poly", lambda u: arrays.poly(u), flat="the first coefficient is 1", still="the first coefficient is 1"),
+    Case("polydiv", lambda row, u: np.polydiv(row, u), flat="the first quotient", still="the first quotient"),
+    Case("polysub", lambda row, u: np.polysub(row, u)),
+    Case("ravel_multi_index", lambda index: np.ravel_multi_index((index, index[::-1]), (5, 6))),
+    Case("unravel_index", lambda i2: np.unravel_index(i2, (2, 3)), still="the quotient is flat"),
+    Case("sort_complex", lambda v: np.sort_complex(v)),
+    Case("unique_all", lambda few: np.unique_all(few), flat=FLAT, still=FLAT),
+    Case("unique_counts", lambda few: np.unique_counts(few), flat=FLAT, still=FLAT),
+    Case("unique_inverse", lambda few: np.unique_inverse(few), flat=FLAT, still=FLAT),
+    Case("unique_values", lambda few: np.unique_values(few), flat=FLAT, still=FLAT),
+    Case("mean of a mean", lambda x: np.std(x, axis=0, mean=np.mean(x, axis=0, keepdims=True))),
+    Case("minimum.reduce of two", lambda t: np.minimum.reduce(t, axis=(0, 2)), flat=RANK),
+    Case("trapezoid of dx", lambda x, number: np.trapezoid(x, dx=number)),
+    Case("diff of none", lambda x: np.diff(x, 0)),
+    Case("interp with a period", lambda u, places, v: np.interp(u, places, v, period=4.0), flat=CLOSE, still=CLOSE),
+    Case(
+        "interp of sides",
+        lambda u, places, v, number: np.interp(u, places, v, left=number, right=-number),
+        flat="beyond the ends",
+        still="places stay sorted",
+    ),
+    Case("matrix_power of one", lambda s: np.linalg.matrix_power(s, 1)),
+    Case("searchsorted with a sorter", lambda v, u: np.searchsorted(v, u, sorter=np.argsort(v)), flat=FLAT, still=FLAT),
+    Case("histogram of density", lambda x: np.histogram(x, 3, density=True), flat=FLAT, still=FLAT),
+    Case("add.outer.at", lambda x, u: _into(np.subtract.at, x, (slice(None), 1), u)),
+]
+
+CASES = [
+    *ELEMENTWISE,
+    *REDUCTIONS,
+    *MOVES,
+    *CHOICES,
+    *ORDERS,
+    *WINDOWS,
+    *PRODUCTS,
+    *(replace(each, twin=True) for each in TWINS),
+]

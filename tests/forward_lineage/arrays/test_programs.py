@@ -1,4 +1,4 @@
-"""Programs of several operations, views and writes among them, against brute force and against the answers to questions."""
+"""Programs of several operations, views and writes among them, against brute force."""
 
 from __future__ import annotations
 
