@@ -83,11 +83,12 @@ def _flat(indices: Any, shape: Shape, what: str) -> npt.NDArray[np.int64]:
             instead="Give an index for each axis, or flat ones.",
         )
     try:
-        return np.ravel_multi_index(tuple(given.T.astype(np.int64)), shape).astype(np.int64)
+        found: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(given.T.astype(np.int64)), shape).astype(np.int64)
     except ValueError as beyond:
         raise BadArgumentError(
             f"{what} cells that an array of shape {shape} does not have", instead="Count from 0, from the front."
         ) from beyond
+    return found
 
 
 def _check_inside(relation: LineageRelation, out: Shape, into: Shape) -> None:

@@ -160,7 +160,8 @@ def wrapped(call: Call, result: Any) -> Any:
     made = [_wrapped(call, output) for output in call.outputs]
     if not isinstance(result, (tuple, list)):
         return made[0]
-    return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
+    container: Any = type(result)
+    return container(*made) if hasattr(result, "_fields") else container(made)
 
 
 def _wrapped(call: Call, output: Output) -> Handle:

@@ -115,9 +115,7 @@ def _said(
 def _checked(said: BoxRelation) -> BoxRelation | None:
     """The same boxes, those that are empty left out; None: they are no boxes of these arrays."""
     try:
-        return BoxRelation.from_columns(
-            said.out_shape, said.in_shape, said.first, said.last, said.axis, said.low, said.high
-        )
+        return said.checked()
     except BadArgumentError:
         return None
 

@@ -12,6 +12,7 @@ from forward_lineage.arrays.graph import Shape
 from forward_lineage.arrays.registry import rule
 from forward_lineage.arrays.shapes import (
     At,
+    Flat,
     Rule,
     Steps,
     Stretch,
@@ -19,6 +20,7 @@ from forward_lineage.arrays.shapes import (
     everything,
     of_rows,
     product_rows,
+    same,
     shifted,
 )
 
@@ -37,7 +39,7 @@ def whole_matrix(call: Call) -> None:
 
 
 def _matrix(out: Shape, into: Shape) -> Steps:
-    along = {k: [Stretch(0, into[k] - 1, {k: (At(), At())})] for k in range(len(into) - 2)}
+    along = {k: same(k, into[k]) for k in range(len(into) - 2)}
     whole = {k: (0, into[k] - 1) for k in range(max(len(into) - 2, 0), len(into))}
     return of_rows(out, into, product_rows(out, into, along, whole))
 
@@ -84,12 +86,17 @@ def _solved(batch: int, mine: int, column: int | None) -> Rule:
 
 @rule(np.linalg.lstsq)
 def lstsq(call: Call) -> None:
-    """The whole matrix, and of solution and residuals the own column of the right-hand side."""
+    """The whole matrix, and of solution and residuals the own column of the right-hand side.
+
+    Control adds all columns: LAPACK scales them together where one holds numbers too large or too small.
+    """
     matrix, right = call.input("a"), call.input("b")
     for place, output in enumerate(call.outputs):
         output.data(matrix, everything)
         if place < 2:
             output.data(right, _last_axis if right.ndim == 2 else everything)
+            output.control(right, everything)
+        output.unused(right)
 
 
 def _last_axis(out: Shape, into: Shape) -> Steps:
@@ -112,7 +119,7 @@ def cholesky(call: Call) -> None:
     def made(out: Shape, into: Shape) -> Steps:
         batch = len(into) - 2
         row, column = (batch + 1, batch) if upper else (batch, batch + 1)
-        front = {k: [Stretch(0, into[k] - 1, {k: (At(), At())})] for k in range(batch)}
+        front = {k: same(k, into[k]) for k in range(batch)}
         rows = []
         size = into[-1]
         for i in range(size):
@@ -129,40 +136,59 @@ def cholesky(call: Call) -> None:
 
 @rule(np.linalg.qr)
 def qr(call: Call) -> None:
-    """Column j of Q is made of the columns up to j; R[i, j] of those up to i, and of j; below are zeros."""
+    """Column j of Q is made of the columns up to j; R[i, j] of those up to i, and of j; below are zeros.
+
+    The last direction of as many columns as rows, or more, is what the others leave: of reals its sign is fixed.
+    """
     source = call.input("a")
-    mode = call["mode"]
-    if mode == "raw" or len(call.outputs) == 1:
+    reach = np.arange(min(source.shape[-2:]))
+    if source.shape[-2] <= source.shape[-1] and source.values.dtype.kind != "c":
+        reach[-1:] -= 1
+    if call["mode"] == "raw":
         for output in call.outputs:
-            output.data(source, _matrix if mode == "raw" else _upper)
+            output.data(source, _matrix)
         return
-    orthogonal, upper = call.outputs
-    orthogonal.data(source, _columns_up_to)
-    upper.data(source, _upper)
+    *orthogonal, upper = call.outputs
+    for output in orthogonal:
+        output.data(source, _columns(reach))
+    upper.data(source, _upper(reach))
 
 
 def _front(into: Shape) -> dict[int, list[Stretch]]:
-    return {k: [Stretch(0, into[k] - 1, {k: (At(), At())})] for k in range(len(into) - 2)}
+    return {k: same(k, into[k]) for k in range(len(into) - 2)}
 
 
-def _columns_up_to(out: Shape, into: Shape) -> Steps:
-    last = len(into) - 1
-    least = min(into[-2:])
-    stretches = [Stretch(0, min(least, out[-1]) - 1, {last: (0, At())})]
-    if out[-1] > least:  # what completes the base is orthogonal to all columns
-        stretches.append(Stretch(least, out[-1] - 1, {last: (0, into[-1] - 1)}))
-    return of_rows(out, into, product_rows(out, into, _front(into) | {last: stretches}, {last - 1: (0, into[-2] - 1)}))
+def _columns(reach: Flat) -> Rule:
+    """Output column j is made of the columns up to ``reach[j]``, one beyond them of all."""
+
+    def made(out: Shape, into: Shape) -> Steps:
+        row, column = len(into) - 2, len(into) - 1
+        rows = []
+        for j in range(out[-1]):
+            last = int(reach[j]) if j < reach.size else into[-1] - 1
+            if last >= 0:
+                whole = {row: (0, into[row] - 1), column: (0, last)}
+                rows += product_rows(out, into, _front(into) | {column: [Stretch(j, j)]}, whole)
+        return of_rows(out, into, rows)
+
+    return made
 
 
-def _upper(out: Shape, into: Shape) -> Steps:
-    row, column = len(into) - 2, len(into) - 1
-    whole = {row: (0, into[-2] - 1)}
-    rows = []
-    for i in range(min(out[-2], into[-1])):
-        own = _front(into) | {row: [Stretch(i, i)]}
-        rows += product_rows(out, into, own | {column: [Stretch(i, out[-1] - 1, {column: (At(), At())})]}, whole)
-        rows += product_rows(out, into, own | {column: [Stretch(i, out[-1] - 1)]}, whole | {column: (0, i)})
-    return of_rows(out, into, rows)
+def _upper(reach: Flat) -> Rule:
+    def made(out: Shape, into: Shape) -> Steps:
+        row, column = len(into) - 2, len(into) - 1
+        whole = {row: (0, into[row] - 1)}
+        rows = []
+        for i in range(min(out[-2], into[-1])):
+            own = _front(into) | {row: [Stretch(i, i)]}
+            rows += product_rows(out, into, own | {column: [Stretch(i, out[-1] - 1, {column: (At(), At())})]}, whole)
+            last = int(reach[i]) if i < reach.size else into[-1] - 1
+            if last >= 0:
+                before = whole | {column: (0, last)}
+                rows += product_rows(out, into, own | {column: [Stretch(i, out[-1] - 1)]}, before)
+        return of_rows(out, into, rows)
+
+    return made
 
 
 # ------------------------------------------------------------ Fourier
@@ -207,7 +233,7 @@ def transform_axes(call: Call) -> None:
 
 def _transformed(needed: dict[int, int]) -> Rule:
     def made(out: Shape, into: Shape) -> Steps:
-        along = {k: [Stretch(0, into[k] - 1, {k: (At(), At())})] for k in range(len(into)) if k not in needed}
+        along = {k: same(k, into[k]) for k in range(len(into)) if k not in needed}
         return of_rows(out, into, product_rows(out, into, along, {k: (0, n - 1) for k, n in needed.items()}))
 
     return made

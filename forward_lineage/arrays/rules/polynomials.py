@@ -60,8 +60,8 @@ def polyder(call: Call) -> None:
     constants = call.maybe("k")
     if constants is not None and constants.ndim:
         size = call.out.values.size
-        first, last = At(-1, size - 1), At(-1, size - 1)
-        call.out.data(constants, along_axes({0: [Stretch(size - times, size - 1, {0: (first, last)})]}))
+        at = At(1, times - size)
+        call.out.data(constants, along_axes({0: [Stretch(size - times, size - 1, {0: (at, at)})]}))
     elif constants is not None:
         size = call.out.values.size
         call.out.data(constants, lambda out, into: boxes(out, into, {0: [Stretch(size - times, size - 1)]}))
@@ -69,12 +69,13 @@ def polyder(call: Call) -> None:
 
 @rule(np.polyfit)
 def polyfit(call: Call) -> None:
-    """All places and weights, and the own column of what is fitted."""
+    """All places and weights, and the own column of what is fitted; control adds all columns, as of `lstsq`."""
     places, heights = call.input("x"), call.input("y")
     for output in call.outputs:
         output.data(places, everything)
         output.data(call.maybe("w"), everything)
         output.data(heights, _column if heights.ndim == 2 else everything)
+        output.control(heights, everything)
 
 
 def _column(out: Shape, into: Shape) -> Steps:

@@ -7,6 +7,7 @@ import pytest
 
 from forward_lineage.arrays import TrackedArray, track
 from tests.forward_lineage.arrays import brute
+from tests.forward_lineage.arrays.arguments import ARGUMENTS
 from tests.forward_lineage.arrays.cases import CASES, Case
 from tests.tiers import every_day
 
@@ -43,3 +44,8 @@ def _compare(case: Case, name: str, array: np.ndarray, result: object, source: o
             assert not (d & ~small).any(), f"{where}: data has {np.argwhere(d & ~small).tolist()} too many"
         if not case.still:
             assert not (c & ~large).any(), f"{where}: control has {np.argwhere(c & ~large).tolist()} too many"
+
+
+@pytest.mark.parametrize("case", ARGUMENTS, ids=str)
+def test_arguments(case: Case) -> None:
+    test_capture(case)

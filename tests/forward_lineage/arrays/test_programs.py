@@ -143,7 +143,7 @@ def _asked(result: Any, name: str, shape: tuple[int, ...], expected: np.ndarray,
         assert np.array_equal(mask.reshape(-1), expected[row])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(PROGRAMS, st.integers(0, 2**16))
 def test_random_programs(names: list[str], seed: int) -> None:
     _check(names, seed)
