@@ -10,17 +10,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.box_pairs import intervals, numbers_in, out_cells
 from forward_lineage.relations.box_questions import meeting, near
+from forward_lineage.relations.box_rows import BoxTable
 from forward_lineage.relations.relation import Numbers
-
-if TYPE_CHECKING:
-    from forward_lineage.relations.boxes import BoxRelation
 
 #: Where bounds are divided, lengths are added up place by place, so many at once.
 _BATCH = 1 << 20
@@ -31,7 +28,7 @@ _MOST_COMPARED = 1 << 24
 # ---------------------------------------------------------------- rows that share a pair
 
 
-def may_overlap(relation: BoxRelation) -> bool:
+def may_overlap(relation: BoxTable) -> bool:
     """Whether two rows might have a pair in common; no where their cells lie apart on some axis."""
     if relation.first.shape[0] < 2:
         return False
@@ -62,7 +59,7 @@ def _pairs_near(first: Numbers, last: Numbers, shape: tuple[int, ...]) -> int:
     return int(near(first, last, first, last, shape)[2].sum())
 
 
-def _above(relation: BoxRelation, upper: Numbers, lower: Numbers, axis: int) -> npt.NDArray[np.bool_]:
+def _above(relation: BoxTable, upper: Numbers, lower: Numbers, axis: int) -> npt.NDArray[np.bool_]:
     """Whether, of the cells that two rows share, the first has its interval above that of the second."""
     one, other = relation.axis[upper, axis], relation.axis[lower, axis]
     found = (one == other) | (one < 0) | (other < 0)
@@ -83,7 +80,7 @@ def _above(relation: BoxRelation, upper: Numbers, lower: Numbers, axis: int) -> 
 # ---------------------------------------------------------------- sums
 
 
-def pairs_of(relation: BoxRelation) -> int:
+def pairs_of(relation: BoxTable) -> int:
     """How many pairs the rows have together, each counted by itself."""
     rows, out_axes = relation.first.shape
     factors = np.ones((rows, out_axes + 1), np.int64)
@@ -109,21 +106,21 @@ def pairs_of(relation: BoxRelation) -> int:
     return total
 
 
-def _even(relation: BoxRelation, axis: int) -> npt.NDArray[np.bool_]:
+def _even(relation: BoxTable, axis: int) -> npt.NDArray[np.bool_]:
     """Whether an interval has the same length for all cells of its row, and none of it lies beyond the array."""
     low, high = relation.low.take(slice(None), axis), relation.high.take(slice(None), axis)
     along = np.maximum(relation.axis[:, axis], 0)
-    same = (low.scale == high.scale) & (low.divisor == high.divisor) & ((high.offset - low.offset) % low.divisor == 0)
+    same: npt.NDArray[np.bool_] = (low.scale == high.scale) & (low.divisor == high.divisor)
+    same &= (high.offset - low.offset) % low.divisor == 0
     if not relation.first.shape[1]:
         return same
     every = np.arange(along.size)
     for place in (relation.first[every, along], relation.last[every, along]):
         same &= (low.at(place) >= 0) & (high.at(place) < relation.in_shape[axis])
-    found: npt.NDArray[np.bool_] = same
-    return found
+    return same
 
 
-def _sum(relation: BoxRelation, row: int, out: int) -> int:
+def _sum(relation: BoxTable, row: int, out: int) -> int:
     """The sum over the places of an output axis of the product of all lengths that move with it."""
     first, last = int(relation.first[row, out]), int(relation.last[row, out])
     axes = np.flatnonzero(relation.axis[row] == out)
@@ -181,7 +178,7 @@ def _polynomial_sum(lines: Measured, begin: int, end: int) -> int:
 # ---------------------------------------------------------------- each cell
 
 
-def of_each_cell(relation: BoxRelation) -> tuple[Numbers, Numbers]:
+def of_each_cell(relation: BoxTable) -> tuple[Numbers, Numbers]:
     """Every output cell that is made of something, and of how many cells; rows do not overlap."""
     row, places = out_cells(relation)
     count = np.ones(row.size, np.int64)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from forward_lineage.relations.box_rows import BoxTable
 from forward_lineage.relations.relation import Numbers, sorted_pairs
 from forward_lineage.relations.run_arrays import ranges
 from udafs.errors import BadArgumentError
-
-if TYPE_CHECKING:
-    from forward_lineage.relations.boxes import BoxRelation
 
 #: So many pairs are listed at most, as of a BDD.
 MOST_LISTED = 1 << 30
 
 
-def out_cells(relation: BoxRelation) -> tuple[Numbers, Numbers]:
+def out_cells(relation: BoxTable) -> tuple[Numbers, Numbers]:
     """The output cells of each row, one after the other: the row, and the place on each axis, shape (cells, axes).
 
     Raises:
@@ -36,7 +32,7 @@ def out_cells(relation: BoxRelation) -> tuple[Numbers, Numbers]:
     return row, places + relation.first[row]
 
 
-def intervals(relation: BoxRelation, row: Numbers, places: Numbers, axis: int) -> tuple[Numbers, Numbers]:
+def intervals(relation: BoxTable, row: Numbers, places: Numbers, axis: int) -> tuple[Numbers, Numbers]:
     """First place on an input axis of what each output cell is made of, and how many there are."""
     along = relation.axis[row, axis]
     place = places[np.arange(row.size), np.maximum(along, 0)] if places.shape[1] else np.zeros_like(row)
@@ -45,7 +41,7 @@ def intervals(relation: BoxRelation, row: Numbers, places: Numbers, axis: int) -
     return low, np.maximum(high - low + 1, 0)
 
 
-def listed(relation: BoxRelation) -> tuple[Numbers, Numbers]:
+def listed(relation: BoxTable) -> tuple[Numbers, Numbers]:
     """All pairs, as `LineageRelation.pairs`."""
     row, places = out_cells(relation)
     lanes = [intervals(relation, row, places, axis) for axis in range(len(relation.in_shape))]

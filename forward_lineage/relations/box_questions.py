@@ -6,18 +6,13 @@ bounds move at different speeds. Input axes that move with one output axis stay 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_rows import Lines
+from forward_lineage.relations.box_rows import BoxTable, Lines
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.run_arrays import ranges
-
-if TYPE_CHECKING:
-    from forward_lineage.relations.boxes import BoxRelation
 
 Flags = npt.NDArray[np.bool_]
 #: Beyond all places.
@@ -76,7 +71,7 @@ def near(
 class _Rule:
     """The bounds of one input axis, for each of some boxes."""
 
-    def __init__(self, relation: BoxRelation, row: Numbers, axis: int) -> None:
+    def __init__(self, relation: BoxTable, row: Numbers, axis: int) -> None:
         self.low, self.high = relation.low.take(row, axis), relation.high.take(row, axis)
         self.along = relation.axis[row, axis]
         self.moves = self.along >= 0
@@ -109,7 +104,7 @@ def _period(lines: Lines, step: Numbers) -> Numbers:
     return found
 
 
-def _shared(relation: BoxRelation, row: Numbers, link: Numbers) -> Flags:
+def _shared(relation: BoxTable, row: Numbers, link: Numbers) -> Flags:
     """Which input axes move with an axis of the same link as another input axis."""
     axis = relation.axis[row]
     group = np.where(axis >= 0, np.take_along_axis(link, np.maximum(axis, 0), axis=1) if link.shape[1] else axis, -1)
@@ -121,7 +116,7 @@ def _shared(relation: BoxRelation, row: Numbers, link: Numbers) -> Flags:
 # ---------------------------------------------------------------- backward
 
 
-def backward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
+def backward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
     """The input cells of any of some output cells, box for box."""
     asked, row = meeting(boxes.first, boxes.last, relation.first, relation.last, relation.out_shape)
     pieces, source = boxes.take(asked).clipped(relation.first[row], relation.last[row])
@@ -132,7 +127,7 @@ def backward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
     return _image(relation, pieces, row)
 
 
-def _made_even(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
+def _made_even(relation: BoxTable, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
     """Pieces that the bounds of an input axis turn into a lattice each."""
     rule = _Rule(relation, row, axis)
     source = np.arange(len(pieces))
@@ -154,7 +149,7 @@ def _made_even(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers, axis: 
     return pieces, source
 
 
-def _image(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
+def _image(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
     axes = len(relation.in_shape)
     columns = {name: np.ones((len(pieces), axes), np.int64) for name in ("start", "count", "step", "width")}
     shared = _shared(relation, row, pieces.link)
@@ -194,7 +189,7 @@ def _at(column: Numbers, at: Numbers, moves: Flags, of_none: int) -> Numbers:
 # ---------------------------------------------------------------- forward
 
 
-def forward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
+def forward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
     """The output cells made of any of some input cells, box for box."""
     low, high = relation.bounds
     asked, row = meeting(boxes.first, boxes.last, low, high, relation.in_shape)
@@ -206,7 +201,7 @@ def forward(relation: BoxRelation, boxes: LatticeBoxes) -> LatticeBoxes:
     return _preimage(relation, pieces, row)
 
 
-def _solvable(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
+def _solvable(relation: BoxTable, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
     """Pieces whose runs on an input axis are made into runs of an output axis by a lattice, or are a single run."""
     rule = _Rule(relation, row, axis)
     runs, step = pieces.count[:, axis], pieces.step[:, axis]
@@ -231,7 +226,7 @@ def _turned_period(lines: Lines, step: Numbers) -> Numbers:
     return found
 
 
-def _preimage(relation: BoxRelation, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
+def _preimage(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
     first, last = relation.first[row].copy(), relation.last[row].copy()
     out_axes = first.shape[1]
     count, step = np.ones_like(first), np.ones_like(first)

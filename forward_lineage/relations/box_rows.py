@@ -7,11 +7,14 @@ ProvRC's rows have intervals that are constant or relative to one output axis [Z
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from forward_lineage.relations.lattice import Shape
 from forward_lineage.relations.relation import Numbers
 from udafs.errors import BadArgumentError
 
@@ -70,7 +73,17 @@ class Lines(NamedTuple):
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def columns_of(rows: Sequence[BoxRow], out_axes: int, in_axes: int) -> tuple[Numbers, Numbers, Numbers, Lines, Lines]:
+class Columns(NamedTuple):
+    """Rows as arrays; see the attributes of `BoxTable`."""
+
+    first: Numbers
+    last: Numbers
+    axis: Numbers
+    low: Lines
+    high: Lines
+
+
+def columns_of(rows: Sequence[BoxRow], out_axes: int, in_axes: int) -> Columns:
     """Rows as arrays: first and last output cell, and of each input axis the output axis it moves with, and bounds.
 
     Raises:
@@ -90,7 +103,7 @@ def columns_of(rows: Sequence[BoxRow], out_axes: int, in_axes: int) -> tuple[Num
         lines = [[_line(each[side]) for each in row.into] for row in rows]
         whole = _array(lines, (len(rows), in_axes, 3))
         bounds.append(Lines(whole[..., 0], whole[..., 1], whole[..., 2]))
-    return first, last, axis, bounds[0], bounds[1]
+    return Columns(first, last, axis, bounds[0], bounds[1])
 
 
 def _array(values: Sequence[object], shape: tuple[int, ...]) -> Numbers:
@@ -158,3 +171,105 @@ def at_ends(first: Numbers, last: Numbers, axis: Numbers, low: Lines, high: Line
     lowest: Numbers = np.minimum(low.at(begin), low.at(end))
     highest: Numbers = np.maximum(high.at(begin), high.at(end))
     return lowest, highest
+
+
+@dataclass(frozen=True, eq=False)
+class BoxTable:
+    """The rows of a box relation as columns.
+
+    Attributes:
+        out_shape: of the output.
+        in_shape: of the input.
+        first: first place of each row's output box on each output axis, int64, shape (rows, output axes).
+        last: the last place.
+        axis: the output axis that each input axis moves with, −1 for constant bounds; shape (rows, input axes).
+        low: lower bounds on each input axis.
+        high: upper bounds, themselves inside; places beyond the input are none.
+
+    """
+
+    out_shape: Shape
+    in_shape: Shape
+    first: Numbers
+    last: Numbers
+    axis: Numbers
+    low: Lines
+    high: Lines
+
+    @classmethod
+    def from_columns(cls, out_shape: Sequence[int], in_shape: Sequence[int], columns: Columns) -> Self:
+        """The relation of rows as arrays, see the attributes; raises what `from_rows` raises."""
+        first, last, axis, low, high = columns
+        kept = np.all(first <= last, axis=1)
+        if 0 in out_shape or 0 in in_shape:
+            kept[:] = False
+        first, last, axis, low, high = first[kept], last[kept], axis[kept], low.take(kept), high.take(kept)
+        if np.any(first < 0) or np.any(last > np.array([size - 1 for size in out_shape], np.int64)):
+            raise BadArgumentError(
+                f"an output box that leaves the output, of shape {tuple(out_shape)}",
+                instead="Number the cells of the output from 0 on each axis.",
+            )
+        if np.any(axis >= len(out_shape)):
+            raise BadArgumentError(
+                f"a bound to move with output axis {int(axis.max())} of {len(out_shape)}",
+                instead="Count the axes of the output from 0.",
+            )
+        check_rows(first, last, axis, low, high)
+        return cls(tuple(out_shape), tuple(in_shape), first, last, axis, low, high).settled()
+
+    def checked(self) -> Self:
+        """The same without empty boxes; raises what `from_rows` raises."""
+        columns = Columns(self.first, self.last, self.axis, self.low, self.high)
+        return self.from_columns(self.out_shape, self.in_shape, columns)
+
+    def settled(self) -> Self:
+        """The same with bounds that do not move within their row as constants."""
+        if not self.axis.size or not self.first.shape[1]:
+            return self
+        at = np.maximum(self.axis, 0)
+        begin = np.take_along_axis(self.first, at, axis=1)
+        still = (self.axis >= 0) & (
+            (begin == np.take_along_axis(self.last, at, axis=1)) | ((self.low.scale == 0) & (self.high.scale == 0))
+        )
+        if not np.any(still):
+            return self
+        low, high = (
+            Lines(
+                np.where(still, 0, lines.scale),
+                np.where(still, lines.at(begin), lines.offset),
+                np.where(still, 1, lines.divisor),
+            )
+            for lines in (self.low, self.high)
+        )
+        axis = np.where(still, -1, self.axis)
+        return type(self)(self.out_shape, self.in_shape, self.first, self.last, axis, low, high)
+
+    @property
+    def shapes(self) -> tuple[Shape, Shape]:
+        """Of the output and of the input."""
+        return self.out_shape, self.in_shape
+
+    def table(self) -> Numbers:
+        """All numbers of each row, int64, shape (rows, 2 · output axes + 7 · input axes)."""
+        return np.concatenate([self.first, self.last, self.axis, *self.low, *self.high], axis=1)
+
+    def of_table(self, table: Numbers) -> Self:
+        """The relation of the same shapes whose `table` is this."""
+        out_axes, in_axes = len(self.out_shape), len(self.in_shape)
+        ends = np.cumsum([out_axes, out_axes, *[in_axes] * 7])
+        first, last, axis, *lines = np.split(table, ends[:-1], axis=1)
+        return type(self)(self.out_shape, self.in_shape, first, last, axis, Lines(*lines[:3]), Lines(*lines[3:]))
+
+    def take(self, rows: Numbers) -> Self:
+        """Some of the rows."""
+        columns = self.first[rows], self.last[rows], self.axis[rows], self.low.take(rows), self.high.take(rows)
+        return type(self)(self.out_shape, self.in_shape, *columns)
+
+    @cached_property
+    def bounds(self) -> tuple[Numbers, Numbers]:
+        """Lowest and highest place of each row on each input axis; beyond the array where a row has no input."""
+        lowest, highest = at_ends(self.first, self.last, self.axis, self.low, self.high)
+        shape = np.array(self.in_shape, np.int64)
+        lowest, highest = np.maximum(lowest, 0), np.minimum(highest, shape - 1)
+        none = np.any(lowest > highest, axis=1)[:, None]
+        return np.where(none, shape, lowest), np.where(none, -1, highest)

@@ -9,51 +9,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from forward_lineage.relations import box_counts, box_pairs, box_questions
-from forward_lineage.relations.box_rows import BoxRow, Interval, Line, Lines, at_ends, check_rows, columns_of
-from forward_lineage.relations.lattice import LatticeBoxes, Shape
+from forward_lineage.relations.box_rows import BoxRow, BoxTable, Interval, Line, check_rows, columns_of
+from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.lattice_cells import boxes_of_set, merged, set_of
 from forward_lineage.relations.lattice_shapes import reshaped
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
-from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
 #: Arrays of more cells are answered as runs: no array in memory has so many, and 64-bit sums might wrap.
 MOST_CELLS = 1 << 60
 
 
-@dataclass(frozen=True, eq=False)
-class BoxRelation(LineageRelation):
+class BoxRelation(BoxTable, LineageRelation):
     """Rows of boxes; a pair may be in several rows.
 
     The shapes may be any that have as many cells as the arrays: `x.reshape(6)` of x of shape (2, 3) is the identity of
     two arrays of shape (6,), and `numpy.tile(x, 2)` of n cells reads the last axis of an output of shape (2, n).
 
-    Attributes:
-        out_shape: of the output.
-        in_shape: of the input.
-        first: first place of each row's output box on each output axis, int64, shape (rows, output axes).
-        last: the last place.
-        axis: the output axis that each input axis moves with, −1 for constant bounds; shape (rows, input axes).
-        low: lower bounds on each input axis.
-        high: upper bounds, themselves inside; places beyond the input are none.
-
+    The attributes are those of `BoxTable`.
     """
-
-    out_shape: Shape
-    in_shape: Shape
-    first: Numbers
-    last: Numbers
-    axis: Numbers
-    low: Lines
-    high: Lines
 
     # ------------------------------------------------------------ made
 
@@ -70,7 +51,7 @@ class BoxRelation(LineageRelation):
 
         """
         columns = columns_of(list(rows), len(out_shape), len(in_shape))
-        return cls.from_columns(out_shape, in_shape, *columns)
+        return cls.from_columns(out_shape, in_shape, columns)
 
     @classmethod
     def rule(cls, out_shape: Sequence[int], in_shape: Sequence[int], into: Sequence[Interval]) -> Self:
@@ -92,81 +73,9 @@ class BoxRelation(LineageRelation):
         return cls.from_rows(out_shape, in_shape, [])
 
     @classmethod
-    def from_columns(
-        cls,
-        out_shape: Sequence[int],
-        in_shape: Sequence[int],
-        first: Numbers,
-        last: Numbers,
-        axis: Numbers,
-        low: Lines,
-        high: Lines,
-    ) -> Self:
-        """The relation of rows as arrays, see the attributes; raises what `from_rows` raises."""
-        kept = np.all(first <= last, axis=1)
-        if 0 in out_shape or 0 in in_shape:
-            kept[:] = False
-        first, last, axis, low, high = first[kept], last[kept], axis[kept], low.take(kept), high.take(kept)
-        if np.any(first < 0) or np.any(last > np.array([size - 1 for size in out_shape], np.int64)):
-            raise BadArgumentError(
-                f"an output box that leaves the output, of shape {tuple(out_shape)}",
-                instead="Number the cells of the output from 0 on each axis.",
-            )
-        if np.any(axis >= len(out_shape)):
-            raise BadArgumentError(
-                f"a bound to move with output axis {int(axis.max())} of {len(out_shape)}",
-                instead="Count the axes of the output from 0.",
-            )
-        check_rows(first, last, axis, low, high)
-        return cls(tuple(out_shape), tuple(in_shape), first, last, axis, low, high)._settled()
-
-    def _settled(self) -> Self:
-        """The same with bounds that do not move within their row as constants."""
-        if not self.axis.size or not self.first.shape[1]:
-            return self
-        at = np.maximum(self.axis, 0)
-        begin = np.take_along_axis(self.first, at, axis=1)
-        still = (self.axis >= 0) & (
-            (begin == np.take_along_axis(self.last, at, axis=1)) | ((self.low.scale == 0) & (self.high.scale == 0))
-        )
-        if not np.any(still):
-            return self
-        low, high = (
-            Lines(
-                np.where(still, 0, lines.scale),
-                np.where(still, lines.at(begin), lines.offset),
-                np.where(still, 1, lines.divisor),
-            )
-            for lines in (self.low, self.high)
-        )
-        axis = np.where(still, -1, self.axis)
-        return type(self)(self.out_shape, self.in_shape, self.first, self.last, axis, low, high)
-
-    @classmethod
     def united(cls, parts: Sequence[BoxRelation]) -> BoxRelation:
         """The rows of all parts, which are at least one and of the same shapes; equal rows once."""
         return parts[0].of_table(np.unique(np.concatenate([part.table() for part in parts]), axis=0))
-
-    @property
-    def shapes(self) -> tuple[Shape, Shape]:
-        """Of the output and of the input."""
-        return self.out_shape, self.in_shape
-
-    def table(self) -> Numbers:
-        """All numbers of each row, int64, shape (rows, 2 · output axes + 7 · input axes)."""
-        return np.concatenate([self.first, self.last, self.axis, *self.low, *self.high], axis=1)
-
-    def of_table(self, table: Numbers) -> BoxRelation:
-        """The relation of the same shapes whose `table` is this."""
-        out_axes, in_axes = len(self.out_shape), len(self.in_shape)
-        ends = np.cumsum([out_axes, out_axes, *[in_axes] * 7])
-        first, last, axis, *lines = np.split(table, ends[:-1], axis=1)
-        return type(self)(self.out_shape, self.in_shape, first, last, axis, Lines(*lines[:3]), Lines(*lines[3:]))
-
-    def take(self, rows: Numbers) -> BoxRelation:
-        """Some of the rows."""
-        columns = self.first[rows], self.last[rows], self.axis[rows], self.low.take(rows), self.high.take(rows)
-        return type(self)(self.out_shape, self.in_shape, *columns)
 
     # ------------------------------------------------------------ questions in place
 
@@ -182,15 +91,6 @@ class BoxRelation(LineageRelation):
     def forward_cells(self, cells: LatticeBoxes) -> LatticeBoxes:
         """The output cells that are made of some input cells, as boxes of `out_shape`; nothing is expanded."""
         return merged(box_questions.forward(self, reshaped(cells, self.in_shape)))
-
-    @cached_property
-    def bounds(self) -> tuple[Numbers, Numbers]:
-        """Lowest and highest place of each row on each input axis; beyond the array where a row has no input."""
-        lowest, highest = at_ends(self.first, self.last, self.axis, self.low, self.high)
-        shape = np.array(self.in_shape, np.int64)
-        lowest, highest = np.maximum(lowest, 0), np.minimum(highest, shape - 1)
-        none = np.any(lowest > highest, axis=1)[:, None]
-        return np.where(none, shape, lowest), np.where(none, -1, highest)
 
     # ------------------------------------------------------------ the whole
 
@@ -259,7 +159,7 @@ class BoxRelation(LineageRelation):
         part = self.take(row)
         first, last = np.maximum(each.first[asked], part.first), np.minimum(each.last[asked], part.last)
         cut = type(self)(self.out_shape, self.in_shape, first, last, part.axis, part.low, part.high)
-        return BoxRelation.united([cut._settled()])
+        return BoxRelation.united([cut.settled()])
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """See `LineageRelation`."""

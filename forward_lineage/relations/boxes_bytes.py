@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from forward_lineage.relations import box_counts, provrc
-from forward_lineage.relations.box_rows import Lines
+from forward_lineage.relations.box_rows import Columns, Lines
 from forward_lineage.relations.boxes import MOST_CELLS, BoxRelation
 from forward_lineage.relations.columns import Reader, Writer, steps, zigzag
 from forward_lineage.relations.relation import LineageRelation, Numbers
@@ -79,7 +79,7 @@ def decode(reader: Reader, most_rows: int, pairs: int | None) -> BoxRelation:
     _check(axes, bounds, len(out_shape), rows)
     try:
         corners = _stacked(first, rows), _stacked(last, rows)
-        found = BoxRelation.from_columns(out_shape, in_shape, *corners, axes, bounds[0], bounds[1])
+        found = BoxRelation.from_columns(out_shape, in_shape, Columns(*corners, axes, bounds[0], bounds[1]))
     except BadArgumentError as error:
         raise ValueError(error.what) from error
     if pairs is not None and not pairs <= box_counts.pairs_of(found) <= 64 * max(pairs, 1):

@@ -86,10 +86,10 @@ class GatherRelation(LineageRelation):
         begins, ends, step = runs_in(flat)
         kept = flat[begins] >= 0
         begins, ends = begins[kept], ends[kept]
-        narrow = flat.astype(np.int32 if inputs < 1 << 31 else np.int64)
-        runs = begins, ends, flat[begins].astype(np.int64)
+        narrow: npt.NDArray[np.signedinteger] = flat.astype(np.int32 if inputs < 1 << 31 else np.int64)
+        runs = begins, ends, flat[begins].astype(np.int64), step
         packed = narrow if narrow.nbytes < 24 * begins.size else None
-        return cls._of(out_shape, in_shape, block, runs, step, packed)
+        return cls._of(out_shape, in_shape, block, runs, packed)
 
     @classmethod
     def from_pairs(
@@ -109,12 +109,12 @@ class GatherRelation(LineageRelation):
             raise BadArgumentError("a cell beyond its array", instead="Number cells in C order, from 0.")
         begins, ends, step = runs_in(cell, row)
         narrow = np.dtype(np.int32 if inputs < 1 << 31 else np.int64)
-        runs = row[begins], row[ends], cell[begins]
+        runs = row[begins], row[ends], cell[begins], step
         packed = None
         if outputs * narrow.itemsize < 24 * begins.size:
             packed = np.full(outputs, -1, narrow)
             packed[row] = cell
-        return cls._of(out_shape, in_shape, 1, runs, step, packed)
+        return cls._of(out_shape, in_shape, 1, runs, packed)
 
     @classmethod
     def take(cls, in_shape: Sequence[int], axis: int, index: npt.ArrayLike) -> Self:
@@ -137,12 +137,12 @@ class GatherRelation(LineageRelation):
         out_shape: Sequence[int],
         in_shape: Sequence[int],
         block: int,
-        runs: tuple[Numbers, Numbers, Numbers],
-        step: int,
+        runs: tuple[Numbers, Numbers, Numbers, int],
         packed: npt.NDArray[np.signedinteger] | None,
     ) -> Self:
         none = np.empty(0, np.int64)
-        first, last, into = runs if packed is None else (none, none, none)
+        step = runs[3]
+        first, last, into = runs[:3] if packed is None else (none, none, none)
         return cls(tuple(out_shape), tuple(in_shape), block, first, last, into, step, packed)
 
     # ------------------------------------------------------------ blocks
@@ -217,12 +217,16 @@ class GatherRelation(LineageRelation):
             return self._cell_by_cell(cells, theirs, backward=backward)
         for number in range(parts.shape[0]):
             places = np.flatnonzero(of_part.reshape(-1) == number)
-            outer = LatticeBoxes((each.shape[0],), *(column[places, :1] for column in _columns(each)))
+            start, count, step, width, link = (column[places, :1] for column in _columns(each))
+            outer = LatticeBoxes((each.shape[0],), start, count, step, width, link)
             asked = runs_of(outer)
             line = boxes_of_numbers((blocks,), self._ids_of(*asked) if backward else self._rows_of(*asked))
             inner = [np.full((len(line), 1), value) for value in parts[number].tolist()]
-            axes = [np.concatenate([a, b], axis=1) for a, b in zip(_columns(line)[:4], inner, strict=True)]
-            found.append(LatticeBoxes((blocks, self.block), *axes, np.broadcast_to([0, 1], (len(line), 2))))
+            start, count, step, width = (
+                np.concatenate([a, b], axis=1) for a, b in zip(_columns(line)[:4], inner, strict=True)
+            )
+            axes = np.broadcast_to([0, 1], (len(line), 2))
+            found.append(LatticeBoxes((blocks, self.block), start, count, step, width, axes))
         whole = LatticeBoxes.nothing((blocks, self.block))
         for part in found:
             whole = whole.together(part)

@@ -84,12 +84,14 @@ class LatticeBoxes:
     @cached_property
     def first(self) -> Numbers:
         """The lowest coordinate of each box on each axis."""
-        return self.start + np.minimum((self.count - 1) * self.step, 0)
+        lowest: Numbers = self.start + np.minimum((self.count - 1) * self.step, 0)
+        return lowest
 
     @cached_property
     def last(self) -> Numbers:
         """The highest coordinate of each box on each axis."""
-        return self.start + np.maximum((self.count - 1) * self.step, 0) + self.width - 1
+        highest: Numbers = self.start + np.maximum((self.count - 1) * self.step, 0) + self.width - 1
+        return highest
 
     @property
     def linked(self) -> npt.NDArray[np.bool_]:

@@ -17,6 +17,8 @@ from forward_lineage.relations.relation import Numbers
 from udafs.errors import BadArgumentError
 
 Flags = npt.NDArray[np.bool_]
+#: Of boxes, in the order of an `_Axis`.
+_COLUMNS = ("start", "count", "step", "width", "link")
 
 
 def reshaped(boxes: LatticeBoxes, shape: Sequence[int]) -> LatticeBoxes:
@@ -75,14 +77,14 @@ class _Axis(NamedTuple):
     """One axis of some boxes, as columns."""
 
     start: Numbers
-    count: Numbers
+    runs: Numbers
     step: Numbers
     width: Numbers
     link: Numbers
 
     @classmethod
     def of(cls, boxes: LatticeBoxes, axis: int) -> _Axis:
-        return cls(*(getattr(boxes, name)[:, axis] for name in cls._fields))
+        return cls(*(getattr(boxes, name)[:, axis] for name in _COLUMNS))
 
     def chosen(self, cases: Sequence[tuple[Flags, _Axis]]) -> _Axis:
         """For each box the axis of the first case that it is."""
@@ -94,7 +96,7 @@ class _Axis(NamedTuple):
 def _rebuilt(boxes: LatticeBoxes, shape: Shape, at: int, gone: int, axes: Sequence[_Axis]) -> LatticeBoxes:
     """The boxes with some axes in place of others."""
     columns = {}
-    for place, name in enumerate(_Axis._fields):
+    for place, name in enumerate(_COLUMNS):
         old = getattr(boxes, name)
         columns[name] = np.column_stack([old[:, :at], *(axis[place] for axis in axes), old[:, at + gone :]])
     return LatticeBoxes(shape, **columns)
@@ -131,18 +133,18 @@ def _joins(boxes: LatticeBoxes, at: int, size: int) -> list[tuple[Flags, _Axis]]
     """What boxes may be like, and their axis then; `size` is that of the inner axis."""
     outer, inner = _Axis.of(boxes, at), _Axis.of(boxes, at + 1)
     start, moved = outer.start * size + inner.start, outer.step * size
-    thin, one_run, one_inner = outer.width == 1, outer.count == 1, inner.count == 1
+    thin, one_run, one_inner = outer.width == 1, outer.runs == 1, inner.runs == 1
     linked = boxes.linked[:, at + 1]
     together = linked & (outer.link == inner.link) & ~one_run
-    through = ~linked & (inner.count * inner.step == size)  # the runs go on in the next row as they do in this one
+    through = ~linked & (inner.runs * inner.step == size)  # the runs go on in the next row as they do in this one
     full = inner.width == size
     return [
-        (full, _Axis(outer.start * size, outer.count, moved, outer.width * size, outer.link)),
+        (full, _Axis(outer.start * size, outer.runs, moved, outer.width * size, outer.link)),
         (one_run & thin, _Axis(start, *inner[1:])),
         (one_run & one_inner, _Axis(start, outer.width, np.full_like(start, size), inner.width, outer.link)),
-        (together & thin, _Axis(start, outer.count, moved + inner.step, inner.width, outer.link)),
-        (thin & one_inner, _Axis(start, outer.count, moved, inner.width, outer.link)),
-        (one_run & through, _Axis(start, outer.width * inner.count, inner.step, inner.width, inner.link)),
+        (together & thin, _Axis(start, outer.runs, moved + inner.step, inner.width, outer.link)),
+        (thin & one_inner, _Axis(start, outer.runs, moved, inner.width, outer.link)),
+        (one_run & through, _Axis(start, outer.width * inner.runs, inner.step, inner.width, inner.link)),
     ]
 
 
@@ -152,10 +154,10 @@ def _joins(boxes: LatticeBoxes, at: int, size: int) -> list[tuple[Flags, _Axis]]
 def _split(boxes: LatticeBoxes, at: int, size: int) -> LatticeBoxes:
     """Axis `at` as two, the inner one of some size."""
     axis = _Axis.of(boxes, at)
-    many = axis.count > 1
+    many = axis.runs > 1
     lattice = _in_a_row(boxes, at, size) | _same_place(boxes, at, size) | _through(boxes, at, size)
     lattice |= _sloping(boxes, at, size)[0]
-    boxes = boxes.unrolled(at, np.where(many & ~lattice, axis.count, 1))[0].normal()
+    boxes = boxes.unrolled(at, np.where(many & ~lattice, axis.runs, 1))[0].normal()
     many = boxes.count[:, at] > 1
     rest, found = many, [_of_runs(boxes.take(~many), at, size)]
     for fits, split in (
@@ -241,8 +243,8 @@ def _split_through(boxes: LatticeBoxes, at: int, size: int) -> LatticeBoxes:
     a_row = size // axis.step
     top, place = axis.start // size, axis.start % axis.step
     before = axis.start % size // axis.step  # runs of the first row that are missing
-    head = np.where(before > 0, np.minimum(a_row - before, axis.count), 0)
-    rows, tail = np.divmod(axis.count - head, a_row)
+    head = np.where(before > 0, np.minimum(a_row - before, axis.runs), 0)
+    rows, tail = np.divmod(axis.runs - head, a_row)
     begin = top + (head > 0)
     parts = [
         (head > 0, top, np.ones_like(top), axis.start % size, head),
@@ -252,7 +254,7 @@ def _split_through(boxes: LatticeBoxes, at: int, size: int) -> LatticeBoxes:
     source = np.concatenate([np.flatnonzero(kept) for kept, *_ in parts])
     low, high, left, runs = (np.concatenate([part[k][part[0]] for part in parts]) for k in range(1, 5))
     each = boxes.take(source)
-    inner = _Axis.of(each, at)._replace(start=left, count=runs)
+    inner = _Axis.of(each, at)._replace(start=left, runs=runs)
     return _two(each, at, size, _point(each, low, high), inner)
 
 
@@ -262,9 +264,9 @@ def _sloping(boxes: LatticeBoxes, at: int, size: int) -> tuple[Flags, Numbers]:
     place, room = axis.start % size, size - axis.width
     right = axis.step % size
     left = right - size
-    reach = (axis.count - 1) * right
+    reach = (axis.runs - 1) * right
     moves_right = (place + reach <= room) & (place <= room)
-    moves_left = (place + (axis.count - 1) * left >= 0) & (place <= room)
+    moves_left = (place + (axis.runs - 1) * left >= 0) & (place <= room)
     return moves_right | moves_left, np.where(moves_right, right, left)
 
 

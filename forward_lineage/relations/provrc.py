@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_rows import Lines
+from forward_lineage.relations.box_rows import Columns, Lines
 from forward_lineage.relations.boxes import MOST_CELLS, BoxRelation
 from forward_lineage.relations.relation import Numbers, sorted_pairs
 from udafs.errors import BadArgumentError
@@ -99,7 +99,7 @@ class _Table:
 
     @property
     def rows(self) -> int:
-        return int((self.first or self.bounds or [np.zeros(1)])[0].size)
+        return int((self.first or self.bounds)[0].size) if self.first or self.bounds else 1
 
     def take(self, places: Numbers) -> _Table:
         parts = (self.first, self.last, self.bounds, self.along, self.step)
@@ -116,7 +116,7 @@ class _Table:
         one = np.ones((rows, len(in_shape)), np.int64)
         low, high = (Lines(step[:, side::2], offset[:, side::2], one) for side in (0, 1))
         axis = np.maximum(along[:, 0::2], along[:, 1::2])
-        return BoxRelation.from_columns(out_shape, in_shape, first, last, axis, low, high)
+        return BoxRelation.from_columns(out_shape, in_shape, Columns(first, last, axis, low, high))
 
 
 def _stacked(columns: list[Numbers], rows: int) -> Numbers:

@@ -7,6 +7,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,19 @@ def measure(most_cells: int, runs: int) -> list[dict[str, Any]]:
     """Milliseconds of both kinds of lineage for arrays of 10², 10³ … cells."""
     found = []
     for exponent in range(2, round(math.log10(most_cells)) + 1):
-        side = 10 ** (exponent // 2)
-        kinds: dict[str, Callable[[], list[operations.ArrayRelation]]] = {
-            "one to one": lambda: operations.negative(1, 10**exponent),  # noqa: B023
-            "aggregate": lambda: [BoxRelation.rule((side,), (10**exponent // side, side), [(0, 10**exponent // side - 1), operations.SAME])],  # noqa: B023
-        }  # fmt: skip
-        for kind, make in kinds.items():
-            found.append({"kind": kind, "cells": 10**exponent, **_measure(make, 1 if exponent > 6 else runs)})
+        for kind, make in (("one to one", _one_to_one), ("aggregate", _aggregate)):
+            figures = _measure(partial(make, 10**exponent), 1 if exponent > 6 else runs)
+            found.append({"kind": kind, "cells": 10**exponent, **figures})
     return found
+
+
+def _one_to_one(cells: int) -> list[operations.ArrayRelation]:
+    return operations.negative(1, cells)
+
+
+def _aggregate(cells: int) -> list[operations.ArrayRelation]:
+    side = 10 ** (round(math.log10(cells)) // 2)
+    return [BoxRelation.rule((side,), (cells // side, side), [(0, cells // side - 1), operations.SAME])]
 
 
 def _measure(make: Callable[[], list[operations.ArrayRelation]], runs: int) -> dict[str, float]:

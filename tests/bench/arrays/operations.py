@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forward_lineage.relations.box_rows import BoxRow, Line
+from forward_lineage.relations.box_rows import BoxRow, Columns, Line
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.provrc import encode
@@ -118,7 +118,7 @@ def group_by(rows: int = 871_111, columns: int = 9, groups: int = 1000) -> list[
     wide = [np.column_stack([each[:, 0], np.full(each.shape[0], other)]) for each, other in
             zip((flat.axis, *flat.low, *flat.high), (1, 1, 0, 1, 1, 0, 1), strict=True)]  # fmt: skip
     low, high = type(flat.low)(*wide[1:4]), type(flat.low)(*wide[4:])
-    return [BoxRelation.from_columns((groups, columns), (rows, columns), first, last, wide[0], low, high)]
+    return [BoxRelation.from_columns((groups, columns), (rows, columns), Columns(first, last, wide[0], low, high))]
 
 
 def inner_join(rows: int = 6_280_000) -> list[ArrayRelation]:

@@ -51,7 +51,8 @@ def measure(rows: int, runs: int) -> list[dict[str, Any]]:
                 ours, answer = _median(lambda: forward(path, asked), runs)  # noqa: B023
                 theirs, cells = _median(lambda: joins.forward(numbers), min(runs, 3))  # noqa: B023
                 assert cells_in(answer) == cells, (name, share, cells_in(answer), cells)
-                found.append({"pipeline": name, "share": share, "cells": cells, "boxes": len(answer), "ours": ours, "duckdb": theirs})  # fmt: skip
+                figures = {"cells": cells, "boxes": len(answer), "ours": ours, "duckdb": theirs}
+                found.append({"pipeline": name, "share": share, **figures})
     return found
 
 
@@ -74,6 +75,7 @@ def show(console: Console, found: Any) -> None:
             faults.append("more than 10 ms")
         table.add_row(
             each["pipeline"], f"{each['share']:.1%}", f"{each['cells']:,} cells, {each['boxes']:,} boxes",
-            f"{each['ours']:.2f}", f"{each['duckdb']:.1f}", f"{each['duckdb'] / each['ours']:.0f}", "; ".join(faults) or "no",
+            f"{each['ours']:.2f}", f"{each['duckdb']:.1f}", f"{each['duckdb'] / each['ours']:.0f}",
+            "; ".join(faults) or "no",
         )  # fmt: skip
     console.print(table)

@@ -32,16 +32,27 @@ def table_of(relation: ArrayRelation) -> pa.Table:
 
 def sizes(relation: ArrayRelation, folder: Path) -> dict[str, int]:
     """Bytes of the pairs as CSV, Parquet, Parquet with gzip, and of the paper's table with gzip."""
-    table, found = table_of(relation), {}
+    table = table_of(relation)
     csv.write_csv(table, folder / "raw.csv")
     pq.write_table(table, folder / "pairs.parquet", compression="none")
     pq.write_table(table, folder / "pairs.gz.parquet", compression="gzip")
     boxes = encode(relation.out_shape, relation.in_shape, *relation.pairs())
-    rows = pa.table({f"c{place}": column for place, column in enumerate(boxes.table().T)})
+    rows = pa.table({f"c{place}": column for place, column in enumerate(_as_the_paper(boxes))})
     pq.write_table(rows, folder / "provrc.parquet", compression="gzip")
-    for name, file in (("raw", "raw.csv"), ("parquet", "pairs.parquet"), ("parquet_gzip", "pairs.gz.parquet"), ("provrc_gzip", "provrc.parquet")):  # fmt: skip
-        found[name] = (folder / file).stat().st_size
-    return found
+    files = {
+        "raw": "raw.csv",
+        "parquet": "pairs.parquet",
+        "parquet_gzip": "pairs.gz.parquet",
+        "provrc_gzip": "provrc.parquet",
+    }
+    return {name: (folder / file).stat().st_size for name, file in files.items()}
+
+
+def _as_the_paper(boxes: BoxRelation) -> list[Numbers]:
+    """The columns of a backward table: corners of the output, ranges of the input, and what these are relative to."""
+    sides = [boxes.first, boxes.last - boxes.first, boxes.axis, boxes.low.scale]
+    sides += [boxes.low.offset, boxes.high.offset - boxes.low.offset, boxes.high.scale - boxes.low.scale]
+    return [column for side in sides for column in side.T]
 
 
 class Joins:

@@ -159,8 +159,7 @@ def isl_set(boxes: LatticeBoxes) -> islpy.Set:
         numbers = ", ".join(f"k{group}" for group in sorted(set(link)))
         conditions = [f"0 <= k{link[axis]} < {count[axis]}" for axis in range(boxes.axes)]
         conditions += [
-            f"{start[axis]} + {step[axis]}*k{link[axis]} <= x{axis} < {start[axis]} + {step[axis]}*k{link[axis]} + {width[axis]}"
-            for axis in range(boxes.axes)
+            f"0 <= x{axis} - {start[axis]} - {step[axis]}*k{link[axis]} < {width[axis]}" for axis in range(boxes.axes)
         ]
         parts.append(f"{space} : exists {numbers} : {' and '.join(conditions)}" if boxes.axes else space)
     return islpy.Set("{ " + "; ".join(parts or [f"{space} : 1 = 0"]) + " }")

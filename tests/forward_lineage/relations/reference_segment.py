@@ -202,7 +202,7 @@ def boxes(body: Body) -> Iterator[tuple[int, int]]:
         lines.append(list(zip(axis, zip(scale, offset, divisor, strict=True), high, strict=True)))
     for row in range(rows):
         box = [corner[row] for corner in corners]
-        check(all(0 <= low and high < size for (low, high), size in zip(box, out, strict=True)), "box")
+        check(all(low >= 0 and high < size for (low, high), size in zip(box, out, strict=True)), "box")
         bounds = [line[row] for line in lines]
         for axis, low, high in bounds:
             check(axis < len(out) and low[2] > 0 and high[2] > 0, "box")
