@@ -18,9 +18,15 @@ from forward_lineage.relations.box_pairs import intervals, numbers_in, out_cells
 from forward_lineage.relations.box_questions import meeting, near
 from forward_lineage.relations.box_rows import BoxTable
 from forward_lineage.relations.relation import Numbers
+from udafs.errors import BadArgumentError
 
 #: Where bounds are divided, lengths are added up place by place, so many at once.
 _BATCH = 1 << 20
+#: Where bounds of a longer axis repeat after more places than this, they are added up, too, but for the longest axes.
+_MOST_RESIDUES = 1 << 10
+_MOST_ADDED = 1 << 28
+#: Of intervals that move with an output axis: both their bounds, each by scale, offset, divisor; the size of the axis.
+Measured = Sequence[tuple[tuple[int, int, int, int, int, int], int]]
 #: So many pairs of rows are compared at most to find out whether any share a pair.
 _MOST_COMPARED = 1 << 24
 
@@ -124,12 +130,44 @@ def _sum(relation: BoxTable, row: int, out: int) -> int:
     """The sum over the places of an output axis of the product of all lengths that move with it."""
     first, last = int(relation.first[row, out]), int(relation.last[row, out])
     axes = np.flatnonzero(relation.axis[row] == out)
-    lines = [
-        (tuple(int(each[row, axis]) for each in (*relation.low, *relation.high)), relation.in_shape[axis])
-        for axis in axes.tolist()
-    ]
-    if any(line[2] != 1 or line[5] != 1 for line, _ in lines):
-        return sum(_added(lines, begin, min(begin + _BATCH, last + 1)) for begin in range(first, last + 1, _BATCH))
+    lines = [(_line(relation, row, axis), relation.in_shape[axis]) for axis in axes.tolist()]
+    period = math.lcm(*(divisor for line, _ in lines for divisor in (line[2], line[5])))
+    if period == 1:
+        return _line_sum(lines, first, last)
+    if last - first < _BATCH:
+        return _added(lines, first, last + 1)
+    if period > _MOST_RESIDUES:
+        return _long_sum(lines, first, last)
+    # Of places that are one residue apart, all bounds are lines without a divisor.
+    return sum(
+        _line_sum(_of_residue(lines, begin, period), 0, (last - begin) // period)
+        for begin in range(first, first + period)
+    )
+
+
+def _line(relation: BoxTable, row: int, axis: int) -> tuple[int, int, int, int, int, int]:
+    numbers = [int(each[row, axis]) for each in (*relation.low, *relation.high)]
+    return numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+
+
+def _of_residue(lines: Measured, begin: int, period: int) -> Measured:
+    def freed(scale: int, offset: int, divisor: int) -> tuple[int, int, int]:
+        return scale * period // divisor, (scale * begin + offset) // divisor, 1
+
+    return [((*freed(*line[:3]), *freed(*line[3:])), size) for line, size in lines]
+
+
+def _long_sum(lines: Measured, first: int, last: int) -> int:
+    if last - first > _MOST_ADDED:
+        raise BadArgumentError(
+            f"an axis of {last - first + 1} places whose lengths repeat too seldom to be added up",
+            instead="Count the cells of a part of it.",
+        )
+    return sum(_added(lines, begin, min(begin + _BATCH, last + 1)) for begin in range(first, last + 1, _BATCH))
+
+
+def _line_sum(lines: Measured, first: int, last: int) -> int:
+    """As `_sum`, of bounds that are not divided."""
     cuts = {first, last + 1}
     for (scale, offset, _, other, second, _), size in lines:
         for slope, at, level in ((scale, offset, 0), (scale, offset, size), (other, second, 0), (other, second, size)):
@@ -138,9 +176,6 @@ def _sum(relation: BoxTable, row: int, out: int) -> int:
                 cuts |= {place for place in range(turn - 1, turn + 3) if first < place <= last}
     ends = sorted(cuts)
     return sum(_polynomial_sum(lines, begin, end) for begin, end in pairwise(ends))
-
-
-Measured = Sequence[tuple[tuple[int, ...], int]]
 
 
 def _lengths(lines: Measured, place: Numbers) -> Numbers:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_rows import BoxTable, Lines
+from forward_lineage.relations.box_rows import FAR, BoxTable, Lines, solved
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.run_arrays import ranges
 
 Flags = npt.NDArray[np.bool_]
-#: Beyond all places.
-_FAR = np.int64(1 << 61)
 
 
 # ---------------------------------------------------------------- the range join
@@ -231,13 +229,13 @@ def _preimage(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> Lattice
     out_axes = first.shape[1]
     count, step = np.ones_like(first), np.ones_like(first)
     link = np.broadcast_to(np.arange(out_axes), first.shape).copy()
-    start, end = np.full_like(first, -_FAR), np.full_like(first, _FAR)  # of the first run of a lattice
+    start, end = np.full_like(first, -FAR), np.full_like(first, FAR)  # of the first run of a lattice
     for axis in range(len(relation.in_shape)):
         rule = _Rule(relation, row, axis)
         many = rule.moves & (pieces.count[:, axis] > 1) & ~rule.one_bound
         lowest = np.where(many, pieces.start[:, axis], pieces.first[:, axis])
         highest = np.where(many, lowest + pieces.width[:, axis] - 1, pieces.last[:, axis])
-        low, high = _solved(rule, lowest, highest)
+        low, high = solved(rule.low, rule.high, lowest, highest)
         for out in np.unique(rule.along[rule.moves]).tolist():
             single, lattice = (rule.along == out) & ~many, (rule.along == out) & many
             first[single, out] = np.maximum(first[single, out], low[single])
@@ -252,21 +250,6 @@ def _preimage(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> Lattice
     kept = np.all((end >= start) & (last >= first), axis=1)
     made = LatticeBoxes(relation.out_shape, start, count, step, end - start + 1, link).take(kept)
     return made.normal().clipped(first[kept], last[kept])[0]
-
-
-def _solved(rule: _Rule, lowest: Numbers, highest: Numbers) -> tuple[Numbers, Numbers]:
-    """The places whose interval meets lowest … highest: lower bound ≤ highest, upper bound ≥ lowest."""
-    begin, end = np.full(lowest.shape, -_FAR), np.full(lowest.shape, _FAR)
-    room = rule.low.divisor * highest + rule.low.divisor - 1 - rule.low.offset  # scale · b ≤ room
-    need = rule.high.divisor * lowest - rule.high.offset  # scale · b ≥ need
-    for lines, bound, at_most in ((rule.low.scale, room, True), (rule.high.scale, need, False)):
-        some = lines != 0
-        scale, number = lines[some], bound[some]
-        upper = (scale > 0) == at_most
-        solved = np.where(upper, number // scale, -(-number // scale))
-        end[some] = np.where(upper, np.minimum(end[some], solved), end[some])
-        begin[some] = np.where(upper, begin[some], np.maximum(begin[some], solved))
-    return begin, end
 
 
 def no_lattice(boxes: LatticeBoxes) -> LatticeBoxes:

@@ -6,6 +6,7 @@ ProvRC's rows have intervals that are constant or relative to one output axis [Z
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,10 @@ from udafs.errors import BadArgumentError
 
 #: What is computed of bounds stays below this, so that nothing wraps.
 _MOST = 1 << 61
+#: Beyond all places.
+FAR = np.int64(1 << 61)
+#: Arrays of more cells are answered as runs: no array in memory has so many, and 64-bit sums might wrap.
+MOST_CELLS = 1 << 60
 
 
 class Line(NamedTuple):
@@ -173,6 +178,21 @@ def at_ends(first: Numbers, last: Numbers, axis: Numbers, low: Lines, high: Line
     return lowest, highest
 
 
+def solved(low: Lines, high: Lines, lowest: Numbers, highest: Numbers) -> tuple[Numbers, Numbers]:
+    """The first and last place whose interval meets lowest … highest: lower bound ≤ highest, upper bound ≥ lowest."""
+    begin, end = np.full(lowest.shape, -FAR), np.full(lowest.shape, FAR)
+    room = low.divisor * highest + low.divisor - 1 - low.offset  # scale · b ≤ room
+    need = high.divisor * lowest - high.offset  # scale · b ≥ need
+    for scales, bound, at_most in ((low.scale, room, True), (high.scale, need, False)):
+        some = scales != 0
+        scale, number = scales[some], bound[some]
+        upper = (scale > 0) == at_most
+        place = np.where(upper, number // scale, -(-number // scale))
+        end[some] = np.where(upper, np.minimum(end[some], place), end[some])
+        begin[some] = np.where(upper, begin[some], np.maximum(begin[some], place))
+    return begin, end
+
+
 @dataclass(frozen=True, eq=False)
 class BoxTable:
     """The rows of a box relation as columns.
@@ -215,7 +235,33 @@ class BoxTable:
                 instead="Count the axes of the output from 0.",
             )
         check_rows(first, last, axis, low, high)
-        return cls(tuple(out_shape), tuple(in_shape), first, last, axis, low, high).settled()
+        return cls(tuple(out_shape), tuple(in_shape), first, last, axis, low, high)._narrowed().settled()
+
+    def _narrowed(self) -> Self:
+        """The same with output boxes of those cells alone that are made of something.
+
+        So no row has more output cells than pairs, and a file cannot promise a few pairs in billions of cells.
+        """
+        if max(math.prod(self.out_shape), math.prod(self.in_shape)) > MOST_CELLS:
+            return self  # encoded pairs, which are where they should be
+        first, last = self.first.copy(), self.last.copy()
+        kept = np.ones(first.shape[0], bool)
+        for axis, size in enumerate(self.in_shape):
+            along, moves = self.axis[:, axis], self.axis[:, axis] >= 0
+            low, high = self.low.take(slice(None), axis), self.high.take(slice(None), axis)
+            kept &= moves | ((low.at(along) < size) & (high.at(along) >= 0))
+            begin, end = solved(low, high, np.zeros_like(along), np.full_like(along, size - 1))
+            row = np.flatnonzero(moves)
+            out = along[row]
+            first[row, out], last[row, out] = (
+                np.maximum(first[row, out], begin[row]),
+                np.minimum(last[row, out], end[row]),
+            )
+        kept &= np.all(first <= last, axis=1)
+        if np.array_equal(first, self.first) and np.array_equal(last, self.last) and np.all(kept):
+            return self
+        columns = first[kept], last[kept], self.axis[kept], self.low.take(kept), self.high.take(kept)
+        return type(self)(self.out_shape, self.in_shape, *columns)
 
     def checked(self) -> Self:
         """The same without empty boxes; raises what `from_rows` raises."""

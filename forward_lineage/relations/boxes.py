@@ -15,16 +15,13 @@ from typing import Self
 import numpy as np
 
 from forward_lineage.relations import box_counts, box_pairs, box_questions
-from forward_lineage.relations.box_rows import BoxRow, BoxTable, Interval, Line, check_rows, columns_of
+from forward_lineage.relations.box_rows import MOST_CELLS, BoxRow, BoxTable, Interval, Line, check_rows, columns_of
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.lattice_cells import boxes_of_set, merged, set_of
 from forward_lineage.relations.lattice_shapes import reshaped
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 from udafs.lineage_set import LineageSet
-
-#: Arrays of more cells are answered as runs: no array in memory has so many, and 64-bit sums might wrap.
-MOST_CELLS = 1 << 60
 
 
 class BoxRelation(BoxTable, LineageRelation):

@@ -13,14 +13,16 @@ import math
 import numpy as np
 
 from forward_lineage.relations import box_counts, provrc
-from forward_lineage.relations.box_rows import Columns, Lines
-from forward_lineage.relations.boxes import MOST_CELLS, BoxRelation
+from forward_lineage.relations.box_rows import MOST_CELLS, Columns, Lines
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.columns import Reader, Writer, steps, zigzag
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from udafs.errors import BadArgumentError
 
 #: NumPy has as many axes at most.
 MOST_AXES = 64
+#: Rows that share pairs are read where these are in so many rows on average; a few rows could promise billions.
+MOST_SHARED = 64
 
 
 def encode(relation: LineageRelation) -> bytes:
@@ -31,6 +33,9 @@ def encode(relation: LineageRelation) -> bytes:
 
     """
     boxes = relation if isinstance(relation, BoxRelation) else _boxes_of(relation)
+    many = boxes.first.shape[0] > MOST_SHARED  # then a pair may be in more rows than that
+    if many and box_counts.pairs_of(boxes) > MOST_SHARED * max(boxes.cardinality, 1):
+        boxes = provrc.encode(boxes.out_shape, boxes.in_shape, *boxes.pairs())
     writer = Writer()
     write_shapes(writer, boxes.out_shape, boxes.in_shape)
     writer.number(boxes.first.shape[0])
@@ -80,10 +85,11 @@ def decode(reader: Reader, most_rows: int, pairs: int | None) -> BoxRelation:
     try:
         corners = _stacked(first, rows), _stacked(last, rows)
         found = BoxRelation.from_columns(out_shape, in_shape, Columns(*corners, axes, bounds[0], bounds[1]))
+        total = pairs if pairs is None else box_counts.pairs_of(found)
     except BadArgumentError as error:
         raise ValueError(error.what) from error
-    if pairs is not None and not pairs <= box_counts.pairs_of(found) <= 64 * max(pairs, 1):
-        raise ValueError(f"rows of {box_counts.pairs_of(found)} pairs, the manifest says {pairs}")
+    if pairs is not None and total is not None and not pairs <= total <= MOST_SHARED * max(pairs, 1):
+        raise ValueError(f"rows of {total} pairs, the manifest says {pairs}")
     return found
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_rows import Columns, Lines
-from forward_lineage.relations.boxes import MOST_CELLS, BoxRelation
+from forward_lineage.relations.box_rows import MOST_CELLS, Columns, Lines
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import Numbers, sorted_pairs
 from udafs.errors import BadArgumentError
 
