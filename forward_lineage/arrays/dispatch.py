@@ -168,7 +168,20 @@ def _wrapped(call: Call, output: Output) -> Handle:
     for source in call.everything():
         if _shows(output.values, source):
             return _view(call, output, source)
+    if any(np.may_share_memory(output.values, each) for each in _arrays(call.plain)):
+        output.values = output.values.copy()  # a view of a plain array, whose owner may write into it unseen
     return call.kind(output.values, Buffer(Node(output.shape, output.edges, operation=call.name)))
+
+
+def _arrays(given: Any) -> Iterator[Values]:
+    """All plain arrays in some arguments."""
+    if isinstance(given, np.ndarray):
+        yield given
+    elif isinstance(given, (list, tuple)):
+        for each in given:
+            yield from _arrays(each)
+    elif isinstance(given, dict):
+        yield from _arrays(list(given.values()))
 
 
 def _shows(values: Values, source: Input) -> bool:

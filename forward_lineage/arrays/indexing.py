@@ -26,7 +26,7 @@ from forward_lineage.arrays.shapes import (
     everything,
     same,
 )
-from forward_lineage.arrays.values import gather, kept, prefix, up_to_chosen
+from forward_lineage.arrays.values import gather, kept, prefix, taken, up_to_chosen
 from udafs.errors import NotTracedError
 
 
@@ -39,11 +39,20 @@ def read_item(array: Handle, key: Any) -> Handle:
         if values.size and np.may_share_memory(values, array.shown):
             return type(array)(values, array.buffer, steps + array.steps, "indexing")
         return type(array)(values, Buffer(Node(values.shape, [Edge(array.node, steps)], operation="indexing")))
-    chosen = np.arange(array.shown.size).reshape(array.shape)[plain(key)]
-    edges = [Edge(array.node, gather(chosen)(values.shape, array.shape))]
+    edges = [Edge(array.node, _chosen(plain(key), array.shape)(values.shape, array.shape))]
     for source in frozen_inputs(key).values():
         edges.append(_deciding(key, source, values.shape, array.shape))
     return type(array)(values, Buffer(Node(values.shape, edges, operation="indexing")))
+
+
+def _chosen(key: Any, shape: Shape) -> Rule:
+    """The cells that a mask or indices choose: whole masks and indices of rows are told without listing all cells."""
+    whole = np.asarray(key) if not isinstance(key, tuple) else None
+    if whole is not None and whole.dtype == bool and whole.shape == shape:
+        return gather(np.flatnonzero(whole))
+    if whole is not None and whole.dtype.kind in "iu" and whole.ndim:
+        return taken(0, whole)
+    return gather(np.arange(prod(shape)).reshape(shape)[key])
 
 
 def write_item(array: Handle, key: Any, value: Any) -> None:

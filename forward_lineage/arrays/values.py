@@ -22,6 +22,7 @@ from forward_lineage.arrays.shapes import (
     same,
 )
 from forward_lineage.relations.box_rows import BoxRow
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.runs import RunsRelation
 
@@ -29,6 +30,18 @@ from forward_lineage.relations.runs import RunsRelation
 def gather(index: npt.NDArray[np.integer]) -> Rule:
     """Each output cell, in C order, is the input cell of that flat index; nothing where it is −1."""
     return lambda out, into: (GatherRelation.from_index(out, into, index),)
+
+
+def taken(axis: int, index: npt.NDArray[np.integer]) -> Rule:
+    """An axis becomes those of some indices into it; what lies behind it moves as a block."""
+
+    def rule(out: Shape, into: Shape) -> Steps:
+        counted = np.where(index < 0, index + into[axis], index).astype(np.int64)
+        if not prod(out) or not prod(into):
+            return (BoxRelation.nothing(out, into),)
+        return (GatherRelation.take(into, axis, counted),)
+
+    return rule
 
 
 def kept(mask: npt.NDArray[np.bool_]) -> Rule:
@@ -146,6 +159,8 @@ def on_axis(axis: int, index: Flat) -> Rule:
         pieces = mapped(axis, index)
         if len(pieces) <= MOST_PIECES:
             return along_axes({axis: pieces})(out, into)
+        if index.min() >= 0:
+            return taken(axis, index)(out, into)
         cells = np.arange(prod(into)).reshape(into)
         found = np.take(cells, np.maximum(index, 0), axis=axis)
         off = np.expand_dims(index < 0, tuple(j for j in range(len(out)) if j != axis))

@@ -21,8 +21,9 @@ def sort(call: Call) -> None:
     if call.name.endswith(".partition"):
         order = np.argpartition(source.values, call["kth"], axis=axis, kind=call["kind"])
     else:
-        # Equal cells are told apart by a stable order, whichever way numpy took: the values are the same.
-        order = np.argsort(source.values, axis=axis, kind="stable")
+        # Of equal cells any may be told: the values are the same. Of a stable sort it is the one that went there.
+        stable = call.plain.get("stable") or call.plain.get("kind") in ("stable", "mergesort")
+        order = np.argsort(source.values, axis=axis, kind="stable" if stable else None)
     _checked(call, source, order)
     _by_order(call.out, source, order, axis)
 

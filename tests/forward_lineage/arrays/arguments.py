@@ -80,6 +80,8 @@ ARGUMENTS = [
         lambda v, line, u: np.insert(v, line.values if hasattr(line, "values") else line, u),
         still="only where",
     ),
+    Case("insert tracked places", lambda v, codes, u: np.insert(v, codes[:3], u), still="places move what lies behind"),
+    Case("delete tracked places", lambda v, codes: np.delete(v, codes[:3]), still=SHAPE),
     Case("append behind", lambda x, column: np.append(x, column, axis=-1)),
     Case(
         "trim_zeros front",

@@ -108,8 +108,12 @@ _SIZES = [(2, 5), (4, 3), (3, 7), (5, 4), (6, 8), (8, 6), (7, 9)]
 
 
 def _call(memory: Memory, name: str, operation: Callable[..., Any], shapes: Any, rng: np.random.Generator) -> str:
+    return registered(memory, name, operation, [rng.normal(size=shape) for shape in shapes])
+
+
+def registered(memory: Memory, name: str, operation: Callable[..., Any], values: Sequence[np.ndarray]) -> str:
     """Register a call whose captures are those of our rules, and compare all cells; return which signature answered."""
-    arrays = [track(rng.normal(size=shape), f"x{i}") for i, shape in enumerate(shapes)]
+    arrays = [track(each, f"x{i}") for i, each in enumerate(values)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of vectors of two
         truth = operation(*arrays)

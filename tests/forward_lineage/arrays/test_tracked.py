@@ -169,6 +169,13 @@ def test_what_numpy_copies_is_no_view() -> None:
     assert backward(x, (1, 2)) == {"x": Cells(backward(x, (1, 2))["x"].boxes), "y": backward(y)["y"]}
 
 
+def test_what_shows_a_plain_array_is_copied() -> None:
+    plain, x = np.ones(3), track(np.ones((2, 1)), "x")
+    _, shown = np.broadcast_arrays(x, plain)
+    plain[0] = 5
+    assert shown.values.tolist() == [[1, 1, 1]] * 2 and not backward(shown)
+
+
 def test_cells_are_named_in_every_way() -> None:
     x = track(np.arange(12.0).reshape(3, 4), "x")
     y = x.T + 1
