@@ -1,7 +1,7 @@
 """The operations of the paper's Table IX: each as a call over two sizes, and what reuse may say of it.
 
-`SHAPES` is the truth about dim_sig: every operation whose lineage the shapes alone decide. `SIZES` is that about gen_sig:
-of these, the ones that a fixed number of boxes says for all sizes, in the paper's terms, ranges and shifts.
+`SHAPES` is the truth about dim_sig: every operation whose lineage the shapes alone decide. `SIZES` is that about
+gen_sig: of these, the ones that a fixed number of boxes says for all sizes, in the paper's terms, ranges and shifts.
 """
 
 from __future__ import annotations
@@ -25,15 +25,28 @@ def _two(r: int, c: int) -> list[tuple[int, ...]]:
 
 
 UNARY = (
-    "sin cos tan arcsin arccos arctan degrees radians deg2rad rad2deg sinh cosh tanh arcsinh arccosh arctanh around "
-    "rint fix floor ceil trunc exp expm1 exp2 log log10 log2 log1p sinc spacing reciprocal positive negative angle real imag "
-    "conj conjugate sqrt cbrt square absolute fabs nan_to_num"
-).split()
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "degrees", "radians", "deg2rad", "rad2deg"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "around", "rint", "fix", "floor", "ceil"),
+    *("trunc", "exp", "expm1", "exp2", "log", "log10", "log2", "log1p", "sinc", "spacing", "reciprocal"),
+    *("positive", "negative", "angle", "real", "imag", "conj", "conjugate", "sqrt", "cbrt", "square"),
+    *("absolute", "fabs", "nan_to_num"),
+)
 BINARY = (
-    "hypot arctan2 logaddexp logaddexp2 nextafter add multiply divide power subtract true_divide floor_divide "
-    "float_power fmod mod remainder maximum fmax minimum fmin"
-).split()
+    *("hypot", "arctan2", "logaddexp", "logaddexp2", "nextafter", "add", "multiply", "divide", "power"),
+    *("subtract", "true_divide", "floor_divide", "float_power", "fmod", "mod", "remainder", "maximum"),
+    *("fmax", "minimum", "fmin"),
+)
 SAME = ("asarray", "asanyarray", "asfortranarray", "ascontiguousarray", "asarray_chkfinite", "require")
+
+LANES = (
+    *("prod", "sum", "nanprod", "nansum", "cumsum", "cumprod", "nancumsum", "nancumprod", "amax", "amin", "median"),
+    *("mean", "std", "var", "diff"),
+)
+
+
+def _down(name: str) -> Callable[..., Any]:
+    return lambda a: getattr(np, name)(a, axis=0)
+
 
 ELEMENT: dict[str, Call] = {
     **{name: (getattr(np, name), _one) for name in UNARY},
@@ -46,26 +59,7 @@ ELEMENT: dict[str, Call] = {
 
 COMPLEX: dict[str, Call] = {
     "unwrap": (lambda a: np.unwrap(a, axis=1), _one),
-    **{
-        name: (lambda a, f=getattr(np, name): f(a, axis=0), _one)
-        for name in (
-            "prod",
-            "sum",
-            "nanprod",
-            "nansum",
-            "cumsum",
-            "cumprod",
-            "nancumsum",
-            "nancumprod",
-            "amax",
-            "amin",
-            "median",
-            "mean",
-            "std",
-            "var",
-            "diff",
-        )
-    },
+    **{name: (_down(name), _one) for name in LANES},
     "ediff1d": (np.ediff1d, lambda r, c: [(r,)]),
     "cross": (np.cross, lambda r, c: [(r, 3), (r, 3)]),
     "trapz": (lambda a: np.trapezoid(a, axis=1), _one),
