@@ -115,11 +115,11 @@ def moved_to_lane(axis: int) -> Rule:
 
 @rule(np.average)
 def average(call: Call) -> None:
-    """The lane, and its weights."""
+    """The lane, and its weights; the sum of these, where it is asked for, of the weights alone."""
     source, weights = call.input("a"), call.maybe("weights")
     axes = normal_axes(call["axis"], source.ndim)
+    call.outputs[0].data(source, lanes(axes, kept=_keeps(call)))
     for output in call.outputs:
-        output.data(source, lanes(axes, kept=_keeps(call)))
         if weights is not None:
             output.data(weights, _weights(axes, source, _keeps(call)))
 

@@ -7,7 +7,8 @@ import pytest
 
 from forward_lineage.arrays import track
 from tests.forward_lineage.arrays import brute, carried
-from tests.forward_lineage.arrays.cases import CASES, MOVES, POOL, Case
+from tests.forward_lineage.arrays.arguments import ARGUMENTS
+from tests.forward_lineage.arrays.cases import CASES, MOVES, POOL, SHAPE, Case
 from tests.tiers import every_day
 
 #: Operations that other code paths of numpy refuse to do with objects, or that look at values.
@@ -25,7 +26,11 @@ _OF_OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize("case", every_day(CASES, lambda case: not case.still and not case.twin), ids=str)
+@pytest.mark.parametrize(
+    "case",
+    every_day([*CASES, *ARGUMENTS], lambda case: case in CASES and not case.twin and case.still in ("", SHAPE)),
+    ids=str,
+)
 def test_other_cells_do_not_matter(case: Case) -> None:
     inputs = case.inputs()
     tracked = {name: track(array, name) for name, array in inputs.items()}
@@ -42,7 +47,7 @@ def test_other_cells_do_not_matter(case: Case) -> None:
     for number, old in enumerate(before):
         for cell in rng.choice(old.size, min(old.size, 3), replace=False):
             needed = {name: control[name][number][cell].reshape(inputs[name].shape) for name in inputs}
-            for _ in range(2):
+            for _ in range(12 if case.still == SHAPE else 2):  # of masks few drawn ones let as many cells in
                 others = {name: np.where(needed[name], array, _others(array, rng)) for name, array in inputs.items()}
                 after = brute.run(case.run, others)
                 if after is None or [each.shape for each in after] != [each.shape for each in before]:
