@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.box_composition import composed
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
@@ -49,6 +50,10 @@ def union(parts: Iterable[LineageRelation]) -> LineageRelation:
 
 def compose(first: LineageRelation, second: LineageRelation) -> LineageRelation:
     """The pairs (row, id) with some m such that (row, m) is in the first relation and (m, id) in the second."""
+    if isinstance(first, BoxRelation) and isinstance(second, BoxRelation):
+        boxes = composed(first, second)
+        if isinstance(boxes, BoxRelation):
+            return boxes
     if not isinstance(first, BddRelation) and not isinstance(second, BddRelation):
         mine = RunsRelation.of(first)
         if mine.members <= MOST_PAIRS:

@@ -78,15 +78,17 @@ class _Rule:
         self.steady = self.low.scale * self.high.divisor == self.high.scale * self.low.divisor
 
     def touching(self, begin: Numbers, end: Numbers) -> Flags:
-        """Whether the intervals of neighbours from one place to another leave no cell between them."""
-        closed = end <= begin
-        ahead = np.maximum(end - 1, begin)
-        touching: Flags = closed | (self._touch(begin) & self._touch(ahead))
-        return touching
+        """See the function."""
+        return touching(self.low, self.high, begin, end)
 
-    def _touch(self, place: Numbers) -> Flags:
-        next_one = place + 1
-        return _reaches(self.low, next_one, self.high, place) & _reaches(self.low, place, self.high, next_one)
+
+def touching(low: Lines, high: Lines, begin: Numbers, end: Numbers) -> Flags:
+    """Whether the intervals of neighbours from one place to another leave no cell between them."""
+    found: Flags = end <= begin
+    near: Flags = np.ones(begin.shape, bool)
+    for place in (begin, np.maximum(end - 1, begin)):
+        near &= _reaches(low, place + 1, high, place) & _reaches(low, place, high, place + 1)
+    return found | near
 
 
 def _reaches(low: Lines, place: Numbers, high: Lines, other: Numbers) -> Flags:

@@ -109,6 +109,41 @@ def test_paths_as_islpy_composes_them(data: st.DataObject) -> None:
     assert composed.backward(set_of(asked)) == set_of(found)
 
 
+@pytest.mark.parametrize(
+    ("upper", "lower"),
+    [
+        ("sum", "square window"),
+        ("diagonal", "square window"),
+        ("window", "window"),
+        ("stride", "repeat"),
+        ("flip", "cumulative"),
+        ("transpose", "transpose"),
+        ("pooling", "flip"),
+    ],
+)
+def test_rules_are_composed_in_place(upper: str, lower: str) -> None:
+    """Of a million cells on an axis, and what the window of a window leaves out at the ends is left out."""
+    first, second = one_row(upper), one_row(lower)
+    if first[1] != second[0]:  # a repeat goes on with a third of the cells
+        second = (first[1], second[1], [BoxRow([(0, first[1][0] - 1)], second[2][0].into)])
+    found = algebra.compose(BoxRelation.from_rows(*first), BoxRelation.from_rows(*second))
+    assert isinstance(found, BoxRelation)
+    whole = isl_map(*first).apply_range(isl_map(*second))
+    for part in (slice(1, 9), slice(None), slice(0, None, 2)):
+        asked = boxes_of(first[0], part)
+        assert isl_set(found.backward_cells(asked)).is_equal(isl_set(asked).apply(whole))
+
+
+def test_a_composition_that_is_no_box_is_listed() -> None:
+    """Every other cell of a window: the cells between are in no interval."""
+    window = BoxRelation.rule((8,), (8,), [NEAR])
+    apart = BoxRelation.rule((8,), (16,), [(Line(0, 2), Line(0, 2))])
+    found = algebra.compose(window, apart)
+    assert not isinstance(found, BoxRelation)
+    assert numbers_of(apart.backward_cells(window.backward_cells(boxes_of((8,), 4)))).tolist() == [6, 8, 10]
+    assert found.backward(set_of(boxes_of((8,), 4))) == set_of(boxes_of((16,), slice(6, 11, 2)))
+
+
 @some
 @given(st.data())
 def test_reshaped(data: st.DataObject) -> None:
