@@ -15,7 +15,8 @@ from forward_lineage.arrays.namespace import (
 )
 from forward_lineage.arrays.registered import register_operation
 from forward_lineage.arrays.reuse import Memory
-from forward_lineage.arrays.tracked import TrackedArray, constant, track
+from forward_lineage.arrays.tracked import TrackedArray, constant
+from forward_lineage.arrays.tracking import track
 
 __all__ = [
     "Cells",

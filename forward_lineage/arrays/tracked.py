@@ -15,11 +15,19 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from forward_lineage.arrays import rules as _rules
 from forward_lineage.arrays.buffers import Buffer
-from forward_lineage.arrays.dispatch import call_function, call_ufunc, carried, plain
-from forward_lineage.arrays.graph import SOURCE, Node
+from forward_lineage.arrays.dispatch import (
+    call_function,
+    call_ufunc,
+    carried,
+    frozen_inputs,
+    plain,
+    without_rule,
+)
+from forward_lineage.arrays.graph import Node
 from forward_lineage.arrays.handles import Handle
 from forward_lineage.arrays.indexing import read_item, write_item
-from udafs.errors import BadArgumentError, NotTracedError
+from forward_lineage.arrays.registry import name_of
+from udafs.errors import NotTracedError
 
 assert _rules  # importing them registers them
 
@@ -62,6 +70,15 @@ _METHODS = frozenset(
 )
 #: What of an array leaves lineage behind, where numpy has it.
 _LEAVING = frozenset(("data", "ctypes", "tobytes", "tofile", "dump", "dumps", "tolist", "item", "flat", "base", "view"))
+
+
+#: Functions that numpy hands to a tracked array only with ``like=x``.
+_MADE_LIKE: frozenset[Any] = frozenset[Any](
+    (
+        *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require),
+        *(np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange, np.tri),
+    )
+)
 
 
 class TrackedArray(Handle, NDArrayOperatorsMixin):
@@ -151,6 +168,8 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        if function in _MADE_LIKE:
+            return _made_like(function, args, kwargs)
         return call_function(function, args, kwargs)
 
     def __getitem__(self, key: Any) -> TrackedArray:
@@ -179,7 +198,7 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> TrackedArray:
         """As numpy's: lengths one by one, or as a tuple."""
         wanted = shape[0] if len(shape) == 1 else shape
-        return _of(np.reshape, self, wanted, order=order, copy=copy)
+        return _of(np.reshape, self, wanted, order=order, **({} if copy is None else {"copy": copy}))
 
     def flatten(self, order: str = "C") -> TrackedArray:
         """As numpy's: a copy with one axis."""
@@ -252,6 +271,15 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
         raise _left("a pickle of a tracked array")
 
 
+def _made_like(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TrackedArray:
+    """``np.zeros(3, like=x)``: an array made of nothing; ``np.asarray(x, like=x)``: the cells of x."""
+    if args and isinstance(args[0], TrackedArray) and not frozen_inputs((args[1:], kwargs)):
+        return carried(args[0], function(args[0].shown, *args[1:], **kwargs), function.__name__)  # type: ignore[return-value]
+    if frozen_inputs((args, kwargs)):
+        raise without_rule(name_of(function))
+    return constant(function(*args, **kwargs))
+
+
 def _of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> TrackedArray:
     """A function of numpy's of tracked arrays."""
     made: TrackedArray = call_function(function, args, kwargs)
@@ -265,42 +293,6 @@ def _left(what: str, instead: str = "") -> NotTracedError:
         or "Use numpy's functions and operators on it, which keep it; x.values is the plain array, without lineage. "
         "To write into a plain array, make it a tracked one first: forward_lineage.arrays.constant(array).",
     )
-
-
-def track(array: npt.ArrayLike | TrackedArray, name: str) -> TrackedArray:
-    """Track an array: whatever numpy makes of it says of each cell which cells it was made of.
-
-    Example:
-        >>> x = track(np.arange(6.0).reshape(2, 3), "x")
-        >>> y = x.sum(axis=1)
-        >>> backward(y, 1)["x"].indices()
-        array([[1, 0],
-               [1, 1],
-               [1, 2]])
-
-    Args:
-        array: its values are copied, so that writing into the original changes nothing here. A tracked array is not
-            copied: it gets the name in the state that it has now.
-        name: what answers call it; each source of a result needs its own.
-
-    Returns:
-        a tracked array of the same shape and type.
-
-    Raises:
-        BadArgumentError: the name is empty or no text, or the array has another one.
-
-    """
-    if not isinstance(name, str) or not name:
-        raise BadArgumentError(f"an array is tracked under a name, found {name!r}", instead="Give it one.")
-    if isinstance(array, TrackedArray):
-        if array.node.name not in (None, name):
-            raise BadArgumentError(
-                f"the array is called {array.node.name!r} already", instead="Copy it first: x.copy()."
-            )
-        array.node.name = name
-        return array
-    values = np.array(array)
-    return TrackedArray(values, Buffer(Node(values.shape, operation=SOURCE, name=name)))
 
 
 def constant(array: npt.ArrayLike) -> TrackedArray:

@@ -169,6 +169,19 @@ def test_what_numpy_copies_is_no_view() -> None:
     assert backward(x, (1, 2)) == {"x": Cells(backward(x, (1, 2))["x"].boxes), "y": backward(y)["y"]}
 
 
+def test_arrays_made_like_a_tracked_one_can_be_filled() -> None:
+    x = track(np.arange(3.0), "x")
+    filled = np.zeros(5, like=x)
+    filled[1:4] = x
+    assert backward(filled, 2)["x"].indices().tolist() == [[1]] and not backward(np.arange(3, like=x))
+    assert backward(np.asarray(x, like=x), 2)["x"].indices().tolist() == [[2]]
+    copied = np.array(x, dtype=np.float32, like=x)
+    copied[0] = 9
+    assert x.values[0] == 0 and len(backward(copied)["x"]) == 2
+    with pytest.raises(NotTracedError, match=r"numpy\.full has no rule"):
+        np.full(3, x[0], like=x)
+
+
 def test_what_shows_a_plain_array_is_copied() -> None:
     plain, x = np.ones(3), track(np.ones((2, 1)), "x")
     _, shown = np.broadcast_arrays(x, plain)
