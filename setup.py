@@ -68,6 +68,7 @@ DEV = [
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
+    "islpy>=2025.1",  # relations of integers, to compare those between arrays with
     "ruff>=0.14",
     "mypy>=1.18",
 ]

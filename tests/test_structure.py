@@ -16,6 +16,7 @@ LONG_FUNCTION = 14  # at the 90th percentile
 # KNOW_RULES `rewrites`. docs/architecture.md says what each is for.
 ROOMS = {
     "relations": set[str](),
+    "arrays": {"relations"},
     "storage": set[str](),
     "spark": {"results"},
     "showing": {"spark", "results"},

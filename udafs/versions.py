@@ -30,12 +30,14 @@ _SAID = re.compile(r"""^__version__\b[^=\n]*=\s*["']([^"']+)["']""", re.MULTILIN
 def check_installed() -> None:
     """Check the PySpark that would be imported, without importing it: that takes longer than many a command.
 
+    Where there is none, nothing is checked: arrays need none, and what does says so itself.
+
     Raises:
-        ImportError: there is none.
         SetupError: see `check_version`.
 
     """
-    check_version(_installed())
+    if "pyspark" in sys.modules or find_spec("pyspark") is not None:
+        check_version(_installed())
 
 
 def _installed() -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.box_composition import composed
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from udafs.lineage_set import LineageSet
@@ -40,11 +42,18 @@ def union(parts: Iterable[LineageRelation]) -> LineageRelation:
         return listed[0] if listed else empty()
     if any(isinstance(part, BddRelation) and part.cardinality > MOST_PAIRS for part in listed):
         return BddRelation.united([BddRelation.of(part) for part in listed])
+    boxes = [part for part in listed if isinstance(part, BoxRelation)]
+    if len(boxes) == len(listed) and all(part.shapes == boxes[0].shapes for part in boxes):
+        return BoxRelation.united(boxes)
     return RunsRelation.united([RunsRelation.of(part) for part in listed])
 
 
 def compose(first: LineageRelation, second: LineageRelation) -> LineageRelation:
     """The pairs (row, id) with some m such that (row, m) is in the first relation and (m, id) in the second."""
+    if isinstance(first, BoxRelation) and isinstance(second, BoxRelation):
+        boxes = composed(first, second)
+        if isinstance(boxes, BoxRelation):
+            return boxes
     if not isinstance(first, BddRelation) and not isinstance(second, BddRelation):
         mine = RunsRelation.of(first)
         if mine.members <= MOST_PAIRS:

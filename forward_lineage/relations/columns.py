@@ -139,6 +139,17 @@ class Reader:
         return values
 
 
+def zigzag(step: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Steps between numbers below 2^63, modulo 2^63, as numbers below 2^63 that are small for either sign."""
+    centred = (step + (1 << 62) & (1 << 63) - 1) - (1 << 62)
+    return centred << 1 ^ centred >> 63
+
+
+def steps(written: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The steps that `zigzag` wrote, −2^62 … 2^62 − 1."""
+    return written >> 1 ^ -(written & 1)
+
+
 def announced(count: npt.NDArray[np.int64]) -> int:
     """The sum of a column, which is the size of another: one that damaged bytes cannot make overflow."""
     if int(count.max(initial=0)) > MOST_NUMBERS:

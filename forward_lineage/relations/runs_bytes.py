@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forward_lineage.relations.columns import Reader, Writer, announced
+from forward_lineage.relations.columns import Reader, Writer, announced, steps, zigzag
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 
@@ -32,16 +32,10 @@ def _columns(relation: RunsRelation) -> bytes:
     writer.column(np.diff(relation.row, prepend=-1) - 1)
     writer.column(known - relation.set_of_row)  # 0 where the row's set is a new one
     writer.column(count - 1)
-    writer.column(_zigzag(np.diff(relation.first[opens], prepend=0)))
+    writer.column(zigzag(np.diff(relation.first[opens], prepend=0)))
     writer.column(gap - 2)
     writer.column(relation.last - relation.first)
     return writer.bytes()
-
-
-def _zigzag(step: Numbers) -> Numbers:
-    """Steps between numbers below 2^63, modulo 2^63, as numbers below 2^63 that are small for either sign."""
-    centred = (step + (1 << 62) & _MAX) - (1 << 62)
-    return centred << 1 ^ centred >> 63
 
 
 def decode(reader: Reader, most_rows: int, pairs: int | None) -> RunsRelation:
@@ -100,7 +94,7 @@ def _runs(set_starts: Numbers, step: Numbers, gap: Numbers, length: Numbers) -> 
     begin = np.zeros(length.size, np.int64)
     begin[~opens] = gap + 2
     begin[1:] += np.where(opens[1:], 0, length[:-1])
-    opening = np.cumsum(step >> 1 ^ -(step & 1)) & _MAX
+    opening = np.cumsum(steps(step)) & _MAX
     total = np.cumsum(begin)
     first = total - np.repeat(total[set_starts[:-1]] - opening, count)
     last = first + length

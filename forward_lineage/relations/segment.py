@@ -18,16 +18,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from forward_lineage.relations import bdd_bytes, runs_bytes
+from forward_lineage.relations import bdd_bytes, boxes_bytes, gather_bytes, runs_bytes
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.columns import Reader, Writer
+from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 from udafs.delta import MAX_ID
 from udafs.errors import CorruptLineageError, DamagedError, InternalError
 from udafs.lineage_set import LISTABLE, LineageSet
 
-Form = Literal["auto", "bdd", "runs"]
+Form = Literal["auto", "bdd", "runs", "boxes", "gather"]
 
 MAGIC = b"FLSEG"
 VERSION = 2
@@ -39,12 +41,14 @@ class _Stored(NamedTuple):
 
     tag: int
     encode: Callable[[LineageRelation], bytes]
-    decode: Callable[[Reader, int, int | None], BddRelation | RunsRelation]
+    decode: Callable[[Reader, int, int | None], BddRelation | RunsRelation | BoxRelation | GatherRelation]
 
 
 _STORED = {
     "bdd": _Stored(1, bdd_bytes.encode, bdd_bytes.decode),
     "runs": _Stored(2, runs_bytes.encode, runs_bytes.decode),
+    "boxes": _Stored(3, boxes_bytes.encode, boxes_bytes.decode),
+    "gather": _Stored(4, gather_bytes.encode, gather_bytes.decode),
 }
 _NAMES = {stored.tag: name for name, stored in _STORED.items()}
 
@@ -74,7 +78,8 @@ class Segment:
     def nbytes(self) -> int:
         """Bytes that the arrays of the relation take in memory; what a BDD manager holds is bounded apart."""
         held = self.relation.table if isinstance(self.relation, BddRelation) else self.relation
-        return sum(each.nbytes for each in vars(held).values() if isinstance(each, np.ndarray))
+        columns = (each if isinstance(each, tuple) else (each,) for each in vars(held).values())
+        return sum(each.nbytes for column in columns for each in column if isinstance(each, np.ndarray))
 
     def backward(self, rows: LineageSet) -> LineageSet:
         """The base ids of any of the result's rows, as far as they are in this segment."""
@@ -107,15 +112,16 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
 
     Args:
         segment: any.
-        form: `auto` for runs unless a BDD has so few nodes that it must be smaller.
+        form: `auto` for runs unless a BDD has so few nodes that it must be smaller; between arrays `boxes`, which take
+            any relation, or `gather`, which takes those of one input cell for each output cell.
 
     Raises:
         InternalError: a row lies outside the segment.
         NotTracedError: a column has more numbers than a segment can hold.
+        BadArgumentError: the relation is none of that form.
 
     """
-    rows = segment.relation.rows()
-    if rows and rows != rows.below(segment.rows):
+    if not _fits(segment):
         raise InternalError(f"a row number outside the {segment.rows} rows of a segment")
     if form != "auto":
         return _sealed(form, segment, _STORED[form].encode(segment.relation))
@@ -123,6 +129,15 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
     runs = runs_bytes.encode(relation)
     bdd = bdd_bytes.smaller(relation, len(runs))
     return _sealed("runs", segment, runs) if bdd is None else _sealed("bdd", segment, bdd)
+
+
+def _fits(segment: Segment) -> bool:
+    """Whether all rows are the segment's; of what can be asked for its last row without listing any."""
+    relation = segment.relation
+    if isinstance(relation, BoxRelation | GatherRelation | RunsRelation | BddRelation):
+        return relation.last_row() < segment.rows
+    rows = relation.rows()
+    return not rows or rows == rows.below(segment.rows)
 
 
 class Claim(NamedTuple):
@@ -192,7 +207,7 @@ def _decode_body(reader: Reader, form: _Stored, claim: Claim | None) -> Segment:
 
 
 def write_encoded(path: Path, segment: Segment, form: Form = "auto", *, to_disk: bool = True) -> tuple[bytes, str]:
-    """Write a segment's file, whole or not at all; returns what it holds, and its form (`runs` or `bdd`).
+    """Write a segment's file, whole or not at all; returns what it holds, and its form.
 
     Args:
         path: the file.

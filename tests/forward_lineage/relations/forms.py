@@ -6,6 +6,7 @@ import itertools
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from forward_lineage.relations import provrc
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
@@ -73,7 +76,41 @@ def paths(pairs: Pairs) -> LineageRelation:
     )
 
 
-FORMS: dict[str, Callable[[Pairs], LineageRelation]] = {"runs": runs, "bdd": bdd, "stored": stored, "paths": paths}
+def folded(highest: int, *sizes: int) -> tuple[int, ...]:
+    """A shape with some last axes that has a cell of this number; of one axis where it would have too many."""
+    inner = int(np.prod(sizes))
+    return (highest // inner + 1, *sizes) if highest < 2**40 else (highest + 1,)
+
+
+def shapes_of(pairs: Pairs) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    rows, ids = columns(pairs or {(0, 0)})
+    return folded(max(rows), 6), folded(max(ids), 2, 5)
+
+
+def boxes(pairs: Pairs) -> LineageRelation:
+    """Between a matrix and an array of three axes, by the paper's encoder."""
+    return provrc.encode(*shapes_of(pairs), *columns(pairs))
+
+
+def gather(pairs: Pairs) -> LineageRelation:
+    """The k-th ids of all rows, each k by itself: one for each row."""
+    place: Counter[int] = Counter()
+    parts: dict[int, list[tuple[int, int]]] = {}
+    for row, row_id in sorted(pairs):
+        parts.setdefault(place[row], []).append((row, row_id))
+        place[row] += 1
+    shapes = shapes_of(pairs)
+    return PathsRelation([(GatherRelation.from_pairs(*shapes, *columns(part)), None) for part in parts.values()])
+
+
+FORMS: dict[str, Callable[[Pairs], LineageRelation]] = {
+    "runs": runs,
+    "bdd": bdd,
+    "stored": stored,
+    "paths": paths,
+    "boxes": boxes,
+    "gather": gather,
+}
 #: The forms, and the BDD on the slower managers too.
 EVERYWHERE = FORMS | {f"bdd on {name}": partial(bdd, backend=name) for name in available_backends()[1:]}
 

@@ -15,6 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from forward_lineage.relations import segment as segments
+from forward_lineage.relations.box_rows import BoxRow, Line
+from forward_lineage.relations.boxes import BoxRelation
+from forward_lineage.relations.gather import GatherRelation
+from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
 from tests.forward_lineage.relations import reference_segment
@@ -24,7 +28,7 @@ FOLDER = Path(__file__).with_name("vectors")
 NOTE = (
     "Rows count from first_row. `pairs` are [row, first id, last id]: the row has all ids from the first to the last."
     " Where `canonical` is true, writing the pairs in this form gives these bytes; elsewhere they are readable only,"
-    " because zstd compressed something, or because no writer of ours wrote it."
+    " because zstd compressed something, because no writer of ours wrote it, or because the form has several ways."
 )
 Runs = list[tuple[int, int, int]]
 
@@ -106,10 +110,38 @@ def written() -> Iterator[tuple[str, Form, int, int, Runs]]:
     yield "runs-one-long-run", "runs", 0, 2, [(0, 0, 99_999), (1, 50_000, 149_999)]
 
 
+def between_arrays() -> Iterator[tuple[str, Form, int, LineageRelation]]:
+    """Name, form, rows, and relations between arrays; what their bytes are depends on how the boxes were made."""
+    same = Line(0), Line(0)
+    yield "boxes-negative", "boxes", 10**6, BoxRelation.elementwise((2, 3), (2, 3))
+    yield "boxes-nothing", "boxes", 6, BoxRelation.nothing((2, 3), (4,))
+    yield "boxes-of-a-number", "boxes", 1, BoxRelation.rule((), (), [])
+    yield "boxes-sum-of-an-axis", "boxes", 3, BoxRelation.rule((3,), (3, 2), [same, (0, 1)])
+    yield "boxes-diagonal", "boxes", 3, BoxRelation.rule((3,), (3, 3), [same, same])
+    yield "boxes-flip-of-every-other", "boxes", 4, BoxRelation.rule((4,), (8,), [(Line(0, -2, 7), Line(0, -2, 7))])
+    yield "boxes-repeat", "boxes", 6, BoxRelation.rule((6,), (3,), [(Line(0, 1, 0, 2), Line(0, 1, 0, 2))])
+    yield "boxes-cumulative", "boxes", 4, BoxRelation.rule((4,), (4,), [(0, Line(0))])
+    yield "boxes-window-beyond-the-ends", "boxes", 4, BoxRelation.rule((4,), (4,), [(Line(0, 1, -1), Line(0, 1, 1))])
+    yield "boxes-pooling-by-halves", "boxes", 4, BoxRelation.rule((4,), (6,), [(Line(0, 3, 0, 2), Line(0, 3, 2, 2))])
+    rolled = [BoxRow([(0, 1)], [(Line(0, 1, 3), Line(0, 1, 3))]), BoxRow([(2, 4)], [(Line(0, 1, -2), Line(0, 1, -2))])]
+    yield "boxes-roll", "boxes", 5, BoxRelation.from_rows((5,), (5,), rolled)
+    overlapping = [BoxRow([(0, 2)], [(0, 2)]), BoxRow([(1, 3)], [(1, 3)])]
+    yield "boxes-that-overlap", "boxes", 4, BoxRelation.from_rows((4,), (4,), overlapping)
+    yield "gather-sort-of-columns", "gather", 6, GatherRelation.from_index((3, 2), (3, 2), [4, 3, 0, 1, 2, 5])
+    yield "gather-scattered", "gather", 5, GatherRelation.from_index((5,), (7,), [3, -1, 6, 0, 3])
+    yield "gather-rows-of-a-matrix", "gather", 6, GatherRelation.take((4, 2), 0, [3, 0, 1])
+    yield "gather-reversed", "gather", 9, GatherRelation.from_index((9,), (9,), list(range(9))[::-1])
+    yield "gather-all-of-one", "gather", 9, GatherRelation.from_index((3, 3), (2,), [1] * 9)
+    yield "gather-few", "gather", 10**6, GatherRelation.from_pairs((1000, 1000), (50,), [7, 8, 999_999], [3, 4, 49])
+    yield "gather-nothing", "gather", 4, GatherRelation.from_index((4,), (0,), [-1] * 4)
+
+
 def readable() -> Iterator[tuple[str, bytes]]:
     """Files that no writer of ours writes and every reader must read."""
     yield "by-hand-small", sealed(2, SMALL)
     yield "by-hand-crossed", sealed(1, CROSSED)
+    yield "by-hand-roll", sealed(3, varints(0, 5) + ROLL)
+    yield "by-hand-pick", sealed(4, varints(0, 2) + PICK)
     head = varints(0, 3, 3)
     yield "column-raw-planes", sealed(2, head + planes(2, 0, 0, 0) + SMALL[4:])
     yield "column-compressed-planes", sealed(2, head + planes(8, 0, 0, 0, compressed=True) + SMALL[4:])
@@ -132,7 +164,7 @@ def refused() -> Iterator[tuple[str, str, bytes]]:
     yield "version-1", "version", sealed(2, SMALL, version=1)
     yield "version-3", "version", sealed(2, SMALL, version=3)
     yield "form-0", "form", sealed(0, SMALL)
-    yield "form-3", "form", sealed(3, SMALL)
+    yield "form-5", "form", sealed(5, SMALL)
     yield "a-bit-turned", "checksum", good[:-1] + bytes([good[-1] ^ 4])
     yield "a-byte-missing", "checksum", good[:-1]
     yield "a-byte-too-many", "checksum", good + b"\0"
@@ -162,6 +194,43 @@ def refused() -> Iterator[tuple[str, str, bytes]]:
     twice = varints(0, 2**63 - 1, 2) + plain(2**63 - 2, 2**63 - 1) + plain(0, 1) + plain(0) + plain(0) + plain(0)
     yield "runs-a-row-beyond", "range", sealed(2, twice)
     yield "first-row-too-high", "range", sealed(2, varints(2**63 - 1) + SMALL[1:])
+
+
+#: A roll of five cells by two, and the gather of cells 3 and 0, as body behind the numbers of rows.
+ROLL = (
+    varints(1, 5, 1, 5, 2) + plain(0, 4) + plain(1, 2)
+    + plain(1, 1) + plain(2, 2) + plain(6, 9) + planes(0, 0, 0) * 4
+)  # fmt: skip
+PICK = varints(1, 2, 1, 4, 1, 3) + plain(4, 1)
+
+
+def refused_between_arrays() -> Iterator[tuple[str, str, bytes]]:
+    """As `refused`, of the forms between arrays."""
+    head = varints(0, 5)
+    yield "boxes-of-65-axes", "shape", sealed(3, head + varints(65, *[1] * 65))
+    yield "boxes-of-too-many-cells", "shape", sealed(3, head + varints(2, 1 << 40, 1 << 40))
+    yield "boxes-cut", "cut short", sealed(3, head + ROLL[:-1])
+    yield "boxes-beyond-the-output", "box", sealed(3, head + ROLL.replace(plain(1, 2), plain(1, 3)))
+    yield "boxes-before-the-output", "box", sealed(3, head + ROLL.replace(plain(0, 4), plain(1, 5)))
+    yield "boxes-axis-that-is-not-there", "box", sealed(3, head + ROLL.replace(plain(1, 1), plain(1, 2)))
+    yield "boxes-that-move-with-nothing", "box", sealed(3, head + ROLL.replace(plain(1, 1), plain(1, 0)))
+    still = ROLL.replace(plain(2, 2), plain(2, 0))
+    yield "boxes-that-move-by-nothing", "box", sealed(3, head + still)
+    one = varints(1, 5, 1, 5, 1) + planes(0, 0) + plain(4) + plain(1)
+    yield "boxes-empty-interval", "box", sealed(3, head + one + plain(2) + planes(0, 0) * 3 + plain(1) + planes(0, 0))
+    yield "boxes-divisor-0", "box", sealed(3, head + one + plain(2) + planes(0, 0) * 4 + plain(1))
+    far = varints(1, 5, 1, 5, 2) + plain(0, 4) + plain(1, 2) + plain(1, 1) + plain(2, 2) + plain(2**62, 2**62 + 2**61)
+    yield "boxes-offset-beyond", "range", sealed(3, head + far + planes(0, 0, 0) * 4)
+    yield "boxes-a-row-too-many", "range", sealed(3, varints(0, 4) + ROLL)
+    yield "gather-blocks-that-do-not-fit", "shape", sealed(4, varints(0, 2, 1, 2, 1, 4, 3, 3) + plain(4, 1))
+    yield "gather-block-0", "shape", sealed(4, varints(0, 2, 1, 2, 1, 4, 0, 3) + plain(4, 1))
+    yield "gather-beyond-the-input", "box", sealed(4, varints(0, 2) + PICK.replace(plain(4, 1), plain(5, 1)))
+    runs = varints(0, 2, 1, 2, 1, 4, 1, 1, 1)
+    yield "gather-run-beyond-the-input", "box", sealed(4, runs + plain(0) + plain(1) + plain(6))
+    yield "gather-run-beyond-the-output", "box", sealed(4, runs + plain(1) + plain(1) + plain(0))
+    yield "gather-axis-that-is-not-there", "box", sealed(4, varints(0, 2, 1, 2, 1, 4, 1, 5) + plain(4, 1))
+    yield "gather-place-beyond-the-axis", "box", sealed(4, varints(0, 2, 2, 1, 2, 2, 2, 2, 1, 4) + plain(3, 1))
+    yield "gather-a-row-too-many", "range", sealed(4, varints(0, 1) + PICK)
 
 
 # ---------------------------------------------------------------- the folder
@@ -200,8 +269,10 @@ def main() -> None:
         assert reference_segment.read(data) == (first_row, rows, pairs_of(runs)), name
         add(found["read"], name, data, form, canonical=not is_compressed(data))
     for name, data in readable():
-        add(found["read"], name, data, ("bdd", "runs")[data[6] - 1], canonical=False)
-    for name, fault, data in refused():
+        add(found["read"], name, data, ("bdd", "runs", "boxes", "gather")[data[6] - 1], canonical=False)
+    for name, form, rows, relation in between_arrays():
+        add(found["read"], name, segments.encode(Segment(0, rows, relation), form), form, canonical=False)
+    for name, fault, data in [*refused(), *refused_between_arrays()]:
         (FOLDER / f"{name}.lineage").write_bytes(data)
         found["refuse"].append({"name": name, "fault": fault})
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import zlib
 from collections.abc import Iterator
 
@@ -77,11 +79,13 @@ def read(data: bytes) -> tuple[int, int, list[tuple[int, int]]]:
     """First row, number of rows, and the pairs, sorted; rows count from the first row."""
     check(data[:5] == b"FLSEG" and len(data) >= 11, "magic")
     check(data[5] == 2, "version")
-    check(data[6] in (1, 2), "form")
+    check(data[6] in READERS, "form")
     check(zlib.crc32(data[11:]) == int.from_bytes(data[7:11], "little"), "checksum")
     body = Body(data[11:])
     first_row, rows = body.varint(), body.varint()
-    pairs = list(bdd(body) if data[6] == 1 else runs(body))
+    pairs = list(READERS[data[6]](body))
+    if data[6] == 3:  # several rows may have a pair
+        pairs = sorted(set(pairs))
     check(body.at == len(body.data), "trailing")
     check(all(row < rows and first_row + row < 2**63 and row_id < 2**63 for row, row_id in pairs), "range")
     return first_row, rows, pairs
@@ -147,3 +151,106 @@ def below(nodes: list[Node], reference: int, bits: int) -> Iterator[int]:
         lo = hi = reference
     yield from below(nodes, lo, bits - 1)
     yield from (1 << bits - 1 | code for code in below(nodes, hi, bits - 1))
+
+
+# ---------------------------------------------------------------- between arrays
+
+
+def unzigzag(written: int) -> int:
+    return written >> 1 if written % 2 == 0 else -(written >> 1) - 1
+
+
+def sums(moved: list[int]) -> list[int]:
+    found = list(itertools.accumulate(moved))
+    check(all(abs(each) < 2**62 for each in found), "range")
+    return found
+
+
+def shape(body: Body) -> list[int]:
+    axes = body.varint()
+    check(axes <= 64, "shape")
+    sizes = [body.varint() for _ in range(axes)]
+    check(math.prod(sizes) <= 2**60, "shape")
+    return sizes
+
+
+def number_in(sizes: list[int], places: tuple[int, ...]) -> int:
+    number = 0
+    for size, place in zip(sizes, places, strict=True):
+        number = number * size + place
+    return number
+
+
+def boxes(body: Body) -> Iterator[tuple[int, int]]:
+    out, into = shape(body), shape(body)
+    rows = body.varint()
+    corners = []
+    for _ in out:
+        first = sums([unzigzag(each) for each in body.column(rows)])
+        corners.append([(low, low + more) for low, more in zip(first, body.column(rows), strict=True)])
+    lines = []
+    for _ in into:
+        axis = [each - 1 for each in body.column(rows)]
+        scale = [unzigzag(each) for each in body.column(rows)]
+        offset = sums([unzigzag(each) for each in body.column(rows)])
+        divisor = [each + 1 for each in body.column(rows)]
+        more = [unzigzag(each) for each in body.column(rows)]
+        further = sums([unzigzag(each) for each in body.column(rows)])
+        other = [unzigzag(each) for each in body.column(rows)]
+        high = zip(map(sum, zip(scale, more, strict=True)), map(sum, zip(offset, further, strict=True)),
+                   map(sum, zip(divisor, other, strict=True)), strict=True)  # fmt: skip
+        lines.append(list(zip(axis, zip(scale, offset, divisor, strict=True), high, strict=True)))
+    for row in range(rows):
+        box = [corner[row] for corner in corners]
+        check(all(low >= 0 and high < size for (low, high), size in zip(box, out, strict=True)), "box")
+        bounds = [line[row] for line in lines]
+        for axis, low, high in bounds:
+            check(axis < len(out) and low[2] > 0 and high[2] > 0, "box")
+            check((axis >= 0) == (low[0] != 0 or high[0] != 0), "box")
+            for place in box[axis] if axis >= 0 else (0,):
+                check((low[0] * place + low[1]) * high[2] <= (high[0] * place + high[1]) * low[2], "box")
+        for cell in itertools.product(*(range(low, high + 1) for low, high in box)):
+            places = []
+            for (axis, low, high), size in zip(bounds, into, strict=True):
+                at = cell[axis] if axis >= 0 else 0
+                begin, end = (low[0] * at + low[1]) // low[2], (high[0] * at + high[1]) // high[2]
+                places.append(range(max(begin, 0), min(end, size - 1) + 1))
+            for each in itertools.product(*places):
+                yield number_in(out, cell), number_in(into, each)
+
+
+def gather(body: Body) -> Iterator[tuple[int, int]]:
+    out, into = shape(body), shape(body)
+    block, way = body.varint(), body.varint()
+    check(block > 0 and math.prod(out) % block == 0 and math.prod(into) % block == 0, "shape")
+    outputs, inputs = math.prod(out) // block, math.prod(into) // block
+    found = list(gather_runs(body, (0, 1, -1)[way]) if way < 3 else gather_cells(body, out, into, block, way))
+    check(all(row < outputs and 0 <= each < inputs for row, each in found), "box")
+    yield from ((row * block + t, each * block + t) for row, each in found for t in range(block))
+
+
+def gather_runs(body: Body, step: int) -> Iterator[tuple[int, int]]:
+    size = body.varint()
+    gaps, lengths, moved = (body.column(size) for _ in range(3))
+    row, last_id = -1, 0
+    for gap, length, move in zip(gaps, lengths, moved, strict=True):
+        first, into = row + 1 + gap, last_id + unzigzag(move)
+        row, last_id = first + length, into + step * length
+        yield from ((first + k, into + step * k) for k in range(length + 1))
+
+
+def gather_cells(body: Body, out: list[int], into: list[int], block: int, way: int) -> Iterator[tuple[int, int]]:
+    column = body.column(math.prod(out) // block)
+    if way == 3:
+        yield from ((row, each - 1) for row, each in enumerate(column) if each)
+        return
+    axis = way - 4
+    check(block == 1 and axis < len(into) and len(into) == len(out), "box")
+    check(out[:axis] == into[:axis] and out[axis + 1 :] == into[axis + 1 :], "box")
+    for row, cell in enumerate(itertools.product(*map(range, out))):
+        if column[row]:
+            check(column[row] <= into[axis], "box")
+            yield row, number_in(into, (*cell[:axis], column[row] - 1, *cell[axis + 1 :]))
+
+
+READERS = {1: bdd, 2: runs, 3: boxes, 4: gather}

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.box_rows import Line
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.columns import Reader, Writer
+from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import CorruptSegmentError, Form, Segment
 from tests.forward_lineage.relations.forms import FORMS, MOST, Pairs, as_set, columns, numbers, pair_sets
@@ -189,10 +192,11 @@ def test_damage_names_the_file(tmp_path: Path, damage: object, message: str) -> 
         segments.read(path)
 
 
-@pytest.mark.parametrize("form", ["bdd", "runs"])
+@pytest.mark.parametrize("form", ["bdd", "runs", "boxes", "gather"])
 def test_every_cut_and_every_flipped_byte_is_noticed(form: str) -> None:
     rng = np.random.default_rng(2)
-    relation = RunsRelation.from_pairs(rng.integers(0, 20, 60), rng.integers(0, 300, 60))
+    rows = np.arange(20) if form == "gather" else rng.integers(0, 20, 60)
+    relation = RunsRelation.from_pairs(rows, rng.integers(0, 300, rows.size))
     data = segments.encode(Segment(0, 20, relation), form)  # type: ignore[arg-type]
     for at in range(len(data)):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]):
@@ -200,10 +204,15 @@ def test_every_cut_and_every_flipped_byte_is_noticed(form: str) -> None:
                 segments.decode(damaged)
 
 
-@pytest.mark.parametrize("form", ["bdd", "runs"])
+@pytest.mark.parametrize("form", ["bdd", "runs", "boxes", "gather"])
 def test_damage_under_a_right_checksum_is_a_clean_error_or_a_relation(form: str) -> None:
     rng = random.Random(3)
-    data = segments.encode(some_segment(), form)  # type: ignore[arg-type]
+    of_arrays = {
+        "boxes": BoxRelation.rule((6, 4), (6, 9), [(Line(0), Line(0)), (Line(1, 2), Line(1, 2, 1))]),
+        "gather": GatherRelation.from_index((4, 6), (4, 6), np.random.default_rng(1).permutation(24)),
+    }
+    some = Segment(40, 64, of_arrays[form]) if form in of_arrays else some_segment()
+    data = segments.encode(some, form)  # type: ignore[arg-type]
     head, body = data[:7], data[11:]
     for _ in range(400):
         mutated = bytearray(body)
@@ -217,4 +226,7 @@ def test_damage_under_a_right_checksum_is_a_clean_error_or_a_relation(form: str)
         except CorruptSegmentError as error:
             assert str(error).startswith("x is damaged: ")
         else:
-            assert isinstance(found.relation, RunsRelation | BddRelation)
+            assert isinstance(found.relation, RunsRelation | BddRelation | BoxRelation | GatherRelation)
+            if form in of_arrays:
+                found.relation.assert_consistent()
+                assert found.relation.last_row() < 64 and found.relation.backward(LineageSet(range(64))) is not None

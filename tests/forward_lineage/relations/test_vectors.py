@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.bdd import BddRelation
+from forward_lineage.relations.boxes import BoxRelation
+from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import CorruptSegmentError, Form, Segment
 from tests.conftest import REPOSITORY
@@ -19,6 +21,7 @@ from tests.forward_lineage.relations import make_vectors, reference_segment
 from tests.forward_lineage.relations.forms import FORMS, MOST, Pairs, as_set, pair_sets
 from tests.forward_lineage.relations.reference_segment import RefusedError
 
+FORM_OF = {"bdd": BddRelation, "runs": RunsRelation, "boxes": BoxRelation, "gather": GatherRelation}
 VECTORS = json.loads((make_vectors.FOLDER / "vectors.json").read_text(encoding="utf-8"))
 
 
@@ -38,7 +41,7 @@ def test_what_must_be_read(vector: dict[str, Any]) -> None:
     assert reference_segment.read(data) == (vector["first_row"], vector["rows"], pairs)
     segment = segments.decode(data)
     assert (segment.first_row, segment.rows) == (vector["first_row"], vector["rows"])
-    assert isinstance(segment.relation, {"bdd": BddRelation, "runs": RunsRelation}[vector["form"]])
+    assert isinstance(segment.relation, FORM_OF[vector["form"]])
     if vector["name"] != "runs-equal-sets-twice":  # answers as it should, but is not how we hold such a relation
         assert as_set(segment.relation) == set(pairs)
     assert list(zip(*(side.tolist() for side in segment.relation.pairs()), strict=True)) == pairs

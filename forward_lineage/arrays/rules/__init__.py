@@ -1,0 +1,35 @@
+"""Which cells each operation's result is made of: a file for each family, a function for each rule."""
+
+from forward_lineage.arrays.rules import (
+    axes,
+    choices,
+    counts,
+    cumulative,
+    diagonals,
+    elementwise,
+    joining,
+    matrices,
+    polynomials,
+    products,
+    reductions,
+    sorting,
+    turning,
+    writing,
+)
+
+__all__ = [
+    "axes",
+    "choices",
+    "counts",
+    "cumulative",
+    "diagonals",
+    "elementwise",
+    "joining",
+    "matrices",
+    "polynomials",
+    "products",
+    "reductions",
+    "sorting",
+    "turning",
+    "writing",
+]

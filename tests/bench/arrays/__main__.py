@@ -1,0 +1,44 @@
+"""Sizes, encoding and questions of array lineage beside the paper's figures.
+
+    python -m tests.bench.arrays [--most-cells 10000000] [--most-pairs 100000000] [--rows 6280000] [--json FILE]
+
+By default arrays are so large that it takes about two minutes; the options give the paper's sizes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from tests.bench.arrays import encoding, questions, sizes
+
+
+@click.command(help=__doc__)
+@click.option("--most-cells", default=1_000_000, show_default=True, help="Of Fig. 7.")
+@click.option("--most-pairs", default=2_000_000, show_default=True, help="Rivals are measured up to so many.")
+@click.option("--rows", default=200_000, show_default=True, help="Matched rows of the relational pipeline of Fig. 8.")
+@click.option("--runs", default=5, show_default=True, help="Of each question; the median counts.")
+@click.option("--only", type=click.Choice(["sizes", "encoding", "questions"]), help="One part.")
+@click.option("--json", "file", type=click.Path(path_type=Path), help="Write all figures to this file.")
+def main(most_cells: int, most_pairs: int, rows: int, runs: int, only: str | None, file: Path | None) -> None:
+    """Measure, and print."""
+    console = Console(width=160)
+    found: dict[str, object] = {}
+    if only in (None, "sizes"):
+        found["sizes"] = sizes.measure(most_pairs)
+        sizes.show(console, found["sizes"])
+    if only in (None, "encoding"):
+        found["encoding"] = encoding.measure(most_cells, runs)
+        encoding.show(console, found["encoding"])
+    if only in (None, "questions"):
+        found["questions"] = questions.measure(rows, runs)
+        questions.show(console, found["questions"])
+    if file:
+        file.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

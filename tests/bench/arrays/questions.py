@@ -1,0 +1,81 @@
+"""Fig. 8: forward questions through three pipelines, beside joins of DuckDB over Parquet.   [Zhao 2024, §VII-D]"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from forward_lineage.relations.lattice import LatticeBoxes
+from forward_lineage.relations.lattice_cells import boxes_of_numbers, cells_in, merged
+from tests.bench.arrays import pipelines
+from tests.bench.arrays.paper import FIGURES
+from tests.bench.arrays.rivals import Joins
+
+SELECTIVITIES = (0.001, 0.01, 0.2, 0.8, 1.0)
+
+
+def forward(path: pipelines.Path, cells: LatticeBoxes) -> LatticeBoxes:
+    """The cells of the last array that are made of some of the first one."""
+    for step in path:
+        found = [each.forward_cells(cells) for each in step]
+        cells = found[0]
+        for more in found[1:]:
+            cells = merged(cells.together(more))
+    return cells
+
+
+def measure(rows: int, runs: int) -> list[dict[str, Any]]:
+    """Milliseconds of every pipeline at every selectivity; both ways must name as many cells."""
+    found = []
+    paths = {"image": pipelines.image(), "relational": pipelines.relational(rows), "ResNet": pipelines.resnet()}
+    for name, path in paths.items():
+        with tempfile.TemporaryDirectory() as folder:
+            joins = Joins(path, Path(folder))
+            shape = path[0][0].in_shape
+            size = math.prod(shape)
+            for share in SELECTIVITIES:
+                count = max(round(share * size), 1)
+                start = int(np.random.default_rng(3).integers(0, size - count + 1))
+                numbers = np.arange(start, start + count)
+                asked = boxes_of_numbers(shape, numbers)
+                forward(path, asked)  # what relations keep for questions is made by the first one
+                ours, answer = _median(lambda: forward(path, asked), runs)  # noqa: B023
+                theirs, cells = _median(lambda: joins.forward(numbers), min(runs, 3))  # noqa: B023
+                assert cells_in(answer) == cells, (name, share, cells_in(answer), cells)
+                figures = {"cells": cells, "boxes": len(answer), "ours": ours, "duckdb": theirs}
+                found.append({"pipeline": name, "share": share, **figures})
+    return found
+
+
+def _median(ask: Callable[[], Any], runs: int) -> tuple[float, Any]:
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        found = ask()
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times), found
+
+
+def show(console: Console, found: Any) -> None:
+    """Print the table."""
+    table = Table("pipeline", "cells asked", "answer", "ours, ms", "DuckDB, ms", "times", "worse?",
+                  title=f"Fig. 8: milliseconds of a forward question. The paper says: {FIGURES['Fig. 8']}")  # fmt: skip
+    for each in found:
+        faults = ["slower than DuckDB"] if each["ours"] > each["duckdb"] else []
+        if each["pipeline"] != "relational" and each["ours"] > 10:
+            faults.append("more than 10 ms")
+        table.add_row(
+            each["pipeline"], f"{each['share']:.1%}", f"{each['cells']:,} cells, {each['boxes']:,} boxes",
+            f"{each['ours']:.2f}", f"{each['duckdb']:.1f}", f"{each['duckdb'] / each['ours']:.0f}",
+            "; ".join(faults) or "no",
+        )  # fmt: skip
+    console.print(table)
