@@ -154,14 +154,17 @@ def _of_law(spark: SparkSession, block: Block) -> Outcome:
 
 def _continued(spark: SparkSession, block: Block) -> Outcome:
     generated = list(many_cases(block.count, block.seed, stacked=block.stacked))
-    chosen = [continuation(block.seed + place) for place in range(len(generated))]
+    chosen = {
+        mode: [continuation(2 * (block.seed + place) + offset) for place in range(len(generated))]
+        for offset, mode in enumerate(block.modes)
+    }
     verdicts = judge_continued(spark, [case for _, case in generated], block.modes, chosen, block.door)
     if not is_alive(spark):
         return _died(block, generated, verdicts)
     failing = [
         (seed, case, each, mode)
         for mode, found in verdicts.items()
-        for (seed, case), each, verdict in zip(generated, chosen, found, strict=True)
+        for (seed, case), each, verdict in zip(generated, chosen[mode], found, strict=True)
         if verdict.outcome == "disagree"
     ]
     reports = [
@@ -195,7 +198,7 @@ def _described_continued(
     deadline = time.monotonic() + SHRINK_SECONDS
 
     def verdict(candidate: Case, each: Continuation) -> Verdict:
-        return judge_continued(spark, [candidate], [mode], [each], block.door)[mode][0]
+        return judge_continued(spark, [candidate], [mode], {mode: [each]}, block.door)[mode][0]
 
     def fails(candidate: Case, each: Continuation) -> bool:
         return time.monotonic() < deadline and verdict(candidate, each).outcome == "disagree"

@@ -151,7 +151,7 @@ def prepared(
         pairs = [_as_frame(spark, *each) for each in zip(setups, originals, strict=True)]
         setups, originals = [setup for setup, _ in pairs], [plain for _, plain in pairs]
     return {
-        mode: [_prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
+        mode: [prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
     }
 
 
@@ -176,7 +176,7 @@ def _as_frame(
     return replace(setup, frame=frame), columns
 
 
-def _prepare(setup: Setup, plain: Columns | Answer | Verdict, mode: Mode) -> Task | Verdict:
+def prepare(setup: Setup, plain: Columns | Answer | Verdict, mode: Mode) -> Task | Verdict:
     if isinstance(plain, Verdict):
         return plain
     if isinstance(plain, Answer):

@@ -9,7 +9,7 @@ plain Spark is asked, too: what it does otherwise than the interpreter proves no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from forward_lineage.results import LINEAGE_COLUMN as LINEAGE
 from tests.oracle.comparison import (
     AnnotatedRow,
     Door,
@@ -28,7 +29,7 @@ from tests.oracle.comparison import (
     rule_at_fault,
     verdict_of,
 )
-from tests.oracle.continuations import LINEAGE, Around, Continuation, surroundings
+from tests.oracle.continuations import Around, Continuation, surroundings
 from tests.oracle.generation import Case
 from tests.oracle.spark_answers import FAILURES, Answer, all_answers, failure, tables_in, without_rule
 from udafs.lineage_set import LineageSet
@@ -57,10 +58,10 @@ def judge_continued(
     spark: SparkSession,
     cases: Sequence[Case],
     modes: Sequence[Mode],
-    continued: Sequence[Continuation],
+    continued: Mapping[Mode, Sequence[Continuation]],
     door: Door = "text",
 ) -> dict[Mode, list[Verdict]]:
-    """Judge each case with its continuation, under each semantics."""
+    """Judge each case with its continuation, under each semantics with another."""
     tasks = prepared(spark, cases, modes, door)
 
     def one(task: Task | Verdict, each: Continuation) -> Verdict:
@@ -72,7 +73,7 @@ def judge_continued(
             return Verdict("disagree", f"{DIED} during\n{task.text}\ncontinued: {each}\n{each!r}")
 
     with ThreadPoolExecutor(2) as pool:
-        return {mode: list(pool.map(one, tasks[mode], continued)) for mode in modes}
+        return {mode: list(pool.map(one, tasks[mode], continued[mode])) for mode in modes}
 
 
 def _verdict(spark: SparkSession, task: Task, continued: Continuation) -> Verdict:
@@ -84,8 +85,12 @@ def _verdict(spark: SparkSession, task: Task, continued: Continuation) -> Verdic
             return judged if judged.outcome != "agree" else Verdict("invalid", "past an error of Spark")
         base = rows_in(task, answer)
     with surroundings(_tables(task)) as around:
-        got = _continue(lambda: spark.sql(task.text), continued, around)
-        expected = _continue(lambda: written_down(spark, task, base), continued, around)
+        try:
+            traced = spark.sql(task.text)
+        except FAILURES as error:
+            return Verdict("invalid", f"fails without a continuation, too: {failure(error).condition}")
+        got = _continue(lambda: traced, continued, around)
+        expected = _continue(lambda: written_down(traced, task, base), continued, around)
         if got.rows is not None and got.rows == expected.rows:
             return Verdict("agree")
         return _explained(spark, task, continued, around, got, expected)
@@ -161,15 +166,15 @@ def _difference(one: Came, other: Came) -> str:
     return "".join(f"\n  {n} × {row}" for row, n in ((one.rows or Counter()) - (other.rows or Counter())).items())
 
 
-def written_down(spark: SparkSession, task: Task, rows: Counter[AnnotatedRow]) -> DataFrame:
-    """A frame that has these rows and their lineage, and no history."""
-    lineage = spark.sql(task.text).schema[LINEAGE].dataType
+def written_down(traced: DataFrame, task: Task, rows: Counter[AnnotatedRow]) -> DataFrame:
+    """A frame with the columns of a traced one that has these rows and their lineage, and no history."""
+    lineage = traced.schema[LINEAGE].dataType
     assert isinstance(lineage, StructType)
     types = [*(kind for _, kind in task.plain), lineage.simpleString()]
     columns = ", ".join(f"`{name.replace('`', '``')}`" for name in (*(name for name, _ in task.plain), LINEAGE))
     cells = [_cells(row, task, lineage.names) for row in rows.elements()]
     listed = ", ".join(f"({_typed(each, types)})" for each in cells or [["NULL"] * len(types)])
-    return spark.sql(f"SELECT * FROM VALUES {listed} AS v({columns}){'' if cells else ' WHERE false'}")
+    return traced.sparkSession.sql(f"SELECT * FROM VALUES {listed} AS v({columns}){'' if cells else ' WHERE false'}")
 
 
 def _cells(row: AnnotatedRow, task: Task, tables: Sequence[str]) -> list[str]:
