@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -16,6 +17,7 @@ from tests.oracle.continued import DIED, is_alive, judge_continued
 from tests.oracle.generation import Case, many_cases, shrunk
 from tests.oracle.law_trials import try_law
 from tests.oracle.laws import LAWS
+from tests.spark_switches import SWITCHES, turned
 
 QUERIES_A_BLOCK = 100
 TRIALS_A_BLOCK = 20
@@ -26,6 +28,7 @@ SEEDS_OF_LAWS = 500_000_000
 SEEDS_A_LAW = 1_000_000
 
 SEEDS_OF_CONTINUATIONS = 900_000_000
+SEEDS_OF_SETTINGS = 700_000_000
 
 OF_A_LAW = "law: "
 CONTINUED = "continued "
@@ -53,6 +56,7 @@ class Block:
         door: as what the queries are given.
         continued: whether something is done with each frame, see `continuations`.
         stacked: whether the queries stand on groups and windows, see `stacked`.
+        setting: under which setting of `tests.spark_switches`; None: those that are fast.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Block:
     door: Door = "text"
     continued: bool = False
     stacked: bool = False
+    setting: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,13 @@ class Outcome:
     died: bool = False
 
 
-def blocks(queries: int, trials: int, seed: int, door: Door = "text", continuations: int = 0) -> list[Block]:
-    """Blocks for that many queries, trials of each law, and continued queries, rounded up to whole blocks."""
+def blocks(
+    queries: int, trials: int, seed: int, door: Door = "text", continuations: int = 0, under_settings: int = 0
+) -> list[Block]:
+    """Blocks for that many queries, trials of each law, continued queries, and queries under each setting.
+
+    All rounded up to whole blocks.
+    """
     found = [_of_queries(number, seed, door) for number in range(-(-queries // QUERIES_A_BLOCK))]
     for place, law in enumerate(LAWS):
         first = seed + SEEDS_OF_LAWS + SEEDS_A_LAW * place
@@ -100,7 +110,19 @@ def blocks(queries: int, trials: int, seed: int, door: Door = "text", continuati
             Block(f"{law} {number}", first + SEEDS_A_BLOCK * number, TRIALS_A_BLOCK, law=law)
             for number in range(-(-trials // TRIALS_A_BLOCK))
         ]
-    return found + [_of_continuations(number, seed, door) for number in range(-(-continuations // QUERIES_A_BLOCK))]
+    found += [_of_continuations(number, seed, door) for number in range(-(-continuations // QUERIES_A_BLOCK))]
+    return found + [
+        _under(setting, place, number, seed, door)
+        for number in range(-(-under_settings // QUERIES_A_BLOCK))
+        for place, setting in enumerate(SWITCHES)
+    ]
+
+
+def _under(setting: str, place: int, number: int, seed: int, door: Door) -> Block:
+    """Other queries under each setting; every other block is stacked."""
+    first = seed + SEEDS_OF_SETTINGS + SEEDS_A_LAW * place + SEEDS_A_BLOCK * number
+    name = f"{setting} {number}" if door == "text" else f"frames, {setting} {number}"
+    return Block(name, first, QUERIES_A_BLOCK, door=door, stacked=number % 2 == 0, setting=setting)
 
 
 def _of_continuations(number: int, seed: int, door: Door) -> Block:
@@ -123,12 +145,13 @@ def judged(spark: SparkSession, block: Block) -> Outcome:
     """Judge a block; what disagrees is shrunk as far as the time allows."""
     start = time.monotonic()
     kind = _of_law if block.law is not None else _continued if block.continued else _of_cases
-    outcome = kind(spark, block)
+    with turned(spark, block.setting) if block.setting else nullcontext():
+        outcome = kind(spark, block)
     return Outcome(**{**vars(outcome), "seconds": round(time.monotonic() - start, 2)})
 
 
 def _of_cases(spark: SparkSession, block: Block) -> Outcome:
-    generated = list(many_cases(block.count, block.seed, granules=block.granules))
+    generated = list(many_cases(block.count, block.seed, granules=block.granules, stacked=block.stacked))
     verdicts = judge(spark, [case for _, case in generated], block.modes, block.door)
     failing = [
         (number, case, mode)
@@ -140,7 +163,8 @@ def _of_cases(spark: SparkSession, block: Block) -> Outcome:
         described(spark, number, case, mode, block, shrink=place < MOST_SHRUNK)
         for place, (number, case, mode) in enumerate(failing)
     ]
-    return _outcome(block, verdicts, reports)
+    where = f"under {block.setting}: " if block.setting else ""
+    return _outcome(block, {f"{where}{mode}": found for mode, found in verdicts.items()}, reports)
 
 
 def _of_law(spark: SparkSession, block: Block) -> Outcome:
@@ -235,7 +259,7 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, block: Blo
             time.monotonic() < deadline and judge(spark, [candidate], [mode], block.door)[mode][0].outcome == "disagree"
         )
 
-    smallest = shrunk(seed, fails, case, granules=block.granules) if shrink else case
+    smallest = shrunk(seed, fails, case, granules=block.granules, stacked=block.stacked) if shrink else case
     verdict = judge(spark, [smallest], [mode], block.door)[mode][0]
     return f"seed {seed}, {report(smallest, mode, verdict)}"
 

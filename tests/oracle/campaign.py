@@ -25,7 +25,9 @@ from pathlib import Path
 from tests.oracle.blocks import Block, Outcome, judged
 from tests.structure import REPOSITORY
 
-DECIDING_SOURCES = ("rewrites", "udafs", "forward_lineage", "tests/oracle", "tests/spark_settings.py")
+DECIDING_SOURCES = (
+    *("rewrites", "udafs", "forward_lineage", "tests/oracle", "tests/spark_settings.py", "tests/spark_switches.py"),
+)
 DECIDING_PACKAGES = ("pyspark", "sqlglot", "hypothesis", "dd")
 
 # A Spark that has run some thousands of queries is slower than a new one.

@@ -25,6 +25,7 @@ from tests.oracle.printing import SPARK_TYPES, Printer, to_sql
 from tests.oracle.promise import broken, is_promised
 from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
+from tests.spark_switches import BY_REFERENCE
 
 Mode = Literal["values", "data", "control"]
 Door = Literal["text", "frame"]  # as what a query is given: its SQL, or a DataFrame
@@ -87,6 +88,7 @@ class Setup:
     names: dict[str, str]
     original: str
     frame: DataFrame | None = None
+    by_reference: bool = True  # whether lineage may travel so
 
     @property
     def own_ids(self) -> bool:
@@ -145,7 +147,8 @@ def prepared(
     spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode], door: Door
 ) -> dict[Mode, list[Task | Verdict]]:
     """What is to be run of each case under each mode, its tables being there; a verdict where that stands already."""
-    setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
+    by_reference = spark.conf.get(BY_REFERENCE, "true") == "true"
+    setups = [replace(_set_up(spark, i, case), by_reference=by_reference) for i, case in enumerate(cases)]
     originals: list[Columns | Answer | Verdict] = list(all_columns(spark, [setup.original for setup in setups]))
     if door == "frame":
         pairs = [_as_frame(spark, *each) for each in zip(setups, originals, strict=True)]
@@ -193,7 +196,10 @@ def prepare(setup: Setup, plain: Columns | Answer | Verdict, mode: Mode) -> Task
         try:
             read = parse(setup.text())
             known = known_values if setup.own_ids else None
-            text = rewrite_statement(read, catalog(setup.names), semantics, text_only=True, known=known).sql
+            tables = catalog(setup.names)
+            text = rewrite_statement(
+                read, tables, semantics, text_only=True, known=known, by_reference=setup.by_reference
+            ).sql
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
     if len(text) > LONGEST:

@@ -30,7 +30,8 @@ MOST_TEXTS = 12  # that Spark is asked about, of one mutant
 SECONDS_OF_CPU = 600
 TESTS = ("tests/rewrites", "tests/forward_lineage/frontend")
 DECIDING = (
-    *("rewrites", "forward_lineage/frontend", "tests/golden", "tests/rewrites", "tests/mutations/rules"),
+    *("rewrites", "forward_lineage/frontend", "tests/golden", "tests/rewrites", "tests/mutations/rules/probes.py"),
+    "tests/mutations/rules/sites.py",
     *(
         "tests/oracle/strategies.py",
         "tests/oracle/stacked.py",
@@ -82,7 +83,12 @@ def oracle_cases() -> list[Case]:
 
 
 def in_a_process(work: Callable[[], Any]) -> Any:
-    """What `work` returns in a fork of this process; None if it breaks, or takes more CPU than is decent."""
+    """What `work` returns in a fork of this process; a text if that ends otherwise, such as by a signal.
+
+    Raises:
+        RuntimeError: `work` raised: a mutant's errors are caught in it, so that is an error of ours.
+
+    """
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -90,8 +96,13 @@ def in_a_process(work: Callable[[], Any]) -> Any:
     os.close(write)
     with os.fdopen(read, "rb") as answers:
         found = answers.read()
-    os.waitpid(child, 0)
-    return pickle.loads(found) if found else None
+    _, status = os.waitpid(child, 0)
+    if not found:
+        return f"its process ends: {os.waitstatus_to_exitcode(status)}"
+    answer = pickle.loads(found)
+    if isinstance(answer, Exception):
+        raise RuntimeError(f"not judged: {answer!r}")
+    return answer
 
 
 def _in_child(work: Callable[[], Any], read: int, write: int) -> None:
@@ -102,10 +113,12 @@ def _in_child(work: Callable[[], Any], read: int, write: int) -> None:
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     try:
-        with os.fdopen(write, "wb") as answers:
-            answers.write(pickle.dumps(work()))
-    finally:
-        os._exit(0)
+        answer = work()
+    except Exception as error:
+        answer = RuntimeError(f"{type(error).__name__}: {error}")
+    with os.fdopen(write, "wb") as answers:
+        answers.write(pickle.dumps(answer))
+    os._exit(0)
 
 
 def learn(cases: list[Case], keep: Path) -> Known:
@@ -115,7 +128,7 @@ def learn(cases: list[Case], keep: Path) -> Known:
         assert isinstance(found, Known)
         return found
     answered = in_a_process(lambda: _learned(cases))
-    assert answered is not None, "the rules break before they are spoilt"
+    assert isinstance(answered, tuple), "the rules break before they are spoilt"
     known = Known(*answered)
     keep.write_bytes(pickle.dumps(known))
     return known
@@ -136,8 +149,8 @@ def judged(mutant: Mutant, known: Known, cases: list[Case]) -> Verdict:
     changed = function_of(mutant)
     through = {name for name, all_of in known.functions.items() if changed is None or changed in all_of}
     found = in_a_process(lambda: _judged(mutant, known, cases, through))
-    if found is None:
-        return Verdict(mutant.name, "it ends its process, or does not end", len(through))
+    if isinstance(found, str):
+        return Verdict(mutant.name, found, len(through))
     assert isinstance(found, Verdict)
     return found
 
