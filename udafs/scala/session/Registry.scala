@@ -306,10 +306,13 @@ object Registry {
     case _ => argument
   }
 
-  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage)
+  private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage, EvaluatedOncePlanning)
   private val rules: Seq[Rule[LogicalPlan]] = Seq(
     RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst
-  ) ++ MergedSubqueries.repair :+ OnceRead // which follows CTEs
+  ) ++ MergedSubqueries.repair ++ Seq(OnceRead, EvaluatedOnce) // which follow CTEs
+
+  /** Run with Spark's rules for operators, as often as these. */
+  private val operatorRules: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, OnceRead)
 
   /** Registers every function in a running session; harmless when done before. */
   def attach(session: SparkSession): Unit = {
@@ -328,6 +331,13 @@ object Registry {
     session.experimental.extraStrategies = strategies.filterNot(before.contains) ++ before
     val others = session.experimental.extraOptimizations
     session.experimental.extraOptimizations = others ++ rules.filterNot(others.contains)
+    atOperators(session)
+  }
+
+  /** All sessions of a builder have the same extensions, and ask them at each query. */
+  private def atOperators(session: SparkSession): Unit = session.extensions.synchronized {
+    val known = session.extensions.buildOptimizerRules(session)
+    operatorRules.filterNot(known.contains).foreach(rule => session.extensions.injectOptimizerRule(_ => rule))
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
@@ -336,6 +346,7 @@ object Registry {
       extensions.injectFunction((FunctionIdentifier(function.name), function.info, function.builder))
     extensions.injectTableFunction((FunctionIdentifier(NamedFiles.info.getName), NamedFiles.info, NamedFiles(_)))
     strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
+    operatorRules.foreach(rule => extensions.injectOptimizerRule(_ => rule))
     rules.foreach(rule => extensions.injectPreCBORule(_ => rule)) // the last rules that are open to extensions
   }
 }
