@@ -9,8 +9,14 @@ Spark itself joins s with every distinct t.v there is before it looks at k: TPC-
 through 2.4 billion rows for 6 million. (A scalar subquery cannot be an argument of `filter`; LATERAL would make Spark
 compute all combinations of FROM first, to find out which keys there may be.)
 
-Where Spark has to cast s.k before it compares, several keys may be equal to one t.k, '1' and '01' to 1: joined, they
-would give the outer row twice. The rules know no types, so the text asks for them and fails; Spark folds `typeof`.
+A condition that is asked elsewhere must be the same one there. What Spark makes of a comparison depends on where it
+stands:
+- It pads columns of type CHAR, of different lengths, where it sees that columns are compared. So a key is compared as
+  the column that it is. A column that goes into a struct is a field there: `dl_moved` refuses it if it is CHAR.
+- Where it casts s.k before it compares, several keys may be equal to one t.k, '1' and '01' to 1: joined, they would
+  give the outer row twice. `dl_alike` refuses such types.
+Both are asked when the text is analysed, since the rules know only some types. What is refused, or is known to be, is
+rewritten without moving a condition: Spark then asks it where the user does.
 """
 
 from __future__ import annotations
@@ -23,18 +29,14 @@ from sqlglot import exp
 from rewrites import stages
 from rewrites.block import Block
 from rewrites.conditions import conjuncts
-from rewrites.lineage_functions import dl_union, is_dlunion
-from rewrites.scope import FromItem, blocks_out, moved_out
+from rewrites.lineage_functions import DL_ALIKE, DL_MOVED, dl_union, is_dlunion
+from rewrites.scope import FromItem, blocks_out, moved_out, type_of
 from rewrites.terms import HIDDEN_PREFIX, Kind, Lineage, Term, call, column, derived_table, hidden_column, named
 
 _ROWS = "rows"
 _VALUE = "its value"  # of no table, most likely
-#: Types that are compared without making equal what differs; others only each with itself.
+#: Types that are compared without making equal what differs; others only each with itself. As `dl_alike` has them.
 _APART = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
-_OTHER_TYPE = (
-    "lineage: a correlated subquery compares columns of two types, of which several values may equal one: "
-    "CAST the subquery's column to the type of the other, in a subquery in FROM"
-)
 #: What a condition must not have in it: not to be moved, or with names of its own.
 _STAYS = (exp.Query, exp.Lambda, exp.Window)
 _ELSEWHERE = ("from_", "joins", "laterals", "expressions")
@@ -83,8 +85,12 @@ def as_join(one_row: exp.Select, block: Block) -> Lineage | None:
 
 def conditions_of(one_row: exp.Select, block: Block) -> Conditions | None:
     """Return the conditions of a correlated one-row query; None where they are not those of a join by keys."""
+    if not block.env.moves_conditions:
+        return None
     conditions = _conditions(one_row)
     if conditions is None or not conditions.equalities or not _can_join(block):
+        return None
+    if not all(_may_be_alike(*sides) for sides in conditions.equalities):
         return None
     return conditions if all(_is_union(projection.this) for projection in one_row.expressions) else None
 
@@ -182,9 +188,9 @@ def _of_variable(condition: exp.Expr, variable: str, fields: dict[str, exp.Expr]
     """Return a condition over an element of the list; note in `fields` which columns the elements need."""
     condition = condition.unnest().copy()
     for node in [node for node in condition.find_all(exp.Column) if not blocks_out(node)]:
-        known = next((field for field, value in fields.items() if value == node), None)
+        known = next((field for field, value in fields.items() if value.expressions[0] == node), None)
         field = known or f"c{len(fields) + 1}"
-        fields[field] = node.copy()
+        fields[field] = call(DL_MOVED, node.copy())
         node.replace(column(variable, field))
     return exp.Paren(this=moved_out(condition))
 
@@ -221,17 +227,16 @@ def _join(candidates: exp.Select, alias: str, conditions: Conditions, carried: S
     block.scope.from_items.append(FromItem(alias, (), hidden, traced=False))
 
 
-def _same(key: exp.Expr, outer: exp.Expr) -> exp.EQ:
-    """Return an equality with a key that fails where keys that differ may be equal to the outer side."""
-    of_key, of_outer = (call("typeof", side.copy()) for side in (key, outer))
-    apart: list[exp.Expr] = [exp.EQ(this=of_key, expression=of_outer)]
-    for family in _APART:
-        types = [exp.Literal.string(each) for each in family]
-        both = (exp.In(this=side.copy(), expressions=[each.copy() for each in types]) for side in (of_key, of_outer))
-        apart.append(exp.and_(*both, copy=False))
-    failed = call("raise_error", exp.Literal.string(_OTHER_TYPE))
-    of_one_type = exp.Case(ifs=[exp.If(this=exp.or_(*apart, copy=False), true=outer)], default=failed)
-    return exp.EQ(this=key, expression=of_one_type)
+def _same(key: exp.Expr, outer: exp.Expr) -> exp.Expr:
+    """Return an equality with a key, of columns where they are columns; refused where several keys may equal one."""
+    alike = call(DL_ALIKE, key.copy(), outer.copy())
+    return exp.and_(exp.EQ(this=key, expression=outer), alike, copy=False)
+
+
+def _may_be_alike(inner: exp.Expr, outer: exp.Expr) -> bool:
+    """Say whether, by what is known of types, values that differ may be equal only where `dl_alike` refuses them."""
+    one, other = type_of(inner), type_of(outer)
+    return one is None or other is None or one == other or any({one, other} <= set(family) for family in _APART)
 
 
 def _united(matching: exp.Expr, variable: str, field: str) -> exp.Expr:

@@ -138,6 +138,7 @@ def rewrite(
     in_parts: str | None = None,
     to_store: bool = False,
     by_chance: Collection[str] = (),
+    moves_conditions: bool = True,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -155,13 +156,16 @@ def rewrite(
         in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
         to_store: whether its rows go into a table, lineage included.
         by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
+        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see `decorrelation`.
 
     Raises:
         BadArgumentError: a tree that another parser made.
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    statement = _Statement(tables, parse, semantics, chosen, known, in_parts, to_store, by_chance, granules)
+    statement = _Statement(
+        tables, parse, semantics, chosen, known, in_parts, to_store, by_chance, granules, moves_conditions
+    )
     if by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
@@ -184,6 +188,7 @@ class _Statement:
     to_store: bool = False
     by_chance: Collection[str] = ()
     given: Sequence[Granules] = ()
+    moves_conditions: bool = True
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
@@ -207,7 +212,8 @@ class _Statement:
         env = Environment(
             self.tables, self.semantics, rewrite_query, parse, only, granules, outermost=True, names=used, stages=stages
         )
-        env = replace(env, shares_answers=stages is not None and self.in_parts is None)
+        shares_answers = stages is not None and self.in_parts is None
+        env = replace(env, shares_answers=shares_answers, moves_conditions=self.moves_conditions)
         shape = None
         if self.semantics is Semantics.CONTROL:
             shape = shape_of(query, env) if self.to_store else None

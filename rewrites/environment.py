@@ -137,6 +137,7 @@ class Environment:
         readings: base table → how often the statement reads it; counted under control semantics.
         stages: the inner queries that the result's lineage refers to; None: lineage travels by value.
         shares_answers: whether a subquery of the outermost block may be a stage, which lineage refers to by value.
+        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see `decorrelation`.
         found: what names of tables meant so far.
         texts: texts of views that were rewritten so far → which tables and views they name, see `rewrites.readings`.
         remembered: what has been found out about queries as the user wrote them, by their identity.
@@ -159,6 +160,7 @@ class Environment:
     readings: Mapping[str, int] = field(default_factory=dict)
     stages: Stages | None = None
     shares_answers: bool = False
+    moves_conditions: bool = True
     found: dict[tuple[str, ...], Source | None] = field(default_factory=dict)
     texts: dict[str, Mapping[str, int]] = field(default_factory=dict)
     remembered: dict[int, tuple[exp.Query, object]] = field(default_factory=dict)

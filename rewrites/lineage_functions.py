@@ -46,6 +46,10 @@ DL_QUICK: Final = "dl_quick"
 """(set, as an expression) → the same set, made to be read once, soon."""
 DL_NEAREST: Final = "dl_nearest"
 """(row, as a struct, distance; over rows) → the row of a group that is nearest, as `min_by` takes it."""
+DL_ALIKE: Final = "dl_alike"
+"""(key, value) → true; refused, as the query is analysed, where several keys may equal one value."""
+DL_MOVED: Final = "dl_moved"
+"""(column) → the column, compared elsewhere than the user does; refused where that would be another comparison."""
 DL_ENCODING: Final = "dl_encoding"
 """(set) → the name of its encoding."""
 
@@ -75,8 +79,8 @@ DL_CALENDAR_INTERVAL = "dl_calendar_interval"
 NAMES = (
     DLUNION, DL_UNION, DL_OF, DL_SIZE, DL_IDS, DL_CONTAINS, DL_INTERSECTS, DL_NUMBER, DL_FRAME, DL_RELATION,
     DL_COMPOSE, DL_QUICK, DL_INTERSECTION, DL_STORED, DL_INTO, DL_GRANULE, DL_GRANULE_VALUE, DL_ROW_GRANULE, DL_LISTED,
-    DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ENCODING, DL_STAR_EXCEPT,
-    DL_CALENDAR_INTERVAL,
+    DL_LISTED_VALUE, DL_FRAGMENT, DL_RANGE, DL_IN_RANGES, DL_ROW_ID, DL_NEAREST, DL_ALIKE, DL_MOVED, DL_ENCODING,
+    DL_STAR_EXCEPT, DL_CALENDAR_INTERVAL,
 )  # fmt: skip
 """All of them, in the order in which they are registered."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
@@ -88,6 +89,10 @@ class RewrittenStatement:
         """Whether its rows have a `DL` that those of the user's text do not have."""
         return bool(self.tables) or self.sql != self.reprinted
 
+    def values_of(self, args: dict[str, Any] | list[Any] | None) -> dict[str, Any] | list[Any] | None:
+        """Return the values of the parameters of `sql`, given those of the user's text."""
+        return [args[place] for place in self.places] if isinstance(args, list) else args
+
 
 def rewrite_sql(sql: str, catalog: Catalog, semantics: str = "data") -> str:
     """Return the Spark SQL that computes `sql` and, as its last column `DL`, the lineage of every row.
@@ -140,6 +145,7 @@ def rewrite_statement(
     by_chance: Collection[str] = (),
     granules: Sequence[Granules] = (),
     to_store: bool = False,
+    moves_conditions: bool = True,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -165,6 +171,9 @@ def rewrite_statement(
             tables that may have other rows.
         granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
         to_store: whether others read its rows with their lineage, as they do those of a command.
+        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see
+            `rewrites.decorrelation`. To Spark some would be others there, by types that the rules do not know: then
+            the text is refused when it is analysed.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -188,6 +197,7 @@ def rewrite_statement(
             by_chance=by_chance,
             granules=granules,
             to_store=to_store or statement.is_command,
+            moves_conditions=moves_conditions,
         )
 
     with bugs_reported(lambda: position_of(statement.tree)):
@@ -209,6 +219,7 @@ def _rewritten(
     by_chance: Collection[str],
     granules: Sequence[Granules],
     to_store: bool,
+    moves_conditions: bool,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_positional(tree)
@@ -231,6 +242,7 @@ def _rewritten(
         in_parts=in_parts,
         to_store=to_store,
         by_chance=by_chance,
+        moves_conditions=moves_conditions,
     )
     if files_by_kernel:
         read_by_kernel(result.tree)

@@ -70,6 +70,23 @@ class Planner:
         self._schemas[sql] = schema
         return str(plan)
 
+    def check(self, sql: str, args: Arguments = None) -> None:
+        """Have Spark analyse a statement, without running it.
+
+        Args:
+            sql: one statement.
+            args: values of its parameters; then it must be a query, not a command.
+
+        Raises:
+            SparkError: what Spark says of it.
+
+        """
+        with spark_errors():
+            if args:
+                _ = self._spark.sql(sql, args=args).schema
+            else:
+                ask(self._spark, "schema", sql=sql)
+
     def schema(self, sql: str, args: Arguments = None, *, through: bool = False) -> StructType:
         """Return the columns that a query would have; none for a command.
 

@@ -13,6 +13,9 @@ from udafs.requests import ask, ask_json
 QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
 
+BY_REFERENCE = "spark.forward_lineage.by_reference"
+"""The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
+
 
 #: On which values of expressions may depend besides the row, set or not: the machine says the time zone.
 _OF_VALUES = (
@@ -43,6 +46,12 @@ def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
     Of what every Spark knows it is Spark's own default, which is another one in another version: ANSI is off in 3.5.
     """
     return lambda name, default: str(spark.conf.get(name) if name in _OF_VALUES else spark.conf.get(name, default))
+
+
+def is_by_reference(spark: SparkSession) -> bool:
+    """Say whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
+    wanted = (BY_REFERENCE, "spark.sql.exchange.reuse")
+    return all(str(spark.conf.get(each, "true")).lower() == "true" for each in wanted)
 
 
 def settings_made(spark: SparkSession) -> dict[str, str]:

@@ -14,6 +14,8 @@ from typing import Literal
 from pyspark.sql.types import StructType
 
 from forward_lineage.frontend import RewrittenStatement, Statement
+from forward_lineage.tracing.narrowed import Narrowed
+from rewrites.granules import Granules
 from rewrites.tables import Source, Tables
 from udafs.errors import LineageError
 
@@ -25,6 +27,27 @@ Answer = tuple[Literal["find", "is_variable"], tuple[str, ...], object]
 """A method of `Tables`, what it was asked about, and what it said."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
+
+    Attributes:
+        by_chance: functions that Spark's plan of the text leaves to chance, and tables.
+        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere.
+
+    """
+
+    semantics: str
+    anywhere: bool
+    narrowed: Narrowed | None
+    in_parts: str | None
+    by_reference: bool
+    by_chance: frozenset[str] = frozenset()
+    granules: tuple[Granules, ...] = ()
+    to_store: bool = False
+    moves_conditions: bool = True
+
+
 @dataclass
 class Remembered:
     """A statement that has been rewritten.
@@ -34,6 +57,7 @@ class Remembered:
         rewritten: what was made of it.
         answers: each question about a name while it was rewritten.
         columns: those of the rewritten query, and those that the user's text had then; None before it has run.
+        is_guarded: whether Spark has been asked of what runs, see `guarding`.
 
     """
 
@@ -41,6 +65,7 @@ class Remembered:
     rewritten: RewrittenStatement
     answers: Sequence[Answer]
     columns: tuple[StructType, StructType] | None = None
+    is_guarded: bool = False
 
     def holds(self, names: Tables) -> bool:
         """Say whether every name still means what it meant."""

@@ -28,26 +28,25 @@ from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors,
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import setting_of
+from forward_lineage.spark.settings import is_by_reference, setting_of
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
+from forward_lineage.tracing.guarding import moves_safely
 from forward_lineage.tracing.kept_granules import KnownHere
 from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.narrowed import Narrowed
-from forward_lineage.tracing.remembered import Memory, Noted, Remembered
+from forward_lineage.tracing.remembered import Asked, Memory, Noted, Remembered
 from rewrites.granules import Granules
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 from udafs.requests import resolved_once
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
-BY_REFERENCE = "spark.forward_lineage.by_reference"
-"""The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
 
 
 @dataclass(frozen=True)
@@ -74,25 +73,6 @@ class TracedStatement:
     on_trust: frozenset[str] = frozenset()
     as_it_is: bool = False
     remembered: Remembered | None = None
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
-
-    Attributes:
-        by_chance: functions that Spark's plan of the text leaves to chance, and tables.
-
-    """
-
-    semantics: str
-    anywhere: bool
-    narrowed: Narrowed | None
-    in_parts: str | None
-    by_reference: bool
-    by_chance: frozenset[str] = frozenset()
-    granules: tuple[Granules, ...] = ()
-    to_store: bool = False
 
 
 class Statements:
@@ -159,7 +139,7 @@ class Statements:
             return _plain_insert(sql, text, semantics, args, unless_query)
         refuse_other_readings(setting_of(self._spark), text)
         chance = self._names.by_chance_in(text)
-        asked = _Asked(semantics, anywhere, narrowed, in_parts, self._refers(), chance, granules, to_store)
+        asked = Asked(semantics, anywhere, narrowed, in_parts, is_by_reference(self._spark), chance, granules, to_store)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
             statement = self._read(text, args, unless_query, targets)
@@ -171,11 +151,17 @@ class Statements:
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
         by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
+        target = targets[0] if targets else None
         if by_chance and rewritten.adds_lineage:
-            asked, target = replace(asked, by_chance=by_chance | chance), targets[0] if targets else None
+            asked = replace(asked, by_chance=by_chance | chance)
             known = self._rewritten(known.statement, asked, args, target, consuming)
-            rewritten = known.rewritten
-        return TracedStatement(sql, semantics, known.statement, rewritten, args, consuming.on_trust, remembered=known)
+        if not (known.is_guarded or moves_safely(self._planner, known.rewritten, args)):
+            asked = replace(asked, moves_conditions=False)
+            known.rewritten = self._rewritten(known.statement, asked, args, target, consuming).rewritten
+        known.is_guarded = True
+        return TracedStatement(
+            sql, semantics, known.statement, known.rewritten, args, consuming.on_trust, remembered=known
+        )
 
     def _read(
         self, sql: str, args: Arguments, unless_query: LineageError | None, targets: Sequence[Target] | None
@@ -265,7 +251,7 @@ class Statements:
     def _frame(self, traced: TracedStatement) -> DataFrame:
         sql, args = traced.rewritten.sql, traced.args
         with rewritten_errors():
-            values = [args[place] for place in traced.rewritten.places] if isinstance(args, list) else args
+            values = traced.rewritten.values_of(args)
             return resolved_once(self._spark.sql(sql, args=values) if values else self._spark.sql(sql))
 
     def _carry_out(self, traced: TracedStatement) -> DataFrame:
@@ -275,7 +261,7 @@ class Statements:
             return self._spark.sql(traced.rewritten.sql)
 
     def _rewritten(
-        self, statement: Statement, asked: _Asked, args: Arguments, target: Target | None, consuming: Consuming
+        self, statement: Statement, asked: Asked, args: Arguments, target: Target | None, consuming: Consuming
     ) -> Remembered:
         anywhere = asked.anywhere or statement.is_command
         names = Noted(self._meaning_of_names(anywhere, asked.narrowed, consuming))
@@ -297,6 +283,7 @@ class Statements:
                 by_chance=asked.by_chance,
                 granules=asked.granules,
                 to_store=asked.to_store,
+                moves_conditions=asked.moves_conditions,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
@@ -305,11 +292,6 @@ class Statements:
         if target is not None:
             check_fields(rewritten.tables, target.lineage)
         return Remembered(statement, rewritten, names.answers)
-
-    def _refers(self) -> bool:
-        """Whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
-        wanted = (BY_REFERENCE, "spark.sql.exchange.reuse")
-        return all(str(self._spark.conf.get(each, "true")).lower() == "true" for each in wanted)
 
     def _prefer_sparks_complaint(self, sql: str, args: Arguments) -> None:
         """Spark's own complaint about a bad query is the better one; but it does not know about registering."""

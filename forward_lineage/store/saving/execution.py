@@ -182,10 +182,11 @@ def _check_kept(field: StructField, name: str, zone: str | None) -> None:
         raise NotTracedError(f"column {field.name} of {name} has no type, only NULLs", instead="Cast it to a type.")
     try:
         pq.ParquetWriter(io.BytesIO(), arrow_schema(StructType([field]), zone)).close()
-    except (PySparkException, pa.ArrowException):
+    except (PySparkException, pa.ArrowException, ValueError):  # the last of keys that are void, those of map()
+        other = kind.replace("void", "string").upper() if "void" in kind else "STRING"
         raise NotTracedError(
             f"column {field.name} of {name} has type {kind}, which cannot be saved",
-            instead="Cast it to another type, e.g. STRING.",
+            instead=f"Cast it to another type, e.g. {other}.",
         ) from None
 
 

@@ -14,7 +14,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.columns.ranges import Partition, equi_depth
 from forward_lineage.sketches.capture import capture, from_ids
 from forward_lineage.sketches.use import use
-from forward_lineage.tracing.statements import BY_REFERENCE
+from forward_lineage.spark.settings import BY_REFERENCE
 from tests.tiers import every_day
 from udafs.lineage_set import LineageSet
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, ForwardLineage
 from forward_lineage.frontend import explain_sql, parse, rewrite_sql, rewrite_statement
-from forward_lineage.tracing.statements import BY_REFERENCE
+from forward_lineage.spark.settings import BY_REFERENCE
 from tests.spark_settings import INTERPRETED, configured
 from tests.tiers import every_day
 from udafs.attach import attach

@@ -43,9 +43,12 @@ object Requests {
   private val (plans, facts, files) = (new PlanText, new PlanFacts, new TableFiles)
   private val (stored, meaning, inserts, sketches) = (new StoredView, new ViewMeaning, new Inserts, new SketchUse)
 
-  /** Requests that are answered in text. */
+  /**
+   * Requests that are answered in text; under the settings of the session that asks. Spark's parser and its expressions take those of the
+   * thread's active session, which is the first one of the process until somebody says so: a cast would be ANSI's where it is not.
+   */
   private[sql] def text(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String =
-    PlainText.given(answered(session, asked, frames))
+    PlainText.given(session.withActive(answered(session, asked, frames)))
 
   private def answered(session: SparkSession, asked: Request, frames: Seq[Dataset[_]]): String = {
     def frame: Dataset[_] = frames.headOption.getOrElse(LineageErrors.refuse(s"${asked.what} needs a DataFrame."))
@@ -85,8 +88,11 @@ object Requests {
     }
   }
 
-  /** Requests that are answered with a DataFrame; null where there is none. */
-  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] = PlainText.given {
+  /** Requests that are answered with a DataFrame, under the settings of the session; null where there is none. */
+  private[sql] def rows(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] =
+    PlainText.given(session.withActive(made(session, asked, frames)))
+
+  private def made(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] =
     asked.what match {
       case "as it is" => frames.head
       case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
@@ -99,7 +105,6 @@ object Requests {
         FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
       case other => LineageErrors.refuse(s"The kernel knows no request $other.")
     }
-  }
 
   private def classic(frame: AnyDataset[Row]): Dataset[Row] = frame.asInstanceOf[Dataset[Row]]
 

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.spark.settings import BY_REFERENCE
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving import staging
-from forward_lineage.tracing.statements import BY_REFERENCE
 from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.tracing.test_by_reference import GROUPS, QUERIES
