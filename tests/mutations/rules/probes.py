@@ -86,11 +86,12 @@ def told(probe: Probe) -> str:
 def functions_of(probe: Probe) -> tuple[str, Functions]:
     """What a probe says, and the functions of the rules that it goes through."""
     found: set[tuple[str, str]] = set()
-    rules = str(REPOSITORY / "rewrites")
+    root = f"{REPOSITORY}/"
+    rules = f"{root}rewrites"
 
     def calls(frame: FrameType, _: str, __: object) -> None:
         if frame.f_code.co_filename.startswith(rules):
-            found.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+            found.add((frame.f_code.co_filename.removeprefix(root), frame.f_code.co_qualname))
 
     before = sys.gettrace()
     sys.settrace(calls)

@@ -214,7 +214,9 @@ def _by_tests() -> str:
         "--assert=plain",
         *TESTS,
     ]
-    pytest.main(arguments, plugins=[Failed()])
+    code = pytest.main(arguments, plugins=[Failed()])
+    if code != pytest.ExitCode.OK and not failed:
+        raise RuntimeError(f"the tests of the rules cannot be run: {code!r}")
     return failed[0] if failed else ""
 
 

@@ -100,7 +100,7 @@ def function_of(mutant: Mutant) -> tuple[str, str] | None:
                 look(child, f"{name}{child.name}." if isinstance(child, ast.ClassDef) else name)
 
     look(ast.parse(file.read_text(encoding="utf-8")), "")
-    return (str(file), inner[-1]) if inner else None
+    return (file.relative_to(REPOSITORY).as_posix(), inner[-1]) if inner else None
 
 
 def spoilt(mutant: Mutant) -> ast.Module:
