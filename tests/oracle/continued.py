@@ -17,7 +17,6 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from forward_lineage.results import LINEAGE_COLUMN as LINEAGE
 from tests.oracle.comparison import (
     AnnotatedRow,
     Door,
@@ -168,11 +167,12 @@ def _difference(one: Came, other: Came) -> str:
 
 def written_down(traced: DataFrame, task: Task, rows: Counter[AnnotatedRow]) -> DataFrame:
     """A frame with the columns of a traced one that has these rows and their lineage, and no history."""
-    lineage = traced.schema[LINEAGE].dataType
+    fields = traced.schema.fields[len(task.plain) :]  # none where no base table is read
+    lineage = fields[0].dataType if fields else StructType()
     assert isinstance(lineage, StructType)
-    types = [*(kind for _, kind in task.plain), lineage.simpleString()]
-    columns = ", ".join(f"`{name.replace('`', '``')}`" for name in (*(name for name, _ in task.plain), LINEAGE))
-    cells = [_cells(row, task, lineage.names) for row in rows.elements()]
+    types = [*(kind for _, kind in task.plain), *(lineage.simpleString() for _ in fields)]
+    columns = ", ".join(f"`{name.replace('`', '``')}`" for name in traced.columns)
+    cells = [_cells(row, task, lineage.names)[: len(types)] for row in rows.elements()]
     listed = ", ".join(f"({_typed(each, types)})" for each in cells or [["NULL"] * len(types)])
     return traced.sparkSession.sql(f"SELECT * FROM VALUES {listed} AS v({columns}){'' if cells else ' WHERE false'}")
 

@@ -13,9 +13,10 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ ORACLE_QUERIES = 120
 STACKED_QUERIES = 60
 MOST_TEXTS = 12  # that Spark is asked about, of one mutant
 SECONDS_OF_CPU = 600
-TESTS = ("tests/rewrites", "tests/forward_lineage/frontend")
 DECIDING = (
     *("rewrites", "forward_lineage/frontend", "tests/golden", "tests/rewrites", "tests/mutations/rules/probes.py"),
     "tests/mutations/rules/sites.py",
@@ -152,7 +152,7 @@ def judged(mutant: Mutant, known: Known, cases: list[Case]) -> Verdict:
     if isinstance(found, str):
         return Verdict(mutant.name, found, len(through))
     assert isinstance(found, Verdict)
-    return found
+    return found if found.killed else replace(found, killed=_by_tests(mutant))
 
 
 def _judged(mutant: Mutant, known: Known, cases: list[Case], through: set[str]) -> Verdict:
@@ -175,7 +175,6 @@ def _judged(mutant: Mutant, known: Known, cases: list[Case], through: set[str]) 
         if probe.name in through and probes.told(probe) != known.answers[probe.name]:
             number, semantics = probe.name.removeprefix("oracle ").split(", ")
             verdict.texts.append((int(number), semantics, _text(probe)))
-    verdict.killed = _by_tests()
     return verdict
 
 
@@ -186,38 +185,20 @@ def _text(probe: Any) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def _by_tests() -> str:
-    """The first of the rules' tests that fails."""
-    import pytest  # noqa: PLC0415 - it is told what to do in this process alone
+def _by_tests(mutant: Mutant) -> str:
+    """The first of the rules' tests that fails.
 
-    failed: list[str] = []
+    Raises:
+        RuntimeError: they cannot be run.
 
-    class Failed:
-        def pytest_runtest_logreport(self, report: Any) -> None:
-            if report.failed:
-                failed.append(report.nodeid)
-
-        def pytest_collectreport(self, report: Any) -> None:
-            if report.failed:
-                failed.append(report.nodeid)
-
-    os.chdir(REPOSITORY)
-    arguments = [
-        "-x",
-        "-q",
-        "-m",
-        "not slow and not long",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--assert=plain",
-        *TESTS,
-    ]
-    code = pytest.main(arguments, plugins=[Failed()])
-    if code != pytest.ExitCode.OK and not failed:
-        raise RuntimeError(f"the tests of the rules cannot be run: {code!r}")
-    return failed[0] if failed else ""
+    """
+    words = (mutant.module, mutant.kind, str(mutant.place), str(mutant.line))
+    command = [sys.executable, "-m", "tests.mutations.rules.tested", *words]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    said = done.stdout.strip().splitlines()[-1:] or [""]
+    if done.returncode > 0:
+        raise RuntimeError(f"{mutant.name}: {done.stderr[-500:]}")
+    return f"its process ends: {done.returncode}" if done.returncode else "" if said == ["nothing"] else said[0]
 
 
 class Notes:
