@@ -52,6 +52,7 @@ class Settings:
         semantics: which are tried.
         rows: how many rows of each result are sampled.
         timeout: seconds that one step of a statement may take.
+        continued: how many continuations of each traced frame are tried.
 
     """
 
@@ -61,6 +62,7 @@ class Settings:
     semantics: tuple[str, ...] = ("data", "control")
     rows: int = 5
     timeout: float = 60.0
+    continued: int = 0
 
 
 class Child:
@@ -189,4 +191,5 @@ def _first(settings: Settings) -> dict[str, Any]:
         "semantics": list(settings.semantics),
         "rows": settings.rows,
         "timeout": settings.timeout,
+        "continued": settings.continued,
     }

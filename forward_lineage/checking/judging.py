@@ -13,6 +13,7 @@ from forward_lineage.checking.again import PlainAgain
 from forward_lineage.checking.base_tables import BaseTables
 from forward_lineage.checking.comparison import compare_bags, first_difference
 from forward_lineage.checking.copies import Copies, NotCutError, OtherRows
+from forward_lineage.checking.frames import Continued
 from forward_lineage.checking.laws import Trial
 from forward_lineage.checking.ordering import Expected
 from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
@@ -33,12 +34,14 @@ class Wanted:
         semantics: which ones.
         rows: how many result rows of a query to sample.
         timeout: seconds for the laws of a query, after which no further one is tried.
+        continued: how many continuations of each traced frame.
 
     """
 
     semantics: Sequence[str] = SEMANTICS
     rows: int = 5
     timeout: float = 60.0
+    continued: int = 0
 
 
 @dataclass
@@ -160,6 +163,7 @@ class Judge:
             agrees = again.agrees([found for _, found in traced.values()])
             if agrees and is_deterministic(frame) and other.tables:
                 self._laws(trial, frame, traced, other)
+                self._frames(trial, traced)
                 agrees = not trial.laws.witness.failed or again.agrees_in_doubt()
         except NotCutError as error:
             trial.laws.witness.skip(str(error))
@@ -189,6 +193,15 @@ class Judge:
             trial.witnesses(control[1], other)
         if data is not None and data[1].tables and data[1].rows and is_join_of_tables(frame):
             trial.necessity(data[1], other)
+
+    def _frames(self, trial: Trial, traced: dict[str, tuple[Verdict, Result]]) -> None:
+        """Continue each traced frame."""
+        if not self.wanted.continued:
+            return
+        continued = Continued(self.wanted.continued, trial.seed, trial.deadline, self.copies.scratch, self.step)
+        trial.laws.frames = continued.law
+        for semantics in traced:
+            continued.try_on(lambda named=semantics: self.bases.lineage.sql(trial.sql, named), semantics)  # type: ignore[misc]
 
     def _say_all(self, verdict: Verdict) -> None:
         for semantics in self.wanted.semantics:

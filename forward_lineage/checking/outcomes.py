@@ -108,12 +108,14 @@ class Laws:
         witness: base tables cut down to a row's lineage give the row back.
         necessity: a lineage row that is dropped loses the result row, any other does not.
         minimality: |lineage| / |smallest witness found| of sampled rows.
+        frames: what is done next with the frame gives what it gives of the same rows.
 
     """
 
     witness: Law = field(default_factory=Law)
     necessity: Law = field(default_factory=Law)
     minimality: list[float] = field(default_factory=list)
+    frames: Law = field(default_factory=Law)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -122,7 +124,8 @@ class Laws:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Laws:
         """Read back what `to_json` wrote."""
-        return cls(Law(**data["witness"]), Law(**data["necessity"]), list(data["minimality"]))
+        witness, necessity, frames = (Law(**data[name]) for name in ("witness", "necessity", "frames"))
+        return cls(witness, necessity, list(data["minimality"]), frames)
 
 
 _NAMED = re.compile(r"`(?:[^`]|``)*`|'[^']*'|\"[^\"]*\"")

@@ -55,7 +55,7 @@ class Result:
         columns: names and types of the user's columns.
         rows: the user's columns, in the order in which they came.
         tables: the traced tables; none without lineage.
-        lineage: for each row the lineage values in those tables.
+        lineage: for each row the lineage values in those tables; no bytes where an outer join has no row.
 
     """
 
@@ -86,7 +86,9 @@ def collect(frame: DataFrame, *, traced: bool = False) -> Result:
     found = renamed.select(row.alias("r"), *parts).collect()
     columns = [(field.name, field.dataType.simpleString()) for field in fields]
     rows = [read_row(each[0], types) for each in found]
-    return Result(columns, rows, tables, [tuple(bytes(part) for part in each[1:]) for each in found] if tables else [])
+    return Result(
+        columns, rows, tables, [tuple(bytes(part or b"") for part in each[1:]) for each in found] if tables else []
+    )
 
 
 def _tables(last: StructField) -> list[str]:

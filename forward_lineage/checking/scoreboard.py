@@ -99,6 +99,7 @@ class Scoreboard:
             "without_base_rows": self.without_base_rows,
             "witness": _law(self.laws, "witness"),
             "necessity": _law(self.laws, "necessity"),
+            "frames": _law(self.laws, "frames"),
             "minimality": {"rows": len(self.laws.minimality), "mean": self.minimality},
         }
 
@@ -119,9 +120,11 @@ class Scoreboard:
     def _laws(self, entry: Entry) -> None:
         self.laws.witness.add(entry.laws.witness)
         self.laws.necessity.add(entry.laws.necessity)
+        self.laws.frames.add(entry.laws.frames)
         self.laws.minimality += entry.laws.minimality
         self.bad += [(entry.place, f"witness failed: {each}") for each in entry.laws.witness.failed]
         self.bad += [(entry.place, f"necessity failed: {each}") for each in entry.laws.necessity.failed]
+        self.bad += [(entry.place, f"frames failed: {each}") for each in entry.laws.frames.failed]
 
 
 def _law(laws: Laws, name: str) -> dict[str, Any]:

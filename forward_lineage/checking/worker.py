@@ -43,7 +43,7 @@ class Worker:
         self._answers = answers
         self._scratch = Path(request["scratch"])
         self._data = {name: Path(path) for name, path in request["data"].items()}
-        self._wanted = Wanted(tuple(request["semantics"]), request["rows"], request["timeout"])
+        self._wanted = Wanted(tuple(request["semantics"]), request["rows"], request["timeout"], request["continued"])
         self._spark: SparkSession = start(self._scratch, request["master"], request["memory"])
         self._copies = Copies(self._scratch)
         self._open = ExitStack()

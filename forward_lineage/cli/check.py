@@ -43,6 +43,14 @@ _INTERRUPTED = 130
 )
 @click.option("--rows", type=click.IntRange(min=0), default=5, show_default=True, help="Result rows to sample.")
 @click.option(
+    "--continue",
+    "continued",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Continuations of each traced frame to try: columns dropped, joined, grouped, counted …",
+)
+@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
@@ -58,6 +66,7 @@ def check(
     data: Path | None,
     semantics: str,
     rows: int,
+    continued: int,
     timeout: float,
     memory: str,
     master: str,
@@ -72,7 +81,7 @@ def check(
     files = read_files(folder)
     wanted = _SEMANTICS if semantics == "both" else (semantics,)
     tables = {} if data is None else tables_in(data)
-    settings = Settings(master, memory, tables, wanted, rows, timeout)
+    settings = Settings(master, memory, tables, wanted, rows, timeout, continued)
     board = _run(files, settings, as_json)
     if as_json:
         print_objects([{"scoreboard": board.to_json()}])
@@ -148,7 +157,10 @@ def _show(board: Scoreboard, semantics: Sequence[str]) -> None:
 
 
 def _show_laws(console: Console, board: Scoreboard) -> None:
-    for name, law in (("witness", board.laws.witness), ("necessity", board.laws.necessity)):
+    laws = [("witness", board.laws.witness), ("necessity", board.laws.necessity)]
+    if board.laws.frames != Law():
+        laws.append(("frames", board.laws.frames))
+    for name, law in laws:
         console.print(cell(f"{name}: {_said(law)}"))
     mean = board.minimality
     if mean is not None:

@@ -21,7 +21,7 @@ REPORTED = 10
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
-    wanted = blocks(options.queries, options.laws, options.seed, options.door)
+    wanted = blocks(options.queries, options.laws, options.seed, options.door, options.continuations, options.settings)
     try:
         with State(options.state, f"{options.door}-seed-{options.seed}-{fingerprint()}") as state:
             run(wanted, state, options.processes)
@@ -38,6 +38,16 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--queries", type=int, default=5_000, help="rounded up to hundreds (default: %(default)s)")
     parser.add_argument("--laws", type=int, default=0, metavar="N", help="trials of each law (default: none)")
+    parser.add_argument(
+        "--continuations",
+        type=int,
+        default=0,
+        metavar="N",
+        help="queries of whose frames something is made: columns dropped, joined, counted, written … (default: none)",
+    )
+    parser.add_argument(
+        "--settings", type=int, default=0, metavar="N", help="queries under each setting that must not matter"
+    )
     parser.add_argument("--seed", type=int, default=10_000_000, help="the first seed (default: %(default)s)")
     parser.add_argument(
         "--door",

@@ -6,14 +6,18 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from tests.oracle.comparison import Door, Mode, Verdict, judge, report
+from tests.oracle.continuations import Continuation, continuation
+from tests.oracle.continued import DIED, is_alive, judge_continued
 from tests.oracle.generation import Case, many_cases, shrunk
 from tests.oracle.law_trials import try_law
 from tests.oracle.laws import LAWS
+from tests.spark_switches import SWITCHES, turned
 
 QUERIES_A_BLOCK = 100
 TRIALS_A_BLOCK = 20
@@ -23,7 +27,11 @@ SEEDS_A_BLOCK = 1_000
 SEEDS_OF_LAWS = 500_000_000
 SEEDS_A_LAW = 1_000_000
 
+SEEDS_OF_CONTINUATIONS = 900_000_000
+SEEDS_OF_SETTINGS = 700_000_000
+
 OF_A_LAW = "law: "
+CONTINUED = "continued "
 
 SHRINK_SECONDS = 60
 MOST_SHRUNK = 3
@@ -46,6 +54,9 @@ class Block:
         granules: whether the queries end in LINEAGE ON.
         law: the law that is tried; None where Spark is compared with the interpreter.
         door: as what the queries are given.
+        continued: whether something is done with each frame, see `continuations`.
+        stacked: whether the queries stand on groups and windows, see `stacked`.
+        setting: under which setting of `tests.spark_switches`; None: those that are fast.
     """
 
     name: str
@@ -55,6 +66,9 @@ class Block:
     granules: bool = False
     law: str | None = None
     door: Door = "text"
+    continued: bool = False
+    stacked: bool = False
+    setting: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +83,7 @@ class Outcome:
         reasons: how often something was refused or could not be compared, by its kind.
         disagreements: a report each.
         seconds: how long it took.
+        died: whether Spark's process ended on the way; then what was left of the block was not judged.
     """
 
     block: str
@@ -78,10 +93,16 @@ class Outcome:
     reasons: Mapping[str, int]
     disagreements: Sequence[str]
     seconds: float = 0.0
+    died: bool = False
 
 
-def blocks(queries: int, trials: int, seed: int, door: Door = "text") -> list[Block]:
-    """Blocks for that many queries, and for that many trials of each law, rounded up to whole blocks."""
+def blocks(
+    queries: int, trials: int, seed: int, door: Door = "text", continuations: int = 0, under_settings: int = 0
+) -> list[Block]:
+    """Blocks for that many queries, trials of each law, continued queries, and queries under each setting.
+
+    All rounded up to whole blocks.
+    """
     found = [_of_queries(number, seed, door) for number in range(-(-queries // QUERIES_A_BLOCK))]
     for place, law in enumerate(LAWS):
         first = seed + SEEDS_OF_LAWS + SEEDS_A_LAW * place
@@ -89,7 +110,26 @@ def blocks(queries: int, trials: int, seed: int, door: Door = "text") -> list[Bl
             Block(f"{law} {number}", first + SEEDS_A_BLOCK * number, TRIALS_A_BLOCK, law=law)
             for number in range(-(-trials // TRIALS_A_BLOCK))
         ]
-    return found
+    found += [_of_continuations(number, seed, door) for number in range(-(-continuations // QUERIES_A_BLOCK))]
+    return found + [
+        _under(setting, place, number, seed, door)
+        for number in range(-(-under_settings // QUERIES_A_BLOCK))
+        for place, setting in enumerate(SWITCHES)
+    ]
+
+
+def _under(setting: str, place: int, number: int, seed: int, door: Door) -> Block:
+    """Other queries under each setting; every other block is stacked."""
+    first = seed + SEEDS_OF_SETTINGS + SEEDS_A_LAW * place + SEEDS_A_BLOCK * number
+    name = f"{setting} {number}" if door == "text" else f"frames, {setting} {number}"
+    return Block(name, first, QUERIES_A_BLOCK, door=door, stacked=number % 2 == 0, setting=setting)
+
+
+def _of_continuations(number: int, seed: int, door: Door) -> Block:
+    """Two of three blocks are stacked; text and DataFrame in turn, where not one of them is asked for."""
+    first = seed + SEEDS_OF_CONTINUATIONS + SEEDS_A_BLOCK * number
+    name = f"continuations {number}" if door == "text" else f"continued frames {number}"
+    return Block(name, first, QUERIES_A_BLOCK, door=door, continued=True, stacked=number % 3 != 2)
 
 
 def _of_queries(number: int, seed: int, door: Door) -> Block:
@@ -104,12 +144,14 @@ def _of_queries(number: int, seed: int, door: Door) -> Block:
 def judged(spark: SparkSession, block: Block) -> Outcome:
     """Judge a block; what disagrees is shrunk as far as the time allows."""
     start = time.monotonic()
-    outcome = _of_law(spark, block) if block.law is not None else _of_cases(spark, block)
+    kind = _of_law if block.law is not None else _continued if block.continued else _of_cases
+    with turned(spark, block.setting) if block.setting else nullcontext():
+        outcome = kind(spark, block)
     return Outcome(**{**vars(outcome), "seconds": round(time.monotonic() - start, 2)})
 
 
 def _of_cases(spark: SparkSession, block: Block) -> Outcome:
-    generated = list(many_cases(block.count, block.seed, granules=block.granules))
+    generated = list(many_cases(block.count, block.seed, granules=block.granules, stacked=block.stacked))
     verdicts = judge(spark, [case for _, case in generated], block.modes, block.door)
     failing = [
         (number, case, mode)
@@ -121,7 +163,8 @@ def _of_cases(spark: SparkSession, block: Block) -> Outcome:
         described(spark, number, case, mode, block, shrink=place < MOST_SHRUNK)
         for place, (number, case, mode) in enumerate(failing)
     ]
-    return _outcome(block, verdicts, reports)
+    where = f"under {block.setting}: " if block.setting else ""
+    return _outcome(block, {f"{where}{mode}": found for mode, found in verdicts.items()}, reports)
 
 
 def _of_law(spark: SparkSession, block: Block) -> Outcome:
@@ -131,6 +174,64 @@ def _of_law(spark: SparkSession, block: Block) -> Outcome:
     everything = [verdict for found in verdicts.values() for verdict in found]
     reports = [verdict.detail for verdict in everything if verdict.outcome == "disagree"]
     return _outcome(block, {f"{OF_A_LAW}{block.law}": everything}, reports)
+
+
+def _continued(spark: SparkSession, block: Block) -> Outcome:
+    generated = list(many_cases(block.count, block.seed, stacked=block.stacked))
+    chosen = {
+        mode: [continuation(2 * (block.seed + place) + offset) for place in range(len(generated))]
+        for offset, mode in enumerate(block.modes)
+    }
+    verdicts = judge_continued(spark, [case for _, case in generated], block.modes, chosen, block.door)
+    if not is_alive(spark):
+        return _died(block, generated, verdicts)
+    failing = [
+        (seed, case, each, mode)
+        for mode, found in verdicts.items()
+        for (seed, case), each, verdict in zip(generated, chosen[mode], found, strict=True)
+        if verdict.outcome == "disagree"
+    ]
+    reports = [
+        _described_continued(spark, block, *which, shrink=place < MOST_SHRUNK) for place, which in enumerate(failing)
+    ]
+    return _outcome(block, {f"{CONTINUED}{mode}": found for mode, found in verdicts.items()}, reports)
+
+
+def _died(block: Block, generated: Sequence[tuple[int, Case]], verdicts: Mapping[Mode, Sequence[Verdict]]) -> Outcome:
+    """What is known of a block during which Spark's process ended: the first two cases that it did not answer.
+
+    Two are asked at a time.
+    """
+    lost = [
+        f"seed {seed}, {report(case, mode, verdict)}"
+        for mode, found in verdicts.items()
+        for (seed, case), verdict in zip(generated, found, strict=True)
+        if verdict.detail.startswith(DIED)
+    ]
+    judged = {
+        f"{CONTINUED}{mode}": [verdict for verdict in found if not verdict.detail.startswith(DIED)]
+        for mode, found in verdicts.items()
+    }
+    return replace(_outcome(block, judged, lost[:2] or [DIED]), died=True)
+
+
+def _described_continued(
+    spark: SparkSession, block: Block, seed: int, case: Case, continued: Continuation, mode: Mode, *, shrink: bool
+) -> str:
+    """The report of a failing continuation: first of its steps those that it needs, then of the query."""
+    deadline = time.monotonic() + SHRINK_SECONDS
+
+    def verdict(candidate: Case, each: Continuation) -> Verdict:
+        return judge_continued(spark, [candidate], [mode], {mode: [each]}, block.door)[mode][0]
+
+    def fails(candidate: Case, each: Continuation) -> bool:
+        return time.monotonic() < deadline and verdict(candidate, each).outcome == "disagree"
+
+    if shrink and is_alive(spark):
+        while (less := next((each for each in continued.shorter() if fails(case, each)), None)) is not None:
+            continued = less
+        case = shrunk(seed, lambda candidate: fails(candidate, continued), case, stacked=block.stacked)
+    return f"seed {seed}, {report(case, mode, verdict(case, continued))}"
 
 
 def _outcome(block: Block, verdicts: Mapping[str, Sequence[Verdict]], reports: Sequence[str]) -> Outcome:
@@ -158,7 +259,7 @@ def described(spark: SparkSession, seed: int, case: Case, mode: Mode, block: Blo
             time.monotonic() < deadline and judge(spark, [candidate], [mode], block.door)[mode][0].outcome == "disagree"
         )
 
-    smallest = shrunk(seed, fails, case, granules=block.granules) if shrink else case
+    smallest = shrunk(seed, fails, case, granules=block.granules, stacked=block.stacked) if shrink else case
     verdict = judge(spark, [smallest], [mode], block.door)[mode][0]
     return f"seed {seed}, {report(smallest, mode, verdict)}"
 

@@ -16,6 +16,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
@@ -24,7 +25,9 @@ from pathlib import Path
 from tests.oracle.blocks import Block, Outcome, judged
 from tests.structure import REPOSITORY
 
-DECIDING_SOURCES = ("rewrites", "udafs", "forward_lineage", "tests/oracle", "tests/spark_settings.py")
+DECIDING_SOURCES = (
+    *("rewrites", "udafs", "forward_lineage", "tests/oracle", "tests/spark_settings.py", "tests/spark_switches.py"),
+)
 DECIDING_PACKAGES = ("pyspark", "sqlglot", "hypothesis", "dd")
 
 # A Spark that has run some thousands of queries is slower than a new one.
@@ -158,7 +161,11 @@ def judge_blocks(todo: Sequence[Block], processes: int, work: Work | None = None
                 _employ(workers, waiting, processes, work or judge_until_told, Path(scratch))
                 ready = wait([worker.connection for worker in workers if worker.judging])
                 for worker in [each for each in workers if each.connection in ready]:
-                    yield worker.take()
+                    outcome = worker.take()
+                    if outcome.died:
+                        worker.stop()
+                        workers.remove(worker)
+                    yield outcome
         finally:
             for worker in workers:
                 worker.stop()
@@ -182,7 +189,7 @@ def judge_until_told(connection: Connection, scratch: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked decides what Ctrl-C means
     from tests.oracle.session import oracle_session  # noqa: PLC0415 - Spark is only for these processes
 
-    with oracle_session(scratch) as spark:
+    with suppress(ConnectionError), oracle_session(scratch) as spark:
         while True:
             try:
                 connection.send(judged(spark, connection.recv()))

@@ -25,6 +25,7 @@ from tests.oracle.printing import SPARK_TYPES, Printer, to_sql
 from tests.oracle.promise import broken, is_promised
 from tests.oracle.spark_answers import Answer, Columns, all_answers, all_columns, create_tables, without_rule
 from tests.oracle.strategies import SCHEMAS
+from tests.spark_switches import BY_REFERENCE
 
 Mode = Literal["values", "data", "control"]
 Door = Literal["text", "frame"]  # as what a query is given: its SQL, or a DataFrame
@@ -80,13 +81,14 @@ KEY_LOST = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
 @dataclass(frozen=True)
-class _Setup:
+class Setup:
     """A case in Spark: its tables exist under names of their own."""
 
     case: Case
     names: dict[str, str]
     original: str
     frame: DataFrame | None = None
+    by_reference: bool = True  # whether lineage may travel so
 
     @property
     def own_ids(self) -> bool:
@@ -110,10 +112,10 @@ class _Setup:
 
 
 @dataclass(frozen=True)
-class _Task:
+class Task:
     """One query on its way through Spark: what to run, and what must come out."""
 
-    setup: _Setup
+    setup: Setup
     plain: Columns
     text: str
     expected: Counter[AnnotatedRow]
@@ -131,33 +133,41 @@ def judge(
     under that semantics, and the names and types of the user's columns. Through the door "frame" the query is a program
     of the DataFrame API, see `frames`.
     """
-    setups = [_set_up(spark, i, case) for i, case in enumerate(cases)]
+    tasks = prepared(spark, cases, modes, door)
+    # Both semantics often lead to the same text, which then runs once.
+    texts = list(dict.fromkeys(task.text for each in tasks.values() for task in each if isinstance(task, Task)))
+    answers = dict(zip(texts, all_answers(spark, texts), strict=True))
+    return {
+        mode: [task if isinstance(task, Verdict) else verdict_of(spark, task, answers[task.text]) for task in each]
+        for mode, each in tasks.items()
+    }
+
+
+def prepared(
+    spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode], door: Door
+) -> dict[Mode, list[Task | Verdict]]:
+    """What is to be run of each case under each mode, its tables being there; a verdict where that stands already."""
+    by_reference = spark.conf.get(BY_REFERENCE, "true") == "true"
+    setups = [replace(_set_up(spark, i, case), by_reference=by_reference) for i, case in enumerate(cases)]
     originals: list[Columns | Answer | Verdict] = list(all_columns(spark, [setup.original for setup in setups]))
     if door == "frame":
         pairs = [_as_frame(spark, *each) for each in zip(setups, originals, strict=True)]
         setups, originals = [setup for setup, _ in pairs], [plain for _, plain in pairs]
-    prepared = {
-        mode: [_prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
-    }
-    # Both semantics often lead to the same text, which then runs once.
-    texts = list(dict.fromkeys(task.text for each in prepared.values() for task in each if isinstance(task, _Task)))
-    answers = dict(zip(texts, all_answers(spark, texts), strict=True))
     return {
-        mode: [task if isinstance(task, Verdict) else _verdict(spark, task, answers[task.text]) for task in each]
-        for mode, each in prepared.items()
+        mode: [prepare(setup, plain, mode) for setup, plain in zip(setups, originals, strict=True)] for mode in modes
     }
 
 
-def _set_up(spark: SparkSession, number: int, case: Case) -> _Setup:
+def _set_up(spark: SparkSession, number: int, case: Case) -> Setup:
     database, statement = case
     names = {table: f"{table}{number}" for table in database}
     create_tables(spark, statement, names, database)
-    return _Setup(case, names, Printer(names).query(statement.query))
+    return Setup(case, names, Printer(names).query(statement.query))
 
 
 def _as_frame(
-    spark: SparkSession, setup: _Setup, plain: Columns | Answer | Verdict
-) -> tuple[_Setup, Columns | Answer | Verdict]:
+    spark: SparkSession, setup: Setup, plain: Columns | Answer | Verdict
+) -> tuple[Setup, Columns | Answer | Verdict]:
     """The case with its query as a DataFrame, whose columns may be called otherwise than those of the text."""
     if isinstance(plain, Answer):
         return setup, plain
@@ -169,7 +179,7 @@ def _as_frame(
     return replace(setup, frame=frame), columns
 
 
-def _prepare(setup: _Setup, plain: Columns | Answer | Verdict, mode: Mode) -> _Task | Verdict:
+def prepare(setup: Setup, plain: Columns | Answer | Verdict, mode: Mode) -> Task | Verdict:
     if isinstance(plain, Verdict):
         return plain
     if isinstance(plain, Answer):
@@ -186,17 +196,20 @@ def _prepare(setup: _Setup, plain: Columns | Answer | Verdict, mode: Mode) -> _T
         try:
             read = parse(setup.text())
             known = known_values if setup.own_ids else None
-            text = rewrite_statement(read, catalog(setup.names), semantics, text_only=True, known=known).sql
+            tables = catalog(setup.names)
+            text = rewrite_statement(
+                read, tables, semantics, text_only=True, known=known, by_reference=setup.by_reference
+            ).sql
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
     if len(text) > LONGEST:
         return TOO_LONG
     least = annotated(expected, statement, database, traced, own_ids=setup.own_ids)
     if mode != "control":
-        return _Task(setup, plain, text, least, traced)
+        return Task(setup, plain, text, least, traced)
     widest = annotated(most, statement, database, traced, own_ids=setup.own_ids)
     promised = statement.lineage_on is None and is_promised(statement)
-    return _Task(setup, plain, text, least, traced, None if widest == least else widest, promised)
+    return Task(setup, plain, text, least, traced, None if widest == least else widest, promised)
 
 
 def catalog(names: dict[str, str]) -> Catalog:
@@ -241,7 +254,7 @@ def _nulls_first(granule: tuple[Value, ...]) -> tuple[tuple[bool, Value], ...]:
     return tuple((value is not None, value) for value in granule)
 
 
-def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
+def verdict_of(spark: SparkSession, task: Task, answer: Answer) -> Verdict:
     answer = _past_errors_of_spark(spark, task, answer)
     if answer.error is not None:
         if any(_plain(spark, task).error is not None for _ in range(TRIES)):
@@ -249,9 +262,9 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
         return Verdict("disagree", f"{task.text}\nSpark does not run the rewritten query: {answer.error}")
     if task.plain != answer.columns:
         return Verdict("disagree", f"columns {task.plain} became {answer.columns}\n{task.text}")
-    got = _rows(task, answer)
+    got = rows_in(task, answer)
     if not task.traced and got != task.expected:
-        got = _rows(task, _without_columns_never_null(spark, task))
+        got = rows_in(task, _without_columns_never_null(spark, task))
     if got == task.expected or (task.widest is not None and _lies_between(got, task.expected, task.widest)):
         return _kept(task, got)
     if task.traced and _values(got) != _values(task.expected):
@@ -263,12 +276,12 @@ def _verdict(spark: SparkSession, task: _Task, answer: Answer) -> Verdict:
     return Verdict("disagree", f"{task.text}\n{sides}")
 
 
-def _rows(task: _Task, answer: Answer) -> Counter[AnnotatedRow]:
+def rows_in(task: Task, answer: Answer) -> Counter[AnnotatedRow]:
     table_of = {name: table for table, name in task.setup.names.items()}
     return Counter((values, frozenset((table_of[t], one) for t, one in ids)) for values, ids in answer.rows)
 
 
-def _without_columns_never_null(spark: SparkSession, task: _Task) -> Answer:
+def _without_columns_never_null(spark: SparkSession, task: Task) -> Answer:
     """A plain query asked again over columns that may be NULL.
 
     Spark 4.3 takes a column that USING left aside as never NULL above an outer join, too, if it is so in its table: 0
@@ -278,7 +291,7 @@ def _without_columns_never_null(spark: SparkSession, task: _Task) -> Answer:
     return all_answers(spark, [task.text])[0]
 
 
-def _past_errors_of_spark(spark: SparkSession, task: _Task, answer: Answer) -> Answer:
+def _past_errors_of_spark(spark: SparkSession, task: Task, answer: Answer) -> Answer:
     """The same text asked again, where an error of Spark's own can be kept out of the way."""
     if answer.condition == COLUMNS_LOST:
         create_tables(spark, task.setup.case[1], task.setup.names, task.setup.case[0], as_text=True)
@@ -304,11 +317,11 @@ def rule_at_fault(answer: Answer) -> str | None:
     return None
 
 
-def _plain(spark: SparkSession, task: _Task) -> Answer:
+def _plain(spark: SparkSession, task: Task) -> Answer:
     return all_answers(spark, [task.setup.original])[0]
 
 
-def _kept(task: _Task, got: Counter[AnnotatedRow]) -> Verdict:
+def _kept(task: Task, got: Counter[AnnotatedRow]) -> Verdict:
     """Agreement, unless the lineage does not give back a row of which it promises to."""
     database, statement = task.setup.case
     lost = broken(statement, database, iter(got)) if task.promised else None  # type: ignore[arg-type]

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from tests.oracle.algebra import Database, Statement
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.interpreter import interpret
+from tests.oracle.stacked import stacked_cases
 from tests.oracle.strategies import cases
 
 Case = tuple[Database, Statement]
@@ -22,13 +24,17 @@ _SETTINGS = settings(
 )
 
 
-def cases_of(seed_number: int, *, granules: bool = False) -> list[Case]:
+def _strategy(*, granules: bool, stacked: bool) -> st.SearchStrategy[Case]:
+    return stacked_cases() if stacked else cases(granules=granules)
+
+
+def cases_of(seed_number: int, *, granules: bool = False, stacked: bool = False) -> list[Case]:
     """The cases of one seed, always the same; the trivial first one is left out."""
     found: list[Case] = []
 
     @seed(seed_number)
     @settings(_SETTINGS, phases=[Phase.generate])
-    @given(cases(granules=granules))
+    @given(_strategy(granules=granules, stacked=stacked))
     def collect(case: Case) -> None:
         found.append(case)
 
@@ -36,11 +42,13 @@ def cases_of(seed_number: int, *, granules: bool = False) -> list[Case]:
     return found[1:]
 
 
-def many_cases(count: int, first_seed: int, *, granules: bool = False) -> Iterator[tuple[int, Case]]:
+def many_cases(
+    count: int, first_seed: int, *, granules: bool = False, stacked: bool = False
+) -> Iterator[tuple[int, Case]]:
     """(seed, case) pairs, `count` of them; of those whose result has no lineage, which prove little, one in five."""
     empties = 0
     for seed_number in itertools.count(first_seed):
-        for case in cases_of(seed_number, granules=granules):
+        for case in cases_of(seed_number, granules=granules, stacked=stacked):
             if not _has_lineage(case):
                 empties += 1
                 if empties % 5:
@@ -59,13 +67,15 @@ def _has_lineage(case: Case) -> bool:
         return False
 
 
-def shrunk(seed_number: int, fails: Callable[[Case], bool], wanted: Case, *, granules: bool = False) -> Case:
+def shrunk(
+    seed_number: int, fails: Callable[[Case], bool], wanted: Case, *, granules: bool = False, stacked: bool = False
+) -> Case:
     """The smallest failing case found from the seed of `wanted`, which is one of its failing cases."""
     last = [wanted]
 
     @seed(seed_number)
     @settings(_SETTINGS, phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False)
-    @given(cases(granules=granules))
+    @given(_strategy(granules=granules, stacked=stacked))
     def judge(case: Case) -> None:
         if fails(case):
             last.append(case)

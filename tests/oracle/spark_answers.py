@@ -19,11 +19,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from tests.oracle.algebra import Database, Node, Table
 from tests.oracle.printing import rows_of
 from tests.spark_settings import INTERPRETED, configure
+from tests.spark_switches import CACHED_TABLES, EXCLUDED_RULES
 from udafs.lineage_set import LineageSet
 
 FAILURES = (PySparkException, Py4JJavaError)
-
-EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 
 # Tiny data: planning is all the cost, and code generation most of that.
 FAST_FOR_TINY_DATA = {
@@ -93,7 +92,10 @@ def create_tables(
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {names[table]} AS {rows}")
             continue
         frame = spark.sql(rows)
-        (_may_be_null(frame) if may_be_null else frame).createOrReplaceTempView(names[table])
+        frame = _may_be_null(frame) if may_be_null else frame
+        if spark.conf.get(CACHED_TABLES, "false") == "true":
+            frame.cache()
+        frame.createOrReplaceTempView(names[table])
 
 
 def _may_be_null(frame: DataFrame) -> DataFrame:

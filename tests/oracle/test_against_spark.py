@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.oracle import comparison
+from forward_lineage.frontend import RewrittenStatement
+from tests.oracle import blocks, comparison
 from tests.oracle.algebra import Database
 from tests.oracle.blocks import Block, faults, judged, summary
 from tests.oracle.comparison import AnnotatedRow, Door, Mode, annotated
+from tests.oracle.continuations import Continuation
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import many_cases
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import create_view, to_sql
 from tests.oracle.spark_answers import answer_of
+from tests.spark_switches import SWITCHES
+from tests.tiers import every_day
 
 # Seconds are few on an idle machine, but a busy one must not fail for being busy.
 pytestmark = pytest.mark.timeout(1800)
@@ -57,6 +63,37 @@ def test_granules(tiny: SparkSession) -> None:
 
 def test_programs_of_data_frames(tiny: SparkSession) -> None:
     compare(tiny, 12, 700_000, ("data", "control"), door="frame")
+
+
+def test_continued_frames(tiny: SparkSession) -> None:
+    """What is done next with frames over shared groups and windows: rows and lineage of the rows that are kept."""
+    outcome = judged(tiny, Block("continued", 900_100_000, 6, continued=True, stacked=True))
+    assert outcome.disagreements == []
+    assert sum(counts.get("agree", 0) for counts in outcome.found.values()) >= 8, summary([outcome])
+
+
+def test_a_continuation_that_loses_rows_is_noticed(tiny: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law has teeth: a traced query without its rows differs from what is written down."""
+    block = Block("broken", 900_100_000, 3, ("data",), continued=True, stacked=True)
+    monkeypatch.setattr(blocks, "MOST_SHRUNK", 0)
+    monkeypatch.setattr(blocks, "continuation", lambda _: Continuation((("columns reversed", 1),)))
+    cut = comparison.rewrite_statement
+
+    def without_rows(*given: Any, **named: Any) -> RewrittenStatement:
+        made = cut(*given, **named)
+        return replace(made, sql=f"SELECT * FROM ({made.sql}) LIMIT 0")
+
+    monkeypatch.setattr(comparison, "rewrite_statement", without_rows)
+    found = judged(tiny, block).found["continued data"]
+    assert found.get("disagree", 0) >= 1, found
+
+
+@pytest.mark.parametrize("setting", every_day(SWITCHES, ("no pruning, no pushing", "by value", "sort-merge joins")))
+def test_under_a_setting(tiny: SparkSession, setting: str) -> None:
+    place = list(SWITCHES).index(setting)
+    outcome = judged(tiny, Block(setting, 700_100_000 + 1_000 * place, 2, stacked=True, setting=setting))
+    wrong = faults([outcome])
+    assert not wrong, "\n\n".join([summary([outcome]), *wrong[:10]])
 
 
 def test_what_would_be_planned_for_minutes_is_counted(tiny: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,13 +31,13 @@ from forward_lineage.checking.values import TOLERANCE, Value
 from forward_lineage.spark.local import local_session
 from forward_lineage.spark.settings import configured
 from tests.spark_settings import DEFAULTS, INTERPRETED
+from tests.spark_switches import COSTS, JOINS, NAMES, OURS, RULES, Settings
 from tests.structure import REPOSITORY
 from tests.tpch_queries.sessions import plain_session, traced_session
 from tpch_queries.data import generate
 from udafs.lineage_set import LineageSet
 
 QUERIES = tpch_queries.names()[:22]
-Settings = Mapping[str, str]
 Lineage = tuple[tuple[str, bytes], ...]
 
 # What runs fastest is what one setting is changed of; Spark's own defaults are one of the changes.
@@ -66,12 +66,11 @@ SWITCHES: dict[str, dict[str, Settings]] = {
         "Spark's object aggregation": {"spark.forward_lineage.hash_aggregation": "false"},
         "sort where sorted": {"spark.sql.execution.replaceHashWithSortAgg": "true"},
     },
-    "joins": {
-        "no broadcast": {
-            "spark.sql.autoBroadcastJoinThreshold": "-1",
-            "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-        }
-    },
+    "joins": JOINS,
+    "names": NAMES,
+    "rules": RULES,
+    "costs": COSTS,
+    "by reference": OURS,
     "partitions": {
         "1 partition": {"spark.sql.shuffle.partitions": "1"},
         "7 partitions": {"spark.sql.shuffle.partitions": "7"},

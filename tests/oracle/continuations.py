@@ -1,0 +1,211 @@
+"""What a user does next: the steps of `forward-lineage check --continue`, those that ask lineage, and several ends.
+
+A continuation does the same to the traced frame, to the plain one, and to one whose rows and lineage are written down.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from forward_lineage.checking import continuations as steps
+from forward_lineage.checking.continuations import Step, Steps, kind_of, lineages, named, numbered, some_steps, users
+from udafs.lineage_set import LineageSet
+
+End = Callable[[DataFrame], "Counter[object]"]
+
+
+@dataclass
+class Around(steps.Around):
+    """What steps leave behind, files, too; and the tables that they may join with."""
+
+    tables: tuple[str, ...] = ()
+    _folders: list[Path] = field(default_factory=list)
+
+    def folder(self) -> str:
+        self._folders.append(Path(tempfile.mkdtemp(prefix="continued-")))
+        return str(self._folders[-1] / "rows")
+
+    def put_away(self) -> None:
+        super().put_away()
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def surroundings(tables: tuple[str, ...] = ()) -> Iterator[Around]:
+    """Something to continue in; what steps made is gone at the end."""
+    around = Around(tables=tables)
+    try:
+        yield around
+    finally:
+        around.put_away()
+
+
+# --- steps that ask lineage, or need a place or a table -------------------------------------------------------
+
+
+def _only_lineage(frame: DataFrame, _: Random, __: steps.Around) -> DataFrame:
+    return frame.select(*map(named, lineages(frame))) if lineages(frame) else frame
+
+
+def _filter_by_lineage(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    value = _a_set(frame, dice)
+    size, one = dice.randint(0, 3), dice.randint(0, 7)
+    asked = dice.choice([f"dl_size({value}) >= {size}", f"dl_contains({value}, {one})"])
+    return frame if value is None else frame.filter(asked)
+
+
+def _lineage_column(frame: DataFrame, dice: Random, _: steps.Around) -> DataFrame:
+    value = _a_set(frame, dice)
+    asked = dice.choice(["dl_size", "dl_ids"])
+    return frame if value is None else frame.withColumn("asked", F.expr(f"{asked}({value})"))
+
+
+def _a_set(frame: DataFrame, dice: Random) -> str | None:
+    """A lineage value of one table."""
+    at, place = dice.random(), dice.random()
+    found = lineages(frame)
+    if not found:
+        return None
+    name = found[int(at * len(found))]
+    kind = kind_of(frame, name)
+    assert isinstance(kind, StructType)
+    tables = sorted(kind.names)
+    return f"{name}.`{tables[int(place * len(tables))]}`" if tables else None
+
+
+def _with_a_table(frame: DataFrame, dice: Random, around: steps.Around) -> DataFrame:
+    at, place, how = dice.random(), dice.random(), dice.choice(["inner", "left", "right", "left_semi"])
+    assert isinstance(around, Around)
+    if not around.tables:
+        return frame
+    left = numbered(frame, "l")
+    right = numbered(frame.sparkSession.table(around.tables[int(at * len(around.tables))]), "t")
+    pairs = [(mine, its) for mine in users(left) for its in users(right) if kind_of(left, mine) == kind_of(right, its)]
+    if not pairs:
+        return left
+    mine, its = pairs[int(place * len(pairs))]
+    return left.join(right, named(mine) == named(its), how)
+
+
+def _distinct_with_lineage(frame: DataFrame, _: Random, __: steps.Around) -> DataFrame:
+    return frame.distinct()
+
+
+def _written(frame: DataFrame, _: Random, around: steps.Around) -> DataFrame:
+    assert isinstance(around, Around)
+    rows, folder = numbered(frame), around.folder()
+    if not all(len(kind_of(frame, name)) for name in lineages(frame)):  # type: ignore[arg-type]
+        rows = rows.drop(*lineages(frame))  # Parquet has no struct without fields
+    rows.write.parquet(folder)
+    return frame.sparkSession.read.parquet(folder)
+
+
+# What gives other rows with lineage than without: plain Spark has nothing to compare them with.
+BY_LINEAGE: dict[str, Step] = {
+    "DL alone": _only_lineage,
+    "filter by lineage": _filter_by_lineage,
+    "a column of lineage": _lineage_column,
+    "distinct with DL": _distinct_with_lineage,
+}
+STEPS = {**steps.STEPS, **BY_LINEAGE, "join with a table": _with_a_table, "write and read": _written}
+
+# Rare are those that cost jobs of their own.
+_WEIGHTS = {**steps.WEIGHTS, "write and read": 0.5, "DL alone": 0.3}
+
+
+# --- ends ---------------------------------------------------------------------------------------------------
+
+
+def _collected(frame: DataFrame) -> Counter[object]:
+    return Counter(plain_value(row) for row in frame.collect())
+
+
+def _counted(frame: DataFrame) -> Counter[object]:
+    return Counter({"rows": frame.count()})
+
+
+def _as_arrow(frame: DataFrame) -> Counter[object]:
+    once = numbered(frame)
+    return Counter(plain_value(tuple(row.values())) for row in once.toArrow().to_pylist())
+
+
+def _iterated(frame: DataFrame) -> Counter[object]:
+    return Counter(plain_value(row) for row in frame.toLocalIterator())
+
+
+def _is_empty(frame: DataFrame) -> Counter[object]:
+    return Counter({"empty": int(frame.isEmpty())})
+
+
+ENDS: dict[str, End] = {
+    "collect": _collected,
+    "count": _counted,
+    "toArrow": _as_arrow,
+    "toLocalIterator": _iterated,
+    "isEmpty": _is_empty,
+}
+_END_WEIGHTS = {"collect": 8, "count": 3, "toArrow": 1, "toLocalIterator": 0.5, "isEmpty": 0.5}
+
+
+def plain_value(value: Any) -> object:
+    """A value that can be counted; lineage as its ids, whatever bytes say them."""
+    match value:
+        case bytearray() | bytes():
+            return ("ids", *LineageSet.from_bytes(bytes(value)))
+        case Row() | tuple() | list():
+            return tuple(plain_value(each) for each in value)
+        case dict():
+            return tuple(plain_value(each) for each in value.values())
+        case float() if value != value:
+            return "NaN"
+    return value
+
+
+# --- continuations ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Steps, each with the seed of its choices, and an end."""
+
+    steps: tuple[tuple[str, int], ...]
+    end: str = "collect"
+
+    @property
+    def asks_lineage(self) -> bool:
+        """Whether its rows may depend on lineage."""
+        return any(name in BY_LINEAGE for name, _ in self.steps)
+
+    def result(self, frame: DataFrame, around: Around) -> Counter[object]:
+        """What comes out at the end."""
+        return ENDS[self.end](Steps(self.steps).applied(frame, around, STEPS))
+
+    def __str__(self) -> str:
+        return " → ".join([*(name for name, _ in self.steps), self.end])
+
+    def shorter(self) -> Iterator[Continuation]:
+        """The continuations with one step less, and the one that only collects."""
+        for place in range(len(self.steps)):
+            yield Continuation((*self.steps[:place], *self.steps[place + 1 :]), self.end)
+        if self.end != "collect":
+            yield Continuation(self.steps, "collect")
+
+
+def continuation(seed: int) -> Continuation:
+    """A random continuation, always the same for a seed."""
+    dice = Random(seed)
+    end = dice.choices(list(ENDS), [_END_WEIGHTS[name] for name in ENDS])[0]
+    return Continuation(some_steps(dice, STEPS, _WEIGHTS).steps, end)
