@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -67,11 +68,25 @@ class _OneLineErrors(click.Group):
         try:
             with warnings_as_notes():
                 return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            click.echo(f"{stopped}." if str(stopped) else "stopped.", err=True)
+            raise click.exceptions.Exit(130) from None  # as a shell says of SIGINT
         except Exception as error:
             said = said_of(error)
             if said is None:
                 raise
             raise click.ClickException(said) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            if close:
+                error.message += f" Did you mean {close[0]}?"
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*COMMANDS, *super().list_commands(ctx)})

@@ -23,6 +23,7 @@ _NONE_GIVEN = "Write the query below the line that begins with %%lineage."
 
 def _parser() -> Any:
     parser: Any = cast(Any, MagicArgumentParser)("%%lineage", description="Run the SQL of a cell with lineage.")
+    parser.allow_abbrev = False  # `--sav x` is a typo, and would write
     add = parser.add_argument
     add("--save", metavar="NAME", help="Keep rows and lineage under a name, by which later queries can read it.")
     add("--semantics", default="data", help="data (default) or control.")

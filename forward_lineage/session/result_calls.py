@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.session.parts import Parts
+from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
 from forward_lineage.workloads.deriving import Attributes
 from forward_lineage.workloads.saving import Foreseen
+from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
 
 class ResultCalls:
     """The calls of `ForwardLineage` about saved results. docs/store.md describes the store."""
 
+    spark: SparkSession
     _parts: Parts
 
     def save(
@@ -73,11 +77,29 @@ class ResultCalls:
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
         query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
-        with self._parts.runs.saving(query, name) as told:
+        with self._stopped(name), self._parts.runs.saving(query, name) as told:
             saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
             told.has_saved(saved)
         self._parts.result_tables.bring_up_to_date()
         return saved
+
+    @contextmanager
+    def _stopped(self, name: str) -> Iterator[None]:
+        """Say of Ctrl-C whether anything was saved."""
+        before = self._version(name)
+        try:
+            with interruptible(self.spark):
+                yield
+        except KeyboardInterrupt:
+            now = self._version(name)
+            said = "stopped, nothing saved" if now == before else f"stopped; {name}, version {now}, is saved"
+            raise KeyboardInterrupt(said) from None
+
+    def _version(self, name: str) -> int | None:
+        with suppress(LineageError):
+            latest = self._parts.library.latest(name)
+            return None if latest is None else latest.version
+        return None
 
     def capture(self, name: str) -> SavedResult:
         """Capture the lineage of a saved result that its save left for later; nothing happens if there is none left.

@@ -138,7 +138,7 @@ class Shell:
                 click.echo(in_one_line(said))
             elif found.columns:
                 rows, more = found.first(_ROWS)
-                Console().print(lineage_table(found.columns, rows, _IDS, more))
+                Console().print(lineage_table(found.columns, rows, _IDS, more, unit=found.unit))
 
 
 def _invoke(kept: KeptSession, name: str, text: str) -> None:
