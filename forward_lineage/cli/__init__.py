@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from forward_lineage.cli.own_words import in_words_of_commands
 from forward_lineage.cli.plain_text import in_one_line
 from udafs.errors import LineageError
 
@@ -108,10 +109,16 @@ class _OneLineErrors(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def said_of(error: Exception) -> str | None:
-    """What is said, in one line, of an error that a user can do something about; None: it is a bug, to be shown."""
+def said_of(error: Exception, program: str = "forward-lineage ") -> str | None:
+    """What is said, in one line, of an error that a user can do something about; None: it is a bug, to be shown.
+
+    Args:
+        error: what went wrong.
+        program: what stands in front of the commands that a remedy names.
+
+    """
     if isinstance(error, LineageError):
-        return in_one_line(str(error))
+        return in_one_line(in_words_of_commands(error, program))
     from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - only where something went wrong
 
     if isinstance(error, Py4JNetworkError | ConnectionRefusedError):  # from what was running; from stopping Spark

@@ -39,11 +39,13 @@ def read_statement(file: str) -> str:
 
     text = read_sql(file)
     found = len(split_script(text))
-    name = "standard input" if file == "-" else file
     if not found:
-        raise BadArgumentError(f"{name} holds no statement", instead="Write one Spark SQL statement.")
+        where = "here" if file == "-" else f"in {file}"
+        raise BadArgumentError(
+            f"there is no SQL {where}", instead="Give one statement, for example SELECT * FROM sales."
+        )
     if found > 1:
-        script = "script.sql" if file == "-" else file
+        name, script = ("standard input", "script.sql") if file == "-" else (file, file)
         instead = f"Give one statement; forward-lineage shell < {script} runs them all."
         raise BadArgumentError(f"{name} holds {found} statements", instead=instead)
     return text

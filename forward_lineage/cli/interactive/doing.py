@@ -117,7 +117,7 @@ class Shell:
         if isinstance(error, click.ClickException):
             said = error.format_message()
         else:
-            said = said_of(error) or f"{type(error).__name__}: {error} (a bug: please report it)"
+            said = said_of(error, "\\") or f"{type(error).__name__}: {error} (a bug: please report it)"
         click.echo(f"Error: {in_one_line(said)}", err=True)
 
     def _statement(self, sql: str) -> None:
