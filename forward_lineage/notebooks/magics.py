@@ -111,9 +111,9 @@ def _without_traceback() -> Iterator[None]:
     """Let an error of ours be one line in the cell: the traceback would be through the magic, not the user's code."""
     try:
         yield
-    except LineageError as error:
+    except (LineageError, KeyboardInterrupt) as error:  # Ctrl-C, with whether anything was saved
         said = f"{type(error).__name__}: {error}"
-        error._render_traceback_ = lambda: [said]  # type: ignore[attr-defined]
+        error._render_traceback_ = lambda: [said]  # type: ignore[union-attr]
         raise
 
 

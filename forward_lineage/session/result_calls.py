@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
-from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.results import LINEAGE_COLUMN, as_answer
 from forward_lineage.session.parts import Parts
 from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.store.library.saved_result import SavedResult
@@ -181,7 +181,7 @@ class ResultCalls:
             LineageError: no such result, row, column or table; the ids no longer mean the same rows; a file is damaged.
 
         """
-        return self._parts.questions.backward(result, where, rows=rows, table=table)
+        return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table))
 
     def backward_ids(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
@@ -208,7 +208,7 @@ class ResultCalls:
             LineageError: as for `backward`.
 
         """
-        return self._parts.questions.forward(table, where, ids=ids, result=result)
+        return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result))
 
     def forward_ids(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
@@ -232,7 +232,7 @@ class ResultCalls:
             LineageError: as for `forward`, whichever result it is about: an answer without it would not be complete.
 
         """
-        return self._parts.questions.impact(table, where, ids=ids)
+        return as_answer(self._parts.questions.impact(table, where, ids=ids))
 
     def stale(self) -> DataFrame:
         """Return the saved results that were made of something that has changed since.
@@ -242,7 +242,7 @@ class ResultCalls:
             result; `now` is NULL when it was changed and not registered again, or is not there any more.
 
         """
-        return self._parts.questions.stale()
+        return as_answer(self._parts.questions.stale())
 
     def table(self, relation: str) -> DataFrame:
         """Return lineage as a relation to join and aggregate over.
