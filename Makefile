@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
+# The demo needs Spark, the system and TPC-H data: a third of the packages that the tests need.
+DEMO_READY := $(VENV)/.ready-demo
 SF     ?= 0.1
 # Most tests are many small Spark jobs, which keep half a core busy whatever Spark is given: three sessions use two.
 JOBS   ?= 3
@@ -41,14 +43,23 @@ help:
 setup: $(READY)
 
 $(READY): setup.py pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
-	  || { echo "forward_lineage needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
-	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV) …"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(call install,.[dev])
+	@touch $(DEMO_READY) $@
+
+$(DEMO_READY): setup.py pyproject.toml
+	@$(call install,.[tpch])
 	@touch $@
 
-demo: $(READY)
+# Bytecode is made when a module is first used: half of what is installed never is.
+define install
+{ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+  || { echo "forward_lineage needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }; } \
+&& { test -x $(PY) || $(PYTHON) -m venv $(VENV); } \
+&& echo "installing into $(VENV) …" \
+&& $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -e '$(1)'
+endef
+
+demo: $(DEMO_READY)
 	@$(PY) -m forward_lineage demo --scale $(SF)
 
 test: $(READY)

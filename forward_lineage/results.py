@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -91,6 +92,20 @@ def _table(table: Registered, made_with: int, trusted: bool) -> dict[str, Any]:
     known = {"name": table.name, "version": table.version, "provider": str(table.provider)}
     since = {MADE_WITH: made_with} if made_with < table.version else {}
     return {**known, **since, TRUSTED: True} if table.trusted or trusted else {**known, **since}
+
+
+_ANSWERS: WeakSet[DataFrame] = WeakSet()
+
+
+def as_answer(frame: DataFrame) -> DataFrame:
+    """Return a frame that answers a question, so that a notebook shows its rows: it is short, and made to be read."""
+    _ANSWERS.add(frame)
+    return frame
+
+
+def is_answer(frame: DataFrame) -> bool:
+    """Tell whether a frame is the answer to a question, as it was returned."""
+    return frame in _ANSWERS
 
 
 def trusted_tables(frame: DataFrame) -> list[str]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from forward_lineage.cli.own_words import in_words_of_commands
 from forward_lineage.cli.plain_text import in_one_line
 from udafs.errors import LineageError
 
@@ -67,11 +69,25 @@ class _OneLineErrors(click.Group):
         try:
             with warnings_as_notes():
                 return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            click.echo(f"{stopped}." if str(stopped) else "stopped.", err=True)
+            raise click.exceptions.Exit(130) from None  # as a shell says of SIGINT
         except Exception as error:
             said = said_of(error)
             if said is None:
                 raise
             raise click.ClickException(said) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            if close:
+                error.message += f" Did you mean {close[0]}?"
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*COMMANDS, *super().list_commands(ctx)})
@@ -93,10 +109,16 @@ class _OneLineErrors(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def said_of(error: Exception) -> str | None:
-    """What is said, in one line, of an error that a user can do something about; None: it is a bug, to be shown."""
+def said_of(error: Exception, program: str = "forward-lineage ") -> str | None:
+    """What is said, in one line, of an error that a user can do something about; None: it is a bug, to be shown.
+
+    Args:
+        error: what went wrong.
+        program: what stands in front of the commands that a remedy names.
+
+    """
     if isinstance(error, LineageError):
-        return in_one_line(str(error))
+        return in_one_line(in_words_of_commands(error, program))
     from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - only where something went wrong
 
     if isinstance(error, Py4JNetworkError | ConnectionRefusedError):  # from what was running; from stopping Spark

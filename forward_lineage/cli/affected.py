@@ -6,10 +6,11 @@ import click
 
 from forward_lineage.cli.answers import Answer, answer_options
 from forward_lineage.cli.frames import FrameRows
-from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
+from forward_lineage.frontend import check_condition
 from forward_lineage.row_ids.known_names import registered
 from forward_lineage.row_ids.registrations import Registrations, home_folder
 
@@ -28,7 +29,8 @@ def affected(*, file: str, table: str, where: str, semantics: str, answer: Answe
 
     FILE holds one Spark SQL query; - reads standard input. DL says which suspected rows a row was made from.
     """
-    sql = read_sql(file)
+    sql = read_statement(file)
+    check_condition(where)
     if opening.catalog is None:
         registered(Registrations(home_folder(opening.home)), table)
     with opening.session_to_look("affected") as lineage:

@@ -30,6 +30,7 @@ class Rows(Protocol):
     Attributes:
         columns: their names; `DL` the last one, if there is lineage.
         trusted: the tables that the answer takes on trust.
+        unit: what stands in the lineage: ``"rows"``, or ``"values"`` under LINEAGE ON.
 
     """
 
@@ -40,6 +41,10 @@ class Rows(Protocol):
     @property
     def trusted(self) -> Sequence[str]:
         """Return the names of these tables."""
+
+    @property
+    def unit(self) -> str:
+        """Return what stands in the lineage: rows, or values."""
 
     def first(self, limit: int) -> tuple[Sequence[Sequence[Any]], bool]:
         """Return up to `limit` rows, lineage as ids by table, and whether there are more."""
@@ -81,7 +86,7 @@ class Answer:
         """Compute all that `show` prints; returns what prints it."""
         lines = found.json_lines(self.limit) if self.as_json else []
         rows, more = ([], False) if self.as_json else found.first(self.limit or _SHOWN)
-        table = lineage_table(found.columns, rows, _IDS, more, title) if rows else None
+        table = lineage_table(found.columns, rows, _IDS, more, title, unit=found.unit) if rows else None
 
         def show() -> bool:
             note_trust(found.trusted)

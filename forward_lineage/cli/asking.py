@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from forward_lineage.cli.answers import Rows
+from forward_lineage.cli.checks import check_home
 from forward_lineage.cli.opening import Opening
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from udafs.errors import LineageError
@@ -60,23 +61,29 @@ class Asked(Protocol):
         """Return the version of a table; None when it has changed and nobody registered that, or is not there."""
 
 
-def ask(opening: Opening, command: str, question: Callable[[Asked], T]) -> T:
+def ask(opening: Opening, command: str, question: Callable[[Asked], T], where: str | None = None) -> T:
     """Ask a question here, and once more of Spark if it is needed.
 
     Args:
         opening: what Spark's session is opened with.
         command: the name of it.
         question: asks, and computes what is to be shown, before it shows anything.
+        where: the condition in it; Spark is not started for one that is malformed.
 
     Raises:
         LineageError: as for the question.
 
     """
     if opening.catalog is None:
+        check_home(opening.home)
         try:
             return question(opening.questions)
         except NeedsSpark:
             pass
+    if where is not None:
+        from forward_lineage.frontend import check_condition  # noqa: PLC0415 - most questions do without
+
+        check_condition(where)
     with opening.session(command) as lineage:
         return question(asked_of(lineage))
 

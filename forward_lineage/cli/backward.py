@@ -34,4 +34,4 @@ def backward(
         found = asked.backward(result, where, rows=rows, table=table)
         return answer.show(found, nothing=f"These rows of {result} come from no row of {table or 'the table'}.")
 
-    answer.finish(ask(opening, "backward", question))
+    answer.finish(ask(opening, "backward", question, where))

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from forward_lineage.cli.opening import Opening
 from forward_lineage.row_ids.known_names import registered
 from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.spark.paths import is_address
+from forward_lineage.storage.homes import folder_of
 from forward_lineage.store.asking.ancestors import known_as
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.library import Library
+from udafs.errors import BadArgumentError
+
+
+def check_home(home: Path | str | None) -> None:
+    """See to it that the home of a command that only reads is there, where one was named.
+
+    Raises:
+        BadArgumentError: there is no such folder.
+
+    """
+    if home is None or is_address(str(home)):
+        return
+    folder = folder_of(home_folder(home))
+    if not folder.exists():
+        raise BadArgumentError(
+            f"there is no home {home}", instead="Check --home; the first register or save makes a home."
+        )
 
 
 def check_result(opening: Opening, name: str) -> None:

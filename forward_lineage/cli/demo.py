@@ -43,6 +43,7 @@ _NEXT = (
     "Next: forward-lineage --help lists the commands; the same from Python: ForwardLineage(spark).sql(…); "
     "docs/row-ids.md in the repository says what a row id promises."
 )
+_INDENT = 2
 
 
 @click.command()
@@ -86,6 +87,7 @@ def _tpch(console: Console, lineage: ForwardLineage, scale: float) -> None:
     folder = generate(scale)
     for table in SHOWN:
         lineage.register(table, path=folder / f"{table}.parquet")
+    _print(console, _sql(Q3.strip(), "the query"))
     with console.status("running …"):
         frame = lineage.sql(Q3).cache()
         _print(console, _sizes(frame, tuple(SHOWN)))
@@ -107,14 +109,8 @@ def _query(console: Console, lineage: ForwardLineage, sql: str) -> None:
     with console.status("running …"):
         frame = lineage.sql(sql)
         rows, _ = FrameRows(frame).first(10)
-    original, rewritten = _sql(sql, "the query"), _sql(layout(lineage.rewrite(sql)), "what runs")
-    if console.width >= 120:  # else the rewritten text would be broken into pieces
-        grid = Table.grid(padding=(0, 4))
-        grid.add_row(original, rewritten)
-        _print(console, grid)
-    else:
-        _print(console, original)
-        _print(console, rewritten)
+    _print(console, _sql(sql, "the query"))
+    _print(console, _sql(layout(lineage.rewrite(sql), console.width - _INDENT), "the query that runs"))
     _print(console, lineage_table(frame.columns, rows, 8))
 
 
@@ -157,4 +153,4 @@ def _heading(console: Console, question: str, explanation: str) -> None:
 
 
 def _print(console: Console, what: RenderableType) -> None:
-    console.print(Padding(what, (1, 0, 0, 2)))
+    console.print(Padding(what, (1, 0, 0, _INDENT)))

@@ -30,4 +30,4 @@ def forward(
         found = asked.forward(table, where, ids=ids, result=result)
         return answer.show(found, nothing=f"No row of {result} was made from these rows of {table}.")
 
-    answer.finish(ask(opening, "forward", question))
+    answer.finish(ask(opening, "forward", question, where))

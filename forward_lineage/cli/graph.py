@@ -63,7 +63,7 @@ def graph(
             pictures.row_picture(lineage, result, rows, table).save(file)
     else:
         library = Library(home_folder(opening.home))
-        ask(opening, "graph", lambda asked: pictures.save_pipeline(asked, library, where, file))
+        ask(opening, "graph", lambda asked: pictures.save_pipeline(asked, library, where, file), where[1])
     click.echo(plain(str(file)))
     if open_it:
         webbrowser.open(file.absolute().as_uri())

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
-from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Order, semantics_option, sql_argument
 from forward_lineage.cli.plain_text import cell
@@ -41,7 +41,7 @@ def ids(*, file: str, semantics: str, orders: tuple[tuple[str, str], ...], openi
 
     FILE holds one Spark SQL statement; - reads standard input.
     """
-    sql = read_sql(file)
+    sql = read_statement(file)
     with opening.session_to_look("ids") as lineage:
         with spark_progress(lineage.spark, "measuring"):
             found = measure_orders(lineage, sql, semantics, orders)

@@ -52,7 +52,7 @@ def impact(
             show()
         return bool(touched)
 
-    answer.finish(ask(opening, "impact", question))
+    answer.finish(ask(opening, "impact", question, where))
 
 
 def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:

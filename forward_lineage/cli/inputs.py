@@ -27,6 +27,30 @@ def read_sql(file: str) -> str:
         ) from None
 
 
+def read_statement(file: str) -> str:
+    """Return the text of a file, or of standard input, that holds one statement.
+
+    Raises:
+        BadArgumentError: the file cannot be read, or holds no statement or several.
+        WrongSqlError: a string, quoted name or comment is not closed.
+
+    """
+    from forward_lineage.frontend import split_script  # noqa: PLC0415 - some commands do without the front end
+
+    text = read_sql(file)
+    found = len(split_script(text))
+    if not found:
+        where = "here" if file == "-" else f"in {file}"
+        raise BadArgumentError(
+            f"there is no SQL {where}", instead="Give one statement, for example SELECT * FROM sales."
+        )
+    if found > 1:
+        name, script = ("standard input", "script.sql") if file == "-" else (file, file)
+        instead = f"Give one statement; forward-lineage shell < {script} runs them all."
+        raise BadArgumentError(f"{name} holds {found} statements", instead=instead)
+    return text
+
+
 def read_catalog(path: Path) -> Catalog:
     """Return the catalog in a JSON file, a catalog file or a folder of Parquet files, without Spark.
 

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from forward_lineage.cli.checks import check_home
 from forward_lineage.cli.known_tables import as_object, identified_by, knows_rows, place_of, rows_of
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option, json_option
@@ -28,6 +29,7 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 @click.option("--tables", is_flag=True, help="List the registered tables instead.")
 def ls(name: str | None, home: Path | str | None, as_json: bool, tables: bool) -> None:
     """List the saved results; with NAME, all versions of one that are there, its query and its columns."""
+    check_home(home)
     if tables:
         if name is not None:
             raise click.UsageError(f"--tables lists all of them; forward-lineage describe {name} says more of one")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
 from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import is_catalog_file
@@ -79,18 +81,21 @@ class NewSession(Opening):
         from pyspark.sql import SparkSession  # noqa: PLC0415 - a command that needs no Spark does not wait for it
 
         from forward_lineage.session import ForwardLineage  # noqa: PLC0415
+        from forward_lineage.spark.interrupts import interruptible  # noqa: PLC0415
         from forward_lineage.spark.local import local_session  # noqa: PLC0415
 
         running = SparkSession.getActiveSession()
-        spark = running or local_session(f"forward-lineage {command}", master=self.master)
-        try:
-            lineage = ForwardLineage(spark, self.home)
+        with _warehouse_left_as_it_was(), ExitStack() as ends:
+            with _status("starting Spark …"):
+                spark = running or local_session(f"forward-lineage {command}", master=self.master)
+                if running is None:
+                    ends.callback(spark.stop)
+                ends.enter_context(interruptible(spark))
+                lineage = ForwardLineage(spark, self.home)
             if use_catalog is not None:
-                use_catalog(lineage)
+                with _status("registering the tables of the catalog …"):
+                    use_catalog(lineage)
             yield lineage
-        finally:
-            if running is None:
-                spark.stop()
 
     @contextmanager
     def session_to_look(self, command: str) -> Iterator[ForwardLineage]:
@@ -100,6 +105,29 @@ class NewSession(Opening):
             if self.catalog is not None and self.home is None:
                 opening = replace(self, home=Path(stack.enter_context(tempfile.TemporaryDirectory())))
             yield stack.enter_context(opening.session(command))
+
+
+@contextmanager
+def _status(what: str) -> Iterator[None]:
+    """Say what is being done, where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def _warehouse_left_as_it_was() -> Iterator[None]:
+    """Remove the folder of tables that Spark makes where it is started, if it was not there and nothing is in it."""
+    folder = Path("spark-warehouse").absolute()
+    before = folder.exists()
+    try:
+        yield
+    finally:
+        if not before:
+            with suppress(OSError):  # it holds tables, or is not there
+                folder.rmdir()
 
 
 def session_options(command: Command) -> Command:

@@ -22,6 +22,7 @@ from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
 from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
 from forward_lineage.cli.tables import plain_table, show
+from forward_lineage.frontend.constraints import read_constraint
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.session import ForwardLineage
 from forward_lineage.showing.plain_text import counted
@@ -63,6 +64,8 @@ def profile(
     object, its first violations in it. Ends with 0 if all hold, else with 3.
     """
     check_asked_about(opening, table)
+    for each in constraints:
+        read_constraint(each)  # what is wrong in one is said before Spark starts
     with opening.session("profile") as lineage:
         with _progress() as tell:
             verdicts = lineage.dependencies(table, constraints, nulls=nulls, save=prefix, progress=tell)

@@ -17,6 +17,7 @@ from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.request import Request
 from forward_lineage.spark.names import glob_literal
 from forward_lineage.spark.paths import is_local, local_path
+from forward_lineage.spark.progress import spark_progress
 from udafs.errors import BadArgumentError
 
 
@@ -71,7 +72,8 @@ def register(
     names = _in_catalog(opening.catalog) if name is None else [name]
     with opening.session("register") as lineage:  # which registers what is in the catalog
         if request is not None:
-            lineage.register(request.name, **arguments_of(request))
+            with spark_progress(lineage.spark, f"registering {request.name}"):
+                lineage.register(request.name, **arguments_of(request))
         known = {each.lower(): manifest for each, manifest in lineage.tables().items()}
         for each in names:
             click.echo(in_one_line(f"registered {in_words(known[each.lower()])}"))

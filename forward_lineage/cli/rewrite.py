@@ -9,7 +9,7 @@ import click
 from sqlglot import exp
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.cli.inputs import read_catalog, read_sql
+from forward_lineage.cli.inputs import read_catalog, read_statement
 from forward_lineage.cli.options import catalog_option, home_option, semantics_option, sql_argument
 from forward_lineage.cli.plain_text import plain
 from forward_lineage.frontend import explain_sql, layout, parse, rewrite_sql, rewrite_statement
@@ -35,7 +35,7 @@ def rewrite(
     FILE holds one Spark SQL statement; - reads standard input.
     """
     catalog = read_catalog(catalog_path) if catalog_path else Registrations(home_folder(home)).catalog()
-    text = read_sql(file)
+    text = read_statement(file)
     if explain:
         click.echo(plain(explain_sql(text, catalog, semantics)))
         return

@@ -7,12 +7,13 @@ from rich.console import Console
 
 from forward_lineage.cli.answers import note_trust, print_lines
 from forward_lineage.cli.frames import FrameRows
-from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.tables import lineage_table
 from forward_lineage.cli.written import said_of_command
+from forward_lineage.spark.progress import spark_progress
 
 
 @click.command()
@@ -27,14 +28,17 @@ def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, openi
 
     FILE holds one Spark SQL statement; - reads standard input. What a command such as CREATE TABLE … AS wrote is said.
     """
-    sql = read_sql(file)
+    sql = read_statement(file)
     with opening.session_to_look("run") as lineage:
-        found = FrameRows(lineage.sql(sql, semantics))
+        with spark_progress(lineage.spark, "running the query"):
+            found = FrameRows(lineage.sql(sql, semantics))
+            written = said_of_command(lineage, sql)
+            lines = found.json_lines(limit) if as_json and not written else []
+            rows, more = ([], False) if as_json or written else found.first(limit)
         note_trust(found.trusted)
-        if said := said_of_command(lineage, sql):
-            click.echo(in_one_line(said), err=as_json)
+        if written:
+            click.echo(in_one_line(written), err=as_json)
         elif as_json:
-            print_lines(found.json_lines(limit))
+            print_lines(lines)
         else:
-            rows, more = found.first(limit)
-            Console().print(lineage_table(found.columns, rows, ids, more))
+            Console().print(lineage_table(found.columns, rows, ids, more, unit=found.unit))

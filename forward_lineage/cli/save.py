@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from forward_lineage.cli.foreseeing import foreseeing_options
-from forward_lineage.cli.inputs import read_sql
+from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
@@ -46,7 +46,7 @@ def save(
     FILE holds one Spark SQL statement; - reads standard input. Later queries may read the result by its name.
     """
     check_name(name)
-    sql = read_sql(file)
+    sql = read_statement(file)
     with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
         now = [table.name for table in saved.tables if table.captured is Captured.NOW]

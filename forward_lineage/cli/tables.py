@@ -37,7 +37,13 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
 
 
 def lineage_table(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], most_ids: int, more: bool = False, title: str | None = None
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    most_ids: int,
+    more: bool = False,
+    title: str | None = None,
+    *,
+    unit: str = "rows",
 ) -> RenderableType:
     """Lay rows out; lineage, the last column, as row ids by table.
 
@@ -47,6 +53,7 @@ def lineage_table(
         most_ids: how many ids of a set to show.
         more: whether there are more rows than these.
         title: what stands above.
+        unit: what stands in `DL`: rows, or values.
 
     Returns:
         a table; where the terminal is too narrow for it, each row by itself, a line or more for each column.
@@ -57,7 +64,7 @@ def lineage_table(
     cells = [
         [
             *(cell(show(value)) for value in row[:users]),
-            *([lineage_text(row[-1].asDict(), most_ids)] if traced else []),
+            *([lineage_text(row[-1].asDict(), most_ids, unit)] if traced else []),
         ]
         for row in rows
     ]
@@ -124,9 +131,9 @@ def _width(value: Text, whole: bool) -> int:
     return longest if whole else min(longest, _SOME_WORDS)
 
 
-def lineage_text(lineage: dict[str, list[int]], most_ids: int) -> Text:
+def lineage_text(lineage: dict[str, list[Any]], most_ids: int, unit: str) -> Text:
     """Write lineage as the ids of each table, and how many there are when not all are shown; short ones in a line."""
-    parts = [f"{table} {_ids(ids, most_ids)}" for table, ids in lineage.items()]
+    parts = [f"{table} {_ids(ids, most_ids, unit)}" for table, ids in lineage.items()]
     line = "  ".join(parts)
     return cell(line if len(line) <= _ONE_LINE else "\n".join(parts))
 
@@ -142,11 +149,16 @@ def show(value: Any) -> str:
     return str(value)
 
 
-def _ids(ids: Sequence[int], most: int) -> str:
+def _ids(ids: Sequence[Any], most: int, unit: str) -> str:
     if not ids:
         return "–"
-    shown = ", ".join(map(str, ids[:most]))
-    return f"{{{shown}}}" if len(ids) <= most else f"{{{shown}, …}} {len(ids):,} rows"
+    shown = ", ".join(_value(each) for each in ids[:most])
+    return f"{{{shown}}}" if len(ids) <= most else f"{{{shown}, …}} {len(ids):,} {unit}"
+
+
+def _value(value: Any) -> str:
+    """Write a row id, or a value of LINEAGE ON; of several expressions a tuple."""
+    return f"({', '.join(map(show, value))})" if isinstance(value, tuple) else show(value)
 
 
 def _bare_table(title: str | None = None) -> Table:

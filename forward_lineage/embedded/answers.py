@@ -44,6 +44,11 @@ class PickedRows:
             name = f"_{name}"
         return [name, *self.rows.column_names]
 
+    @property
+    def unit(self) -> str:
+        """What stands in their lineage: row ids."""
+        return "rows"
+
     def first(self, limit: int) -> tuple[Sequence[Sequence[object]], bool]:
         """Return up to `limit` rows, and whether there are more."""
         rows = self.rows.slice(0, limit)
@@ -88,6 +93,11 @@ class Stale:
     found: tuple[tuple[str, str, int, int | None], ...]
     trusted: tuple[str, ...]
     columns: tuple[str, ...] = ("result", "table", "saved_with", "now")
+
+    @property
+    def unit(self) -> str:
+        """What stands in their lineage: row ids."""
+        return "rows"
 
     def first(self, limit: int) -> tuple[list[tuple[object, ...]], bool]:
         """Return up to `limit` rows, and whether there are more."""

@@ -1,6 +1,7 @@
 """The front end: reads Spark SQL, hands trees to the rules, prints what they make of them."""
 
 from forward_lineage.frontend.asking import asks_for_lineage, without_request
+from forward_lineage.frontend.conditions import check_condition
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.layout import layout
 from forward_lineage.frontend.lineage_on import GranuleDictionary, described_granules
@@ -21,6 +22,7 @@ __all__ = [
     "RewrittenStatement",
     "Statement",
     "asks_for_lineage",
+    "check_condition",
     "described_granules",
     "explain_sql",
     "explanation",

@@ -11,15 +11,17 @@ from sqlparse.exceptions import SQLParseError
 from forward_lineage.frontend.lexing import Token, is_blank, lex, meaningful
 from udafs.errors import LineageError
 
-_WIDTH = 88  # a longer list, call or subquery is broken into lines
+_WIDTH = 88
 _INDENT = 2
+_NARROWER = 10
 
 
-def layout(sql: str) -> str:
+def layout(sql: str, width: int = _WIDTH) -> str:
     """Return the same statement in several lines, indented.
 
     Args:
         sql: one statement, as `rewrite_sql` returns it.
+        width: how many characters a line may have; a longer list, call or subquery is broken into lines.
 
     Returns:
         the text laid out, token for token the same; the text as it is when that cannot be had.
@@ -27,8 +29,7 @@ def layout(sql: str) -> str:
     """
     try:
         before = meaningful(lex(sql))
-        laid_out = sqlparse.format(sql, reindent=True, indent_width=_INDENT, wrap_after=_WIDTH)
-        laid_out = _on_one_line_where_it_fits(laid_out)
+        laid_out = _laid_out(sql, width)
         after = meaningful(lex(laid_out))
     except (LineageError, SQLParseError, RecursionError):
         return sql
@@ -37,7 +38,18 @@ def layout(sql: str) -> str:
     return laid_out if same else sql
 
 
-def _on_one_line_where_it_fits(sql: str) -> str:
+def _laid_out(sql: str, width: int) -> str:
+    # sqlparse breaks a list behind the item that reaches the width, not before it: then a narrower one is tried.
+    tried = []
+    for narrower in range(0, width // 2, _NARROWER):
+        wide = sqlparse.format(sql, reindent=True, indent_width=_INDENT, wrap_after=width - narrower)
+        tried.append(_on_one_line_where_it_fits(wide, width))
+        if max(map(len, tried[-1].split("\n"))) <= width:
+            return tried[-1]
+    return tried[0]
+
+
+def _on_one_line_where_it_fits(sql: str, width: int) -> str:
     text = ""
     tokens = lex(sql)
     index = 0
@@ -45,7 +57,7 @@ def _on_one_line_where_it_fits(sql: str) -> str:
         end = _end_of_group(tokens, index) if tokens[index].text == "(" else None
         group = _in_one_line(tokens[index:end]) if end else ""
         column = len(text) - text.rfind("\n") - 1
-        if end and column + len(group) <= _WIDTH:
+        if end and column + len(group) <= width:
             text, index = text + group, end
         else:
             text, index = text + _without_empty_lines(tokens[index]), index + 1

@@ -6,9 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.notebooks.finding import session_of_home
+from forward_lineage.notebooks.finding import session_of, session_of_home
 from forward_lineage.notebooks.magics import LineageMagics
-from forward_lineage.results import meaning_of
+from forward_lineage.results import is_answer, meaning_of
 from udafs.errors import LineageError
 
 _TEXT_ONLY = ["text/plain"]  # what IPython's terminal shows
@@ -22,6 +22,7 @@ def load(shell: Any) -> None:
 
     """
     shell.register_magics(LineageMagics)
+    LineageError._render_traceback_ = _in_one_line  # type: ignore[attr-defined]
 
     def shown(frame: DataFrame) -> dict[str, str] | None:
         return _bundle(frame, shell)
@@ -32,17 +33,23 @@ def load(shell: Any) -> None:
 def unload(shell: Any) -> None:
     """Take the display of results away, and the magics."""
     shell.display_formatter.mimebundle_formatter.pop(DataFrame, None)
+    del LineageError._render_traceback_  # type: ignore[attr-defined]
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("lineage", None)
 
 
+def _in_one_line(error: LineageError) -> list[str]:
+    """What IPython shows of an error of ours: the traceback would be through our code, not the user's."""
+    return [f"{type(error).__name__}: {error}"]
+
+
 def _bundle(frame: DataFrame, shell: Any) -> dict[str, str] | None:
-    """What a result of `lineage.sql` is in a cell; None for any other frame, which is shown as ever."""
+    """What a result of `lineage.sql`, or an answer, is in a cell; None for any other frame, which is shown as ever."""
     meaning = meaning_of(frame)
-    if meaning is None:
-        return None
     opens = shell.display_formatter.active_types != _TEXT_ONLY
     try:
+        if meaning is None:
+            return session_of(shell.user_ns).shown(frame)._repr_mimebundle_() if is_answer(frame) else None
         session = session_of_home(shell.user_ns, frame.sparkSession, meaning["home"])
         return session.shown(frame, base_rows=5 if opens else 0)._repr_mimebundle_()
     except LineageError as error:

@@ -23,6 +23,7 @@ _NONE_GIVEN = "Write the query below the line that begins with %%lineage."
 
 def _parser() -> Any:
     parser: Any = cast(Any, MagicArgumentParser)("%%lineage", description="Run the SQL of a cell with lineage.")
+    parser.allow_abbrev = False  # `--sav x` is a typo, and would write
     add = parser.add_argument
     add("--save", metavar="NAME", help="Keep rows and lineage under a name, by which later queries can read it.")
     add("--semantics", default="data", help="data (default) or control.")
@@ -110,9 +111,9 @@ def _without_traceback() -> Iterator[None]:
     """Let an error of ours be one line in the cell: the traceback would be through the magic, not the user's code."""
     try:
         yield
-    except LineageError as error:
+    except (LineageError, KeyboardInterrupt) as error:  # Ctrl-C, with whether anything was saved
         said = f"{type(error).__name__}: {error}"
-        error._render_traceback_ = lambda: [said]  # type: ignore[attr-defined]
+        error._render_traceback_ = lambda: [said]  # type: ignore[union-attr]
         raise
 
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
-from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.results import LINEAGE_COLUMN, as_answer
 from forward_lineage.session.parts import Parts
+from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
 from forward_lineage.workloads.deriving import Attributes
 from forward_lineage.workloads.saving import Foreseen
-from udafs.errors import BadArgumentError
+from udafs.errors import BadArgumentError, LineageError
 from udafs.lineage_set import LineageSet
 
 
 class ResultCalls:
     """The calls of `ForwardLineage` about saved results. docs/store.md describes the store."""
 
+    spark: SparkSession
     _parts: Parts
 
     def save(
@@ -82,11 +85,29 @@ class ResultCalls:
                 what = "args= beside what says which lineage is captured, or made beforehand: both read the text again"
                 raise BadArgumentError(what, instead="Write the values into the text.")
             query = self._parts.statements.run(self._parts.statements.trace(query, semantics, args))
-        with self._parts.runs.saving(query, name) as told:
+        with self._stopped(name), self._parts.runs.saving(query, name) as told:
             saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
             told.has_saved(saved)
         self._parts.result_tables.bring_up_to_date()
         return saved
+
+    @contextmanager
+    def _stopped(self, name: str) -> Iterator[None]:
+        """Say of Ctrl-C whether anything was saved."""
+        before = self._version(name)
+        try:
+            with interruptible(self.spark):
+                yield
+        except KeyboardInterrupt:
+            now = self._version(name)
+            said = "stopped, nothing saved" if now == before else f"stopped; {name}, version {now}, is saved"
+            raise KeyboardInterrupt(said) from None
+
+    def _version(self, name: str) -> int | None:
+        with suppress(LineageError):
+            latest = self._parts.library.latest(name)
+            return None if latest is None else latest.version
+        return None
 
     def capture(self, name: str) -> SavedResult:
         """Capture the lineage of a saved result that its save left for later; nothing happens if there is none left.
@@ -168,7 +189,7 @@ class ResultCalls:
             LineageError: no such result, row, column or table; the ids no longer mean the same rows; a file is damaged.
 
         """
-        return self._parts.questions.backward(result, where, rows=rows, table=table)
+        return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table))
 
     def backward_ids(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
@@ -195,7 +216,7 @@ class ResultCalls:
             LineageError: as for `backward`.
 
         """
-        return self._parts.questions.forward(table, where, ids=ids, result=result)
+        return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result))
 
     def forward_ids(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
@@ -221,7 +242,7 @@ class ResultCalls:
             LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.
 
         """
-        return self._parts.questions.impact(table, where, ids=ids)
+        return as_answer(self._parts.questions.impact(table, where, ids=ids))
 
     def stale(self) -> DataFrame:
         """Return the saved results that were made of something that has changed since.
@@ -231,7 +252,7 @@ class ResultCalls:
             result; `now` is NULL when it was changed and not registered again, or is not there any more.
 
         """
-        return self._parts.questions.stale()
+        return as_answer(self._parts.questions.stale())
 
     def table(self, relation: str) -> DataFrame:
         """Return lineage as a relation to join and aggregate over.

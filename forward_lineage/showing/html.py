@@ -16,14 +16,14 @@ from forward_lineage.showing.plain_text import counted, shortened
 _LONGEST = 120  # characters of a value
 _COLUMNS = 30
 
-#: Colours are those of whoever shows the cell; lines are made of the text's.
+#: Colours are those of whoever shows the cell; lines are made of the text's. JupyterLab aligns tables to the right.
 _STYLE = """<style>
 .forward-lineage { font-size: 13px; line-height: 1.45; overflow-x: auto; }
 .forward-lineage table { border-collapse: collapse; margin: 2px 0 4px; border: 0; }
-.forward-lineage th, .forward-lineage td { padding: 2px 12px 2px 0; text-align: left; vertical-align: top; border: 0;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent); background: transparent; }
+.forward-lineage th, .forward-lineage td { padding: 2px 12px 2px 0; text-align: left !important; vertical-align: top;
+  border: 0; border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent); background: transparent; }
 .forward-lineage thead th { border-bottom: 1px solid currentColor; white-space: nowrap; }
-.forward-lineage td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.forward-lineage td.number { text-align: right !important; font-variant-numeric: tabular-nums; }
 .forward-lineage table tr:nth-child(n), .forward-lineage table tr:nth-child(n):hover { background: transparent; }
 .forward-lineage summary { cursor: pointer; display: list-item; list-style: disclosure-closed inside; }
 .forward-lineage details[open] > summary { list-style-type: disclosure-open; }

@@ -24,6 +24,8 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: \w{5}\b")
 _CHATTER = re.compile(
     r"(?:\.\s+(?:Verify the spelling|If you did not qualify|To tolerate the error)|\nSearch path:).*", re.S
 )
+# Columns of ours among those that Spark suggests.
+_HIDDEN = re.compile(r"`__dl_\w*`, |(?:, )?`__dl_\w*`(?=\])")
 _FRAMES = re.compile(r"\n\tat .*", re.S)  # of a JVM stack trace, which follows a failed task
 # What `raise_error` says, and the kernel: a text of somebody's own, ours with the remedy as its last sentence.
 _RAISED = "USER_RAISED_EXCEPTION"
@@ -202,6 +204,7 @@ def _one_line(text: str) -> str:
     text = _CONDITION.sub("", text)
     text = _SQLSTATE.split(text)[0]  # the place and the plan follow it
     text = _CHATTER.sub("", text)
+    text = _HIDDEN.sub("", text)
     return without_users(" ".join(text.split()).rstrip("."))
 
 

@@ -39,9 +39,11 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
         task, done = bar.add_task(what, total=None), threading.Event()
 
         def watch() -> None:
+            most = 0  # Spark forgets stages that are done, and a total that shrinks looks like work that is lost
             while not done.wait(0.2):
                 total, finished = _tasks(context, group)
-                bar.update(task, total=total or None, completed=finished)
+                most = max(most, total)
+                bar.update(task, total=most or None, completed=most - total + finished)
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()

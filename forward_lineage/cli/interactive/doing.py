@@ -15,7 +15,7 @@ from difflib import get_close_matches
 import click
 
 from forward_lineage.cli.answers import note_trust
-from forward_lineage.cli.interactive.entries import WITH_SQL, Entry
+from forward_lineage.cli.interactive.entries import UNFINISHED, WITH_SQL, Entry
 from forward_lineage.cli.interactive.kept import KeptSession
 from forward_lineage.cli.plain_text import in_one_line, plain
 from udafs.errors import BadArgumentError
@@ -42,6 +42,8 @@ QUIT = ("q", "quit", "exit")
 HELP = ("h", "help", "?")
 #: Begin statements that are traced; what begins otherwise is Spark's alone.
 _TRACED = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "CREATE", "REPLACE", "INSERT", "MERGE", "UPDATE", "DELETE")
+#: A view is its query: made as it stands, what queries it is traced through it.
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+)?(?:TEMP(?:ORARY)?\s+)?VIEW\b", re.IGNORECASE)
 _ROWS, _IDS = 20, 8
 _PATIENCE = 0.3  # seconds until Spark is told again: a statement may have several jobs
 
@@ -65,6 +67,7 @@ class Shell:
         self.kept = kept
         self.failed = False
         self._typed = typed
+        self._last: str | None = None
         self._thread = ThreadPoolExecutor(1)
 
     def do(self, entry: Entry) -> bool:
@@ -79,7 +82,7 @@ class Shell:
             self._cancel(doing)
             return self._typed
         except Exception as error:  # the session goes on, whatever it is
-            self.say(error)
+            self.say(error, entry)
         else:
             if self._typed:
                 click.secho(f"{time.perf_counter() - begun:.3f} s", err=True, dim=True)
@@ -96,29 +99,44 @@ class Shell:
 
     def _done(self, entry: Entry) -> None:
         if entry.command is None:
+            self._last = entry.text
             self._statement(entry.text)
+        elif entry.command == UNFINISHED:
+            raise BadArgumentError(
+                f"a command begins before this statement ends: {in_one_line(entry.text)}",
+                instead="End the statement with a semicolon.",
+            )
         elif entry.command in HELP:
             click.echo(_help())
         elif entry.command == "explain":
             with self.kept.session("explain") as lineage:
-                click.echo(plain(lineage.explain(entry.text)))
+                click.echo(plain(lineage.explain(entry.text or self._last_statement())))
         elif entry.command in COMMANDS:
-            _invoke(self.kept, entry.command, entry.text)
+            words, statement = _words(entry.command, entry.text)
+            if entry.command in WITH_SQL:
+                statement = statement or self._last_statement()
+            _invoke(self.kept, entry.command, words, statement)
         else:
             close = get_close_matches(entry.command, COMMANDS, n=1)
             hint = f"Did you mean \\{close[0]}?" if close else "\\help lists what there is."
             raise BadArgumentError(f"there is no command \\{entry.command}", instead=hint)
 
-    def say(self, error: Exception) -> None:
-        """Say what went wrong, in one message."""
+    def _last_statement(self) -> str:
+        if self._last is None:
+            raise BadArgumentError("no statement has run yet", instead="Write one behind the command: SELECT …;")
+        return self._last
+
+    def say(self, error: Exception, entry: Entry | None = None) -> None:
+        """Say what went wrong, in one message; of an entry in a script, where it begins."""
         from forward_lineage.cli import said_of  # noqa: PLC0415 - the commands know the shell
 
         self.failed = True
         if isinstance(error, click.ClickException):
             said = error.format_message()
         else:
-            said = said_of(error) or f"{type(error).__name__}: {error} (a bug: please report it)"
-        click.echo(f"Error: {in_one_line(said)}", err=True)
+            said = said_of(error, "\\") or f"{type(error).__name__}: {error} (a bug: please report it)"
+        place = "" if self._typed or entry is None else f"line {entry.line}: "
+        click.echo(f"Error: {place}{in_one_line(said)}", err=True)
 
     def _statement(self, sql: str) -> None:
         from rich.console import Console  # noqa: PLC0415
@@ -131,20 +149,19 @@ class Shell:
             from forward_lineage.spark.errors import spark_errors  # noqa: PLC0415
 
             with spark_errors(sql):
-                traced = sql.lstrip().upper().startswith(_TRACED)
+                traced = sql.lstrip().upper().startswith(_TRACED) and not _VIEW.match(sql)
                 found = FrameRows(lineage.sql(sql) if traced else lineage.spark.sql(sql))
             note_trust(found.trusted)
             if said := said_of_command(lineage, sql):
                 click.echo(in_one_line(said))
             elif found.columns:
                 rows, more = found.first(_ROWS)
-                Console().print(lineage_table(found.columns, rows, _IDS, more))
+                Console().print(lineage_table(found.columns, rows, _IDS, more, unit=found.unit))
 
 
-def _invoke(kept: KeptSession, name: str, text: str) -> None:
+def _invoke(kept: KeptSession, name: str, words: list[str], stdin: str | None) -> None:
     from forward_lineage.cli import main  # noqa: PLC0415 - which has the shell as a command
 
-    words, stdin = _words(name, text)
     if name == "tables":
         name, words = "ls", ["--tables", *words]
     command = main.get_command(click.Context(main), name)
@@ -214,6 +231,7 @@ def _help() -> str:
         [
             "SELECT …;  runs a statement, each row with its lineage; LINEAGE ON … at its end is understood",
             *lines,
+            "\\save, \\explain, \\affected  take the statement that follows; \\save NAME; alone saves the last one",
             "\\q  ends the shell, and so does Ctrl-D; Ctrl-C stops what runs",
         ]
     )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
-
-from rich.console import Console
 
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.opening import Opening
@@ -40,8 +37,7 @@ class KeptSession(Opening):
     def session(self, command: str) -> Iterator[ForwardLineage]:
         """Give the session to a command; it stays open."""
         if self._open is None:
-            with _said("starting Spark …"):
-                self._open = self._ends.enter_context(self._first.session("shell"))
+            self._open = self._ends.enter_context(self._first.session("shell"))
             if self.catalog is not None and (self.catalog.is_dir() or is_catalog_file(self.catalog)):
                 self.catalog = None  # its tables are registered now
         yield self._open
@@ -55,12 +51,3 @@ class KeptSession(Opening):
     def close(self) -> None:
         """End the session, if it was opened."""
         self._ends.close()
-
-
-@contextmanager
-def _said(what: str) -> Iterator[None]:
-    if not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True).status(what):
-        yield

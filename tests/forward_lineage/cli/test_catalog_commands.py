@@ -113,7 +113,7 @@ def test_options_as_arguments(run: Run, data: Path) -> None:
     words = ("register", "sales", "--path", data / "sales.csv", "--format", "csv", "--option", "header=true")
     assert "2 columns, 3 rows, ids by position in a copy" in good(run(*words))
     two = run("register", "two", "--path", data / "parts.parquet", "--key", "p_id", "--key", "name")
-    assert two.exit_code == 1 and "key= needs a table or view that Spark knows" in two.stderr
+    assert two.exit_code == 1 and "--key needs a table or view that Spark knows" in two.stderr
 
 
 def test_refresh_accepts_what_has_changed(run: Run, data: Path) -> None:

@@ -37,7 +37,7 @@ def test_ids_of_saved_results_have_no_text(catalog: Path) -> None:
     done = run("rewrite", "-", "--catalog", catalog, stdin="select * from backward(r where n > 1, sales)")
     assert done.exit_code == 1
     assert "(line 1, column 15)" in done.stderr
-    assert "lineage.sql" in done.stderr
+    assert "forward-lineage run" in done.stderr
 
 
 def test_the_rewritten_sql_is_laid_out(catalog: Path) -> None:
@@ -73,7 +73,7 @@ def test_control_semantics(catalog: Path) -> None:
         (
             "SELECT * FROM stor",
             "Error: stor is not a registered table (line 1, column 15). "
-            "Did you mean store? Or register it: lineage.register('stor', …).",
+            "Did you mean store? Or register it: forward-lineage register stor ….",
         ),
         ("SELECT s_nam FROM store", "Error: unknown column s_nam (line 1, column 8). Did you mean s_name?"),
         ("", "Error: there is no SQL here. Give one statement, for example SELECT * FROM sales."),

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli.interactive.completing import ShellCompleter
-from forward_lineage.cli.interactive.entries import Entry, entries, is_complete
+from forward_lineage.cli.interactive.entries import UNFINISHED, Entry, entries, is_complete
 from tests.conftest import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -156,7 +156,7 @@ def test_a_script(home: Path) -> None:
     lines = done.stdout.splitlines()
     assert done.returncode == 1, "one entry failed"
     assert lines[0].split() == ["result", "touched", "of", "path"] and lines[-1].startswith('{"row_id":')
-    assert done.stderr == "Error: there is no command \\nothing. \\help lists what there is.\n"
+    assert done.stderr == "Error: line 3: there is no command \\nothing. \\help lists what there is.\n"
     assert script(home, "\\ls\n\\q\n\\nothing\n").returncode == 0
 
 
@@ -180,6 +180,42 @@ def test_entries() -> None:
         ("\\save r", False),
     ):
         assert is_complete(text) is complete, text
+
+
+def test_entries_know_their_line() -> None:
+    text = "\n\\ls\nSELECT 1;\n\nSELECT 2; SELECT\n3;\n\\save r\nSELECT 4;\n\\q\n"
+    assert [each.line for each in entries(iter(text.splitlines(keepends=True)))] == [2, 3, 5, 5, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SELECT 1\nFROM t\n\\ls x\n", [Entry(UNFINISHED, "SELECT 1\nFROM t"), Entry("ls", "x")]),
+        ("\\save r\nSELECT 1\n\\ls\n", [Entry(UNFINISHED, "\\save r\nSELECT 1"), Entry("ls", "")]),
+        ("SELECT 'a\n\\ls';\n", [Entry(None, "SELECT 'a\n\\ls'")]),
+        ("SELECT 1 /*\n\\ls */;\n", [Entry(None, "SELECT 1")]),
+        ("SELECT 1;\n\\save r;\n", [Entry(None, "SELECT 1"), Entry("save", "r")]),
+    ],
+)
+def test_a_command_behind_a_statement_that_is_open(text: str, found: list[Entry]) -> None:
+    assert list(entries(iter(text.splitlines(keepends=True)))) == found
+
+
+def test_statements_in_a_script(home: Path) -> None:
+    """The last statement can be saved, and a view that was made can be queried."""
+    text = (
+        "CREATE TEMP VIEW dear AS SELECT item, price FROM sales WHERE price > 4;\n"
+        "SELECT item FROM dear ORDER BY price;\n\\save dear_items;\nSELECT item\n\\drop dear_items\nSELEC 1;\n"
+    )
+    done = script(home, text)
+    assert done.returncode == 1
+    assert "sales {1}" in done.stdout and "saved dear_items, version 1: 2 rows, lineage in sales" in done.stdout
+    assert "dropped dear_items" in done.stdout
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert [each.partition(": ")[2][:30] for each in errors] == [
+        "line 4: a command begins befor",
+        "line 6: Syntax error at or nea",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,14 @@ def test_names_and_numbers_are_never_broken(width: int) -> None:
 )
 def test_values_look_as_in_sparks_shell(value: object, text: str) -> None:
     assert show(value) == text
+
+
+def test_values_of_lineage_on_are_values() -> None:
+    pair = Row("flag", "status")
+    shown = printed(
+        columns=["n", "DL"],
+        rows=[[1, Row(t=[pair("A", None)], u=[1996, 1997, 1998])]],
+        most_ids=2,
+        unit="values",
+    )
+    assert "t {(A, NULL)}" in shown and "u {1996, 1997, …} 3 values" in shown

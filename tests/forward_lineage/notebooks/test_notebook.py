@@ -51,7 +51,11 @@ def plain(html: str) -> list[str]:
 
 def test_no_cell_fails_but_those_that_should(cells: dict[str, Any]) -> None:
     failed = [source for source, cell in cells.items() if any(o["output_type"] == "error" for o in cell["outputs"])]
-    assert failed == ["%%lineage\nSELECT nothing FROM sales", "%lineage backwards report"]
+    assert failed == [
+        'lineage.sql("SELECT amout FROM sales")',
+        "%%lineage\nSELECT nothing FROM sales",
+        "%lineage backwards report",
+    ]
 
 
 def test_rows_show_their_lineage_and_open_to_base_rows(cells: dict[str, Any]) -> None:
@@ -94,7 +98,7 @@ def test_a_picture(cells: dict[str, Any]) -> None:
 
 
 def test_a_frame_of_spark_shows_its_lineage(cells: dict[str, Any]) -> None:
-    shown = bundle(cells, "lineage.sql(")
+    shown = bundle(cells, 'lineage.sql("SELECT i_id, amount')
     assert "sales {6} 1 row" in shown["text/plain"]
     assert "<details>" in shown["text/html"]
 
@@ -120,6 +124,18 @@ def test_ids_of_an_arrow_table(cells: dict[str, Any]) -> None:
     assert (
         said.replace("\n", "").replace(" ", "") == "[{'sales':[4,8]},{'sales':[1,5]},{'sales':[2,6]},{'sales':[3,7]}]"
     )
+
+
+def test_answers_are_tables(cells: dict[str, Any]) -> None:
+    shown = bundle(cells, "lineage.impact(")
+    assert plain(shown["text/html"])[:6] == ["result", "rows_touched", "rows", "path", "by_item", "1"]
+    assert "sales → by_item" in shown["text/plain"]
+
+
+def test_a_typo_in_sql_is_one_line(cells: dict[str, Any]) -> None:
+    (typo,) = outputs(cells, 'lineage.sql("SELECT amout')
+    assert typo["ename"] == "WrongSqlError" and len(typo["traceback"]) == 1
+    assert "Did you mean amount?" in typo["traceback"][0] or "`amount`" in typo["traceback"][0]
 
 
 def test_errors_are_one_line_without_a_traceback(cells: dict[str, Any]) -> None:

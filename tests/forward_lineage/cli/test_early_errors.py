@@ -1,0 +1,74 @@
+"""Mistakes that need no Spark to be seen are reported before Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forward_lineage.frontend import check_condition
+from tests.forward_lineage.cli.in_this_process import without_spark
+from udafs.errors import WrongSqlError
+
+QUERY = "SELECT 1 AS one"
+
+
+def error_of(*words: object) -> str:
+    done = without_spark(*words)
+    assert done.exit_code == 1, (done.exit_code, done.stdout, done.stderr)
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("Error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize("command", [["run"], ["save", "x"], ["rewrite"], ["affected"]])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "there is no SQL in"),
+        ("-- none\n;", "there is no SQL in"),
+        ("SELECT 1; SELECT ';'", "holds 2 statements."),
+    ],
+)
+def test_a_file_must_hold_one_statement(tmp_path: Path, command: list[str], text: str, says: str) -> None:
+    file = tmp_path / "two.sql"
+    file.write_text(text)
+    options = ["--table", "t", "--where", "a = 1"] if command[0] == "affected" else []
+    home = ["--home", tmp_path]
+    assert says in error_of(command[0], file, *command[1:], *options, *home)
+
+
+@pytest.mark.parametrize(
+    "where", ["customer_id = '77'x", "abs(a) =", "a) OR (b", "a) GROUP BY (b", "a; DROP TABLE t", ""]
+)
+def test_a_broken_condition_is_no_condition(tmp_path: Path, where: str) -> None:
+    file = tmp_path / "query.sql"
+    file.write_text(QUERY)
+    said = error_of("affected", file, "--table", "t", "--where", where, "--home", tmp_path)
+    assert "is not a condition" in said
+    with pytest.raises(WrongSqlError):
+        check_condition(where)
+
+
+@pytest.mark.parametrize(
+    "where", ["a = 1", "`a b` LIKE 'x' -- why", "a IN (SELECT b FROM u)", "NOT (a <=> NULL)", "exists(c, x -> x > 1)"]
+)
+def test_conditions_that_are_conditions(where: str) -> None:
+    check_condition(where)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["ls"], ["ls", "--tables"], ["stale"], ["impact", "t"], ["backward", "r"], ["forward", "t", "--result", "r"]],
+)
+def test_a_home_that_is_named_must_be_there(tmp_path: Path, words: list[str]) -> None:
+    said = error_of(*words, "--home", tmp_path / "nowhere")
+    assert said.startswith(f"there is no home {tmp_path / 'nowhere'}. Check --home")
+
+
+def test_a_wrong_constraint(tmp_path: Path) -> None:
+    assert "zip" in error_of("profile", "t", "zip ->", "--catalog", tmp_path)
+
+
+def test_a_command_that_is_misspelt() -> None:
+    done = without_spark("impct")
+    assert done.exit_code == 2 and "Did you mean impact?" in done.stderr
