@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Pages from elsewhere → what they are called in the site.
 PAGES = {
     "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
     "udafs/FORMAT.md": "format.md",
     "tpch_queries/README.md": "tpch_queries.md",
     "walmart_demo/README.md": "walmart_demo.md",
