@@ -27,7 +27,7 @@ SIGNS = ("long", "clause", "pointing")
 
 #: What is read → the files, and how often each of SIGNS may be found in 1,000 words. Limits go down, never up.
 LIMITS: dict[str, tuple[tuple[str, ...], tuple[float, float, float]]] = {
-    "pages": (("README.md", "docs/**/*.md"), (3.0, 0.5, 0.5)),
+    "pages": (("*.md", "docs/**/*.md", "udafs/*.md", "*/README.md", "walmart_demo/dbt/README.md"), (3.0, 0.5, 0.5)),
     "public docstrings": (("forward_lineage/session/*.py",), (1.5, 0.5, 0.5)),
     # Not rewritten yet, so this only keeps them from getting worse; the aim is that of the line above.
     "all docstrings": (("forward_lineage/**/*.py", "udafs/**/*.py", "rewrites/**/*.py"), (3.2, 4.1, 1.7)),

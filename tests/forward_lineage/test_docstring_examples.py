@@ -27,7 +27,7 @@ SELDOM = {"ViewCalls", "ProfileCalls", "SketchCalls"}
 
 @pytest.fixture(scope="module")
 def names(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The names that examples know: a session, a folder, a Delta table that changes, and those of the class's example."""
+    """A session, a folder, a Delta table that changes, and the names that the example of the class makes."""
     folder = tmp_path_factory.mktemp("examples")
     orders, update = orders_that_change(folder / "orders")
     known: dict[str, Any] = {"spark": spark.newSession(), "folder": str(folder), "orders": orders, "update": update}
