@@ -1,6 +1,6 @@
 """Spark SQL whose every result row says which base rows it was made of.
 
-What stands here is imported when it is first used: a command that needs no Spark should not wait for it.
+These names are imported when they are first used: a command that needs no Spark should not wait for it.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """Domains: what is known of the values of an expression, so that each value can be its own id.   [Zhang 2007, §4.3]
 
 v  →  place(v), its place among all values that the domain has: 0 for NULL, and from 1 in their order
-Ensures:  the value alone says the place (no dictionary, no second look at the table), and the place alone the value;
-          a value that is not of the domain fails the query: it never gets another one's place.
+Ensures:  the value alone says the place (no dictionary, no second look at the table), and the place alone the value. A
+          value outside the domain fails the query: it never gets another one's place.
 """
 
 from __future__ import annotations

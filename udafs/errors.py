@@ -94,7 +94,7 @@ class CorruptLineageError(DamagedError):
 
 
 class SparkError(LineageError):
-    """What Spark itself said.
+    """Spark's own message.
 
     Args:
         condition: the name of Spark's error, e.g. ``TABLE_OR_VIEW_NOT_FOUND``, when Spark named it.

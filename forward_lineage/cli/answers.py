@@ -1,4 +1,4 @@
-"""What commands print: one JSON object a line with `--json`, else a table; and how they end.
+"""The output of commands: one JSON object a line with `--json`, else a table; and how they end.
 
 JSON is the same for every command: a row is an object of its columns, NULLs included, and `DL` an object of the tables
 with their ids, all of them.

@@ -47,7 +47,7 @@ class Opening(ABC):
 
     @cached_property
     def questions(self) -> Questions:
-        """What answers questions to the home without Spark; one, for it keeps the lineage that it has read."""
+        """The one object that answers questions to the home without Spark; it keeps the lineage that it has read."""
         from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
 
         return Questions(home_folder(self.home))

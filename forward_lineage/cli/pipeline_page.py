@@ -1,4 +1,4 @@
-"""What the page of a pipeline shows of each step: some rows, the touched ones first, and what each was made of."""
+"""The content of the page of a pipeline for each step: some rows, the touched ones first, and what each was made of."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rows as functions of Python are given them, of pandas or Arrow: lineage taken off, and put on.
 
-Columns of lineage are the last ones. What a function gives is left as it is where it is no frame at all, or has no
+Columns of lineage are the last ones. The output of a function is left unchanged if it is no frame at all, or has no
 column: Spark says what is wrong with it.
 """
 

@@ -1,6 +1,6 @@
 """Tells of runs, each with its beginning and its end; needs the client.
 
-Whatever goes wrong here, the user's statement goes on: it is said once, in the log.
+If something goes wrong here, the user's statement goes on, and the log has one line about it.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class HeatMap(Drawing):
         )
 
     def _veil(self) -> None:
-        """What lies over all cells while some are chosen; these are drawn once more, on it."""
+        """The veil over all cells while some are chosen; these are drawn once more, on it."""
         (left, right), (bottom, top) = self._whole
         sides = {"left": left, "right": right, "bottom": bottom, "top": top}
         self._over = self.figure.quad(**sides, fill_color="white", fill_alpha=0.75, line_color=None, visible=False)

@@ -37,8 +37,8 @@ _FEW = 24  # bars of a histogram that are labelled one by one
 class Spans(Drawing):
     """Bars along an axis: lying below each other with their names, or standing.
 
-    What is left and all rows have scales of their own, so that the shape of a small part can be compared with the
-    shape of all; drawn to scale, both are the same.
+    The rows that are left and all rows have scales of their own, so that the shape of a small part can be compared with
+    the shape of all. Drawn to scale, both are the same.
     """
 
     def __init__(self, chart: Chart, totals: Floats) -> None:
@@ -64,7 +64,7 @@ class Spans(Drawing):
         return Range1d(begin + max(seen, 5), begin, bounds=(begin, max(end, begin + 5))), Range1d(0, 1)
 
     def _both(self, key: Any, value: Any) -> tuple[Any, Any]:
-        """What belongs to the axis of keys and to that of values, as x and y."""
+        """The parts of the axis of keys and of that of values, as x and y."""
         return (value, key) if self._lying else (key, value)
 
     def _draw(self) -> None:
@@ -200,7 +200,7 @@ class Spans(Drawing):
 class TimeLine(Spans):
     """Spans whose bars are joined into one shape, of no more steps than there are pixels to show.
 
-    Where several bars share a step, it is as high as they are in the mean, over times without a bar, too.
+    If several bars share a step, it is as high as they are in the mean, over times without a bar, too.
     """
 
     def _fill(self) -> None:

@@ -47,7 +47,7 @@ def denial_check(denial: Denial, manifest: Manifest) -> Check:
 
 
 class RowDenialCheck(Check):
-    """Rows of which the condition is true, by the columns in it."""
+    """Rows for which the condition is true, by the columns in it."""
 
     def __init__(self, denial: Denial, row: str | None) -> None:
         self._condition = _of_row(denial.condition, denial.condition.tree, row)
@@ -213,7 +213,7 @@ def _true(columns: Columns, condition: Attribute) -> Truth:
 
 
 def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What is joined by AND."""
+    """The parts that AND joins."""
     if isinstance(condition, exp.Paren):
         yield from _parts(condition.this)
     elif isinstance(condition, exp.And):

@@ -1,6 +1,6 @@
 """A relation along several paths: saved rows are made of base rows, and of rows of stages that are made of base rows.
 
-What lies behind a stage is kept once, however many rows of the result refer to it, so nothing is composed before its
+Lineage behind a stage is kept once, however many rows of the result refer to it. So nothing is composed before its
 pairs are asked for: questions go step by step, (R ; S)(A) = S(R(A)).
 """
 

@@ -1,7 +1,7 @@
 """A lineage relation as runs of ids: for small lineage, and for lineage whose BDD would be the larger of the two.
 
 Rows with equal lineage share one set, and a set is a sorted list of runs, first to last id. Scattered ids are runs of
-one id, and cost no more than sorted pairs would; a month of a table in date order is a single run.
+one id, and cost no more than sorted pairs would. A month of a table in date order is a single run.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class RunsRelation(LineageRelation):
         """Relations of rows that follow each other as one.
 
         Args:
-            parts: at least one: what is added to the row numbers of a relation, and the relation; all rows of one lie
-                before those of the next.
+            parts: at least one: the number that is added to the row numbers of a relation, and the relation. All rows
+                of one lie before those of the next.
 
         """
         before = np.cumsum([0, *(part.sets for _, part in parts)])  # sets of the relations in front of each

@@ -22,7 +22,7 @@ from udafs.lineage_set import LISTABLE, LineageSet
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """What the manifest says of a segment: its file, and the rows first_row … first_row + rows − 1 it answers for.
+    """The manifest's entry for a segment: its file, and the rows first_row … first_row + rows − 1 it answers for.
 
     Attributes:
         path: of the file.

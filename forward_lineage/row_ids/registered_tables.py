@@ -1,4 +1,4 @@
-"""The registered tables of a session: by name, as rules need them, and as they are best read here."""
+"""The registered tables of a session: by name, as rules need them, and in the best way to read them here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from udafs.errors import LineageError
 
 
 class RegisteredTables:
-    """What is registered, as this session knows it; names are compared without regard to case.
+    """The registrations that this session knows; names are compared without regard to case.
 
     Making one gives the session the names of the tables that earlier sessions registered.
 
@@ -30,8 +30,8 @@ class RegisteredTables:
         registrations: manifests on disk.
 
     Attributes:
-        damaged: by name in lower case, what is wrong with tables and results that cannot be read; it is said when
-            one of them is used.
+        damaged: by name in lower case, the faults of tables and results that cannot be read; you are told one when you
+            use its table.
 
     """
 

@@ -1,4 +1,4 @@
-"""Which provider a registration takes, and what it leaves behind: a manifest on disk and a name in the session."""
+"""The provider that a registration takes, and its results: a manifest on disk and a name in the session."""
 
 from __future__ import annotations
 

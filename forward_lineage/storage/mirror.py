@@ -1,8 +1,9 @@
 """Files of a home as code sees them that works with local paths: in the home's folder, or in a store and here in part.
 
-Whoever saves or reads a result is given paths below a folder. In a local home they are the files. In an object home a
-file may be in the store, here, or both: what tasks write they send; what the driver writes is sent before the manifest
-names it; what is read is fetched, once, and checked against size and checksum. None of these files ever changes.
+Savers and readers of a result are given paths below a folder. In a local home they are the files. In an object home a
+file may be in the store, here, or both: Tasks send the files that they write. Files of the driver are sent before the
+manifest names them. Files that are read are fetched, once, and checked against size and checksum. None of these files
+ever changes.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class LostError(LineageError):
 
 @dataclass(frozen=True)
 class Entry:
-    """What a listing says of an object: its key, its bytes, when it was written by the clock of the store, its tag."""
+    """A listing's entry for an object: its key, its bytes, when it was written by the clock of the store, its tag."""
 
     key: str
     size: int

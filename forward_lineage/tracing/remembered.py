@@ -1,4 +1,4 @@
-"""What was rewritten before: it holds for the same text as long as all that was asked meanwhile still holds.
+"""The rewritten texts of before: one holds for the same text as long as all answers on the way still hold.
 
 Rewriting depends on the text, on what was said beside it, and on what the names in the text mean. The last is noted,
 question by question; so a text that is seen again costs its questions, and no rule runs.
@@ -90,7 +90,7 @@ class Memory:
         """Return a statement that was rewritten before, if that still holds.
 
         Args:
-            key: as it was added.
+            key: the one it was added under.
             names: gives what names mean now; asked for a statement that is known.
 
         """

@@ -1,8 +1,8 @@
-"""Which base rows are in which bar: the lineage relation of a view, ready to be asked in both directions.
+"""The base rows in each bar: the lineage relation of a view, ready to be asked in both directions.
 
-Base rows are numbered 0 … n − 1, bars 0 … bars − 1. What is in no bar (a WHERE left it out) is in the bar numbered
-`bars`, which nobody sees: so the bars of a view together always have all rows, and a view without a brush is one with
-all of them chosen, that last one too.
+Base rows are numbered 0 … n − 1, bars 0 … bars − 1. A row in no bar (a WHERE left it out) is in the bar numbered
+`bars`, which nobody sees. So the bars of a view together always have all rows. A view without a brush is one with all
+of them chosen, that last one too.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from udafs.errors import BadArgumentError
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What is known beforehand of the questions about a result: arguments of `ForwardLineage.save`."""
+    """The facts known beforehand about the questions on a result: arguments of `ForwardLineage.save`."""
 
     workload: Sequence[str] = ()
     partition_by: Attributes = None
@@ -96,7 +96,7 @@ class WorkloadSaver:
         return replace(found, plans=()) if wish.scope.when == "later" else found
 
     def _scope(self, sql: str, wish: Wish, found: Derived) -> Scope:
-        """What is captured; what the user says by hand goes first. What is made beforehand is of lineage that is."""
+        """The lineage that is captured; the user's own arguments go first. Forms are made of captured lineage."""
         scope = wish.scope
         if found.tables is None or (not found.where and self._is_table(only_name(sql))):
             return scope

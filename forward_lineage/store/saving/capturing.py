@@ -1,7 +1,7 @@
 """Lineage of a saved result that is captured afterwards, from the same versions of its tables.   [Smoke, §3.2, DEFER]
 
-The query runs once more, with lineage. What it gives counts only if its tables and views are what they were and its
-rows are those that were saved; else what was captured would be the lineage of other rows.
+The query runs once more, with lineage. Its result counts only if its tables and views have not changed, and its rows
+are those that were saved. Otherwise the captured lineage would be that of other rows.
 """
 
 from __future__ import annotations
