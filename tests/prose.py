@@ -29,8 +29,7 @@ SIGNS = ("long", "clause", "pointing")
 LIMITS: dict[str, tuple[tuple[str, ...], tuple[float, float, float]]] = {
     "pages": (("*.md", "docs/**/*.md", "udafs/*.md", "*/README.md", "walmart_demo/dbt/README.md"), (3.0, 0.5, 0.5)),
     "public docstrings": (("forward_lineage/session/*.py",), (1.5, 0.5, 0.5)),
-    # Not rewritten yet, so this only keeps them from getting worse; the aim is that of the line above.
-    "all docstrings": (("forward_lineage/**/*.py", "udafs/**/*.py", "rewrites/**/*.py"), (3.2, 4.1, 1.7)),
+    "all docstrings": (("forward_lineage/**/*.py", "udafs/**/*.py", "rewrites/**/*.py"), (1.5, 0.5, 0.5)),
 }
 
 _CLAUSE = re.compile(r"^(what|who|whoever|whatever|which|where there|that which|whose)\b(?!.*\?$)", re.IGNORECASE)

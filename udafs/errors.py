@@ -112,7 +112,7 @@ class SparkError(LineageError):
         return _made_again, (type(self), self.args), vars(self)
 
     def said_at(self, at: Position, what: str | None = None) -> Self:
-        """See `LineageError`."""
+        """Return the same error at a place that whoever caught it knows, in better words if there are some."""
         return type(self)(what or self.what, at=at, instead=self.instead, condition=self.condition)
 
 

@@ -94,7 +94,7 @@ class NewSession(Opening):
 
     @contextmanager
     def session_to_look(self, command: str) -> Iterator[ForwardLineage]:
-        """See `Opening`."""
+        """Give one to a command that saves nothing: with a catalog, which says all, and no home, none stays."""
         with ExitStack() as stack:
             opening = self
             if self.catalog is not None and self.home is None:

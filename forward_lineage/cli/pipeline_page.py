@@ -22,7 +22,7 @@ _MOST_IDS = 20
 
 
 class Now(Protocol):
-    """See `cli.pictures.PipelineNow`."""
+    """The saved results of today, and what some rows touch."""
 
     @property
     def pipeline(self) -> Pipeline:

@@ -127,7 +127,7 @@ class Spans(Drawing):
     # ------------------------------------------------------------ what changes
 
     def show(self, values: Floats, chosen: Marks, *, to_scale: bool) -> None:
-        """See `Drawing`."""
+        """Draw what is left."""
         self._scale(values, to_scale)
         self._send(values, chosen)
         begin, end = np.zeros(0), np.zeros(0)
@@ -165,7 +165,7 @@ class Spans(Drawing):
         self._all.update(start=all_low * 1.05, end=all_high * 1.05 or 1.0)
 
     def point(self, bar: int | None, *, follow: bool) -> None:
-        """See `Drawing`."""
+        """Mark the bar that somebody is at; with `follow` bring it into sight."""
         if bar is None:
             change(self._cursor, begin=np.zeros(0), end=np.zeros(0))
             return
@@ -174,7 +174,7 @@ class Spans(Drawing):
             brought_into_sight(self._keys, float(self._begin[bar]), float(self._end[bar]))
 
     def zoom(self, factor: float, bar: int | None) -> None:
-        """See `Drawing`."""
+        """Look closer at a bar, at the middle if there is none; 0 shows all again."""
         if not self._lying:
             at = None if bar is None else float((self._begin[bar] + self._end[bar]) / 2)
             moved(self._keys, self._whole, factor, at)
@@ -182,12 +182,15 @@ class Spans(Drawing):
     # ------------------------------------------------------------ what somebody points at
 
     def bar_at(self, x: float, y: float) -> int | None:
-        """See `Drawing`; anywhere above or beside a bar is at it, since a bar may be too short to be hit."""
+        """Return the bar at a point of the picture.
+
+        Anywhere above or beside a bar is at it, since a bar may be too short to be hit.
+        """
         found = self._between(y, y) if self._lying else self._between(x, x)
         return int(found[0]) if found.size else None
 
     def bars_in(self, x: tuple[float, float], y: tuple[float, float]) -> Bars:
-        """See `Drawing`."""
+        """Return the bars in a rectangle of the picture."""
         return self._between(*(y if self._lying else x))
 
     def _between(self, one: float, other: float) -> Bars:

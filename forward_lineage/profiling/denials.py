@@ -57,7 +57,7 @@ class RowDenialCheck(Check):
         self._row = row
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         true = _true(columns, self._condition)
         left = [columns.codes(each) for each in self._columns]
         groups = grouped(left, nulls_equal=True)
@@ -115,7 +115,7 @@ class PairDenialCheck(Check):
         self._compared.append(_Compared(operator, mine, theirs))
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         matching = _Matching.of(columns, self._compared, self._alone)
         found = matching.rows_with_partner(self._denial.text)
         shown = list({print_sql(each.first.tree): each.first for each in self._compared}.values())

@@ -60,7 +60,7 @@ class Profiler:
     def verdicts(
         self, table: str, constraints: str | Iterable[str], nulls: str, save: str | None, tell: Tell
     ) -> list[Verdict]:
-        """See `ForwardLineage.dependencies`."""
+        """Check which constraints hold in a table; list the values and rows that violate the others."""
         if nulls not in _NULLS:
             raise BadArgumentError(f"nulls={nulls!r} is not known", instead=f"Use one of {', '.join(_NULLS)}.")
         read = _read(constraints)

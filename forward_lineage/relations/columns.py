@@ -83,13 +83,16 @@ class Reader:
         self.most_numbers = MOST_NUMBERS
 
     def number(self) -> int:
-        """See `Writer`."""
+        """One integer below 2^63."""
         value, length = varint.decode_first(self.data[self.at :])
         self.at += length
         return value
 
     def column(self, size: int) -> npt.NDArray[np.int64]:
-        """See `Writer`; `size` numbers, at most `most_numbers` of them."""
+        """A column of at most 2^27 integers below 2^63; how many they are, the reader has to know.
+
+        `size` numbers, at most `most_numbers` of them.
+        """
         if size > self.most_numbers:
             raise ValueError(f"a column of {size} numbers, this segment has at most {self.most_numbers}")
         if not size:

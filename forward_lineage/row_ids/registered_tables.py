@@ -99,7 +99,7 @@ class RegisteredTables:
         return manifests
 
     def changed(self, name: str, since: int) -> DataFrame:
-        """See `ForwardLineage.changed`."""
+        """Return the rows of a table that were written, or went, since an earlier version of its registration."""
         now = self.registered(name)
         check_unchanged(self.spark, now)
         then = self.registrations.version(now.name, since)
@@ -108,7 +108,7 @@ class RegisteredTables:
     # ------------------------------------------------------------ what changes it
 
     def register(self, request: Request) -> Manifest:
-        """See `ForwardLineage.register`."""
+        """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract."""
         return self._know(self._registrar.register(request))
 
     def adopt(self, table: BaseTable) -> Manifest:
@@ -116,11 +116,11 @@ class RegisteredTables:
         return self._know(self._registrar.adopt(table))
 
     def refresh(self, name: str) -> Manifest:
-        """See `ForwardLineage.refresh`."""
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
         return self._know(self._registrar.refresh(self.registered(name)))
 
     def unregister(self, name: str) -> None:
-        """See `ForwardLineage.unregister`."""
+        """Forget a table. Saved results keep the lineage they have."""
         self._registrar.drop(self.registered(name))
         self._manifests.pop(name.lower(), None)
 

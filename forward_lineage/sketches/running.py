@@ -72,7 +72,7 @@ class Runner:
         return self._decisions.all()
 
     def run(self, sql: str, args: Arguments = None) -> DataFrame:
-        """See `ForwardLineage.run`."""
+        """Run a query as Spark does, without lineage; with a sketch, if one serves it and you called `tune`."""
         if self._tuning.mode is Mode.OFF:
             return self._plain(sql, args)
         begun = time.perf_counter()

@@ -64,19 +64,19 @@ class Noted:
     answers: list[Answer] = field(default_factory=list)
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """See `Tables.find`."""
+        """Return what a query calls by this name of one to three parts; None when there is nothing."""
         found = self.known.find(parts)
         self.answers.append(("find", tuple(parts), found))
         return found
 
     def is_variable(self, parts: Sequence[str]) -> bool:
-        """See `Tables.is_variable`."""
+        """Say whether a name that no column has is a variable of the session, or a field of one."""
         found = self.known.is_variable(parts)
         self.answers.append(("is_variable", tuple(parts), found))
         return found
 
     def names(self) -> Sequence[str]:
-        """See `Tables.names`; only messages need them."""
+        """Return the names of all tables, for messages. Only messages need them."""
         return self.known.names()
 
 

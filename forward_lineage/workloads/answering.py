@@ -95,7 +95,7 @@ class Answering:
         self._prepared: OrderedDict[tuple[str, str], _Prepared | str] = OrderedDict()
 
     def answer(self, sql: str, args: Arguments) -> Answer:
-        """See `ForwardLineage.answer`."""
+        """Return the rows of a consuming query, without their lineage, in the fastest way there is."""
         why = self._ready(sql, args)
         if not isinstance(why, str):
             try:

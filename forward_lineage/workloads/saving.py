@@ -47,7 +47,10 @@ class WorkloadSaver:
         self._tables, self._library, self._shelf = making.tables, making.library, answering.shelf
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish, foreseen: Foreseen, reads: Reads) -> SavedResult:
-        """See `ForwardLineage.save`, and `Saver.save` for `reads`."""
+        """Run a query once and save its rows and their lineage under a name. Later queries can read it by the name.
+
+        And `Saver.save` for `reads`.
+        """
         found = Derived()
         if foreseen:
             wish.check()
@@ -75,7 +78,7 @@ class WorkloadSaver:
         return "\n".join(lines)
 
     def prepared(self, name: str) -> list[str]:
-        """See `ForwardLineage.prepared`."""
+        """Return in lines the data that were made for questions about a saved result, and the reasons for gaps."""
         kept = self._shelf.find(self._library.get(name))
         if kept is None:
             return []

@@ -69,7 +69,7 @@ class UnderLock:
         self._clearing = Clearing(place, versions, lambda folder: is_busy(place.path(folder)))
 
     def writing(self, name: str) -> Iterator[Path]:
-        """See `Publishing`."""
+        """Yield a new data folder for a result, in a block; see `Library.writing`."""
         folder = self._place.path(name) / _new_name()
         with self._locked():
             self._clearing.clear_leavings()
@@ -86,7 +86,7 @@ class UnderLock:
                 self._clearing.clear_folders(name)
 
     def publish(self, name: str, draft: Draft) -> SavedResult | None:
-        """See `Publishing`."""
+        """Make a version count, and clear away versions that nobody needs any more; returns it."""
         with self._locked():
             newest = self._versions.newest(name)
             saved = draft(newest)
@@ -132,7 +132,7 @@ class Optimistic:
         self._published: set[str] = set()  # data folders that are, or may be
 
     def writing(self, name: str) -> Iterator[Path]:
-        """See `Publishing`."""
+        """Yield a new data folder for a result, in a block; see `Library.writing`."""
         data = _new_name()
         folder = self._near.path(name) / data
         lease = self._alive[data] = Lease(self._leases, _lease_name(name, data))
@@ -155,7 +155,7 @@ class Optimistic:
             lease.release()
 
     def publish(self, name: str, draft: Draft) -> SavedResult | None:
-        """See `Publishing`."""
+        """Make a version count, and clear away versions that nobody needs any more; returns it."""
         while True:
             newest = self._versions.newest(name)
             saved = draft(newest)

@@ -88,7 +88,7 @@ class Capturing:
                 return self._library.later.publish(saved, folder, lineage, whole=whole)
 
     def capture(self, name: str) -> SavedResult:
-        """See `ForwardLineage.capture`."""
+        """Capture the lineage of a saved result that its save left for later. If none is left, nothing happens."""
         saved = self._library.get(name)
         if any(table.captured is Captured.LATER for table in saved.tables):
             self(saved, whole=False)

@@ -75,7 +75,7 @@ class Saver:
         self._tracer, self._tables, self._library = tracer, tables, library
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish, reads: Reads = lambda tables: None) -> SavedResult:
-        """See `ForwardLineage.save`.
+        """Run a query once and save its rows and their lineage under a name.
 
         Args:
             df_or_sql: the query.
