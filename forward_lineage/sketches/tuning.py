@@ -64,7 +64,7 @@ class Tuning:
         """
         modes = [each.value for each in Mode]
         if mode not in modes:
-            raise BadArgumentError(f"mode={mode!r}", instead=f"There are {', '.join(modes)}.")
+            raise BadArgumentError(f"unknown mode {mode!r}", instead=f"Use one of {', '.join(modes)}.")
         if min(budget, least, seconds or 0) < 0:
             raise BadArgumentError("a budget below 0", instead="Give bytes and seconds from 0.")
         return cls(Mode(mode), budget, seconds, least)
