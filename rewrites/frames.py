@@ -6,7 +6,7 @@
 
 By value each row of a running total has a copy of the whole prefix. A frame is contiguous in the order of its window.
 So it is known by the partition, the place of its last row and its size. These are counts over the same partition and
-order, which Spark computes in the same pass, over the same sorted rows. The block becomes a stage (`rewrites.stages`),
+order. Spark computes them in the same pass, over the same sorted rows. The block becomes a stage (`rewrites.stages`),
 whose relation keeps each row's own lineage once, by place.   [not in Zhang 2007; aggregation of §3.3, over a frame]
 """
 

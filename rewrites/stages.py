@@ -7,8 +7,8 @@ times set size. So the inner query becomes a *stage*, a CTE of its own in front 
 
     __stage1 AS (SELECT *, dl_number(__dl_s) AS __dl___stage1 FROM (… dlunion(__dl_s) AS __dl_s …))
 
-and the block reads it as if it were a base table whose row id is the number. Above everything, where ORDER BY and LIMIT
-have left only rows that are returned, numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's
+and the block reads it as if it were a base table whose row id is the number. Above everything, ORDER BY and LIMIT have
+left only rows that are returned. There numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's
 lineage relation. Spark evaluates a CTE that seems to hold a chance value once for all its uses, as one shared exchange.
 Since the number is computed from the lineage alone, it would be the same if it did not.
 

@@ -87,8 +87,8 @@ def _placed(bent: nx.DiGraph, gap: float) -> dict[Node, float]:
 def _for_dot(bent: nx.DiGraph, gap: float) -> tuple[AGraph, dict[Node, str]]:
     """The graph as dot wants it, and what each node is called there.
 
-    The distance between neighbours is half the gap; every node has the other half, a quarter on each side. dot counts
-    in whole points on either side of a middle, hence even widths.
+    The distance between neighbours is half the gap. Every node has the other half, a quarter on each side. In dot, one
+    counts in whole points on either side of a middle, hence even widths.
     """
     drawn = AGraph(directed=True, nodesep=ceil(gap / 2) / _INCH, splines="false")
     drawn.node_attr.update(shape="box", label="", fixedsize="true", height=0.1)

@@ -161,8 +161,8 @@ def rewrite_statement(
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
-        by_chance: names, in lower case, of functions of the user's that may give another value for the same row, and of
-            tables that may have other rows.
+        by_chance: names, in lower case. They are of functions of the user's that may give another value for the same
+            row, and of tables that may have other rows.
         granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
         to_store: whether others read its rows with their lineage, as they do those of a command.
 

@@ -37,8 +37,8 @@ _FEW = 24  # bars of a histogram that are labelled one by one
 class Spans(Drawing):
     """Bars along an axis: lying below each other with their names, or standing.
 
-    The rows that are left and all rows have scales of their own, so that the shape of a small part can be compared with
-    the shape of all. Drawn to scale, both are the same.
+    The rows that are left and all rows have scales of their own. So the shape of a small part can be compared with that
+    of all. Drawn to scale, both are the same.
     """
 
     def __init__(self, chart: Chart, totals: Floats) -> None:

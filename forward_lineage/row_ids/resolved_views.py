@@ -74,8 +74,8 @@ def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseT
     Args:
         spark: a session with the kernel attached.
         manifest: the registration.
-        table: the rules' facts about it; returned unchanged if registering makes no views, if the name means something
-            else now, or if its files are not the registered ones.
+        table: the rules' facts about it. It is returned unchanged if registering makes no views, if the name means
+            something else now, or if its files are not the registered ones.
 
     """
     if manifest.view is None:

@@ -4,8 +4,8 @@ HOME/sketches/<template>/<name>.json      one capture: its query, its tables, it
 
 They say nothing that the tables do not say. Damaged ones, and those of other tables or of another time, are passed over
 and cleared away, not mourned. The facts to use one safely stand with it: the state of *every* table that the query
-reads, not only of those with a sketch, since which rows matter depends on all of them; and the settings on which values
-depend.   [PBDS, §8; that data changes is its future work]
+reads, and the settings on which values depend. Tables without a sketch are among them, since all of them decide which
+rows matter.   [PBDS, §8; that data changes is its future work]
 """
 
 from __future__ import annotations

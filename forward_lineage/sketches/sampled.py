@@ -1,8 +1,8 @@
 """How large a sketch would be, estimated on a sample: a few of its ranges.   [Niu 2022, §8, leaves tuning to later]
 
-An attribute that is safe keeps together what belongs together: over some of its ranges alone a query gives about the
-part of its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is
-taken for the part of all; of a top-k, which returns as many rows over few ranges as over all, their number. The table's
+A safe attribute keeps rows together that belong together. Over some of its ranges alone a query gives about the part of
+its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is taken for
+the part of all. A top-k returns as many rows over few ranges as over all, so there their number is taken. The table's
 files say how many of its bytes so many ranges leave. Before anything runs, they also say in which columns any few
 ranges are all over the table: no sketch helps there.
 """

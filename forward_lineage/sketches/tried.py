@@ -1,6 +1,6 @@
 """Proofs that a sketch serves another instance which are not worth trying: such have failed again and again.
 
-Most of the time, the service of a sketch depends on the literals of the instance: some are larger than those of the
+Most of the time, the literals of the instance decide whether a sketch serves it. Some are larger than those of the
 captured one, some are smaller. A range of days is within another one, a bound above another one. So proofs are counted
 by that. Not to try one is never wrong: the sketch is passed over, and another is taken, or captured.
 """

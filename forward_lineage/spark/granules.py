@@ -1,6 +1,6 @@
 """Granules in Spark: what the ids of `LINEAGE ON` stand for.   [Zhang 2007, §4.3]
 
-Either an id is computed from the value, and the value from the id; or it is the value's place in a dictionary (value_1,
+Either an id is computed from the value, and the value from the id. Or it is the value's place in a dictionary (value_1,
 …, value_k, __id), one row a granule, and ids are the numbers from 0. In both ids are in value order. A result of `sql`
 brings the expressions or the query that read ids. A saved result has entries (id, values) as files of either kind,
 since its ids must keep their meaning.

@@ -2,9 +2,9 @@
 
     <place>/<name>    written by its owner again and again; by nobody for `seconds`: the owner is dead
 
-Time is the store's: a lease is as old as the difference of what the store says of it and of one that was written just
-now. A dead one is removed on condition that it has not changed. Its owner, should it only have slept, renews on the
-same condition. So one of them learns that it has lost.
+Time is the store's. A lease is as old as the difference between the store's times of it and of one that was written
+just now. A dead one is removed on condition that it has not changed. Its owner, should it only have slept, renews on
+the same condition. So one of them learns that it has lost.
 """
 
 from __future__ import annotations

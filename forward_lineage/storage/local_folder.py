@@ -21,7 +21,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class LocalFolder:
     """The `Storage` that a folder is; it is made when the first object is written.
 
-    An object is written to a hidden file beside its place and then linked there: unlike a rename, a link fails when the
+    An object is written to a hidden file beside its place and then linked there. Unlike a rename, a link fails when the
     name is taken. A process that is killed leaves at most the hidden file. No link below the folder is followed.
 
     Args:

@@ -228,7 +228,7 @@ class Mirror:
     def send(self, folder: Path) -> None:
         """Bring the files below a folder to where they stay; those whose name begins with ``.`` or ``_`` do not.
 
-        What was fetched is there already.
+        The file is there already.
         """
         ours = [path for path in LOCAL.below(folder) if not path.name.startswith(_HIDDEN)]
         self._at_once(path for path in ours if path.stat().st_mtime_ns != FETCHED)

@@ -16,7 +16,7 @@ byte goes unnoticed. The content of the object is the business of those who writ
 
 Formats are append-only. Format 1 has no seal of its own (registrations had no checksum, saved results one of their own
 making) and is still read. Formats 3 and 4 are format 2 with fields that earlier readers must not pass over, such as
-files of a table that are not local; their writers say so. A later format either keeps this seal or ends in another way.
+files of a table that are not local. Their writers say so. A later format either keeps this seal or ends in another way.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`BACKWARD(…)` and `FORWARD(…)` in a statement: asked when the statement is made, then tables of the rows they name.
 
 The ids travel in the plan of two temporary views, one with the user's columns, one with ids. They are a filter right
-above the place where the table's rows are read, so that the scan may read only the parts that hold them. In a text a
-million ids would be megabytes. The views are named by their contents. So a statement that was seen before is not
-rewritten again while the answer is the same.
+above the place where the table's rows are read. So the scan may read only the parts that hold them. In a text a million
+ids would be megabytes. The views are named by their contents. So a statement that was seen before is not rewritten
+again while the answer is the same.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 A cube over some views has a cell for each combination of their bars, that of no bar included. It answers a brush in
 some of them for another of them, whatever bars are chosen, by adding up cells. All views in one cube would have too
 many cells (523 million for the paper's four, which have 124 million rows). Pairs have few, and one brush needs pairs.
-Views are put together into a cube as long as its cells stay few: that takes fewer passes over the rows, and answers
+Views are put together into a cube as long as its cells stay few. That takes fewer passes over the rows, and answers
 some brushes in two views at once, too.
 
-Where already two views have too many cells, the cube has those bars of the brushed one that have most rows (`bars_of`);
-the others are answered from their rows, which are few.
+If already two views have too many cells, the cube has those bars of the brushed one that have most rows (`bars_of`).
+The others are answered from their rows, which are few.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers to brushes, each in the cheapest way.   [Smoke, §6.5.1: BT, BT+FT, data cube; and past them]
 
-Counts can be taken apart: what a brush leaves is what another brush left, with what was added since and without what
-was taken away. So an answer starts from a *base*: nothing; an answer from before; or that to the same brush with one
+Counts can be taken apart. A brush leaves the rows that another brush left, with later additions and without later
+removals. So an answer starts from a *base*. This is nothing, an answer from before, or that to the same brush with one
 view less, from which the complement is taken away. Additions and removals are found in a *cube*, or counted from *rows*
 (`brushes.Selection`). Sums of floats start from nothing: a removal would leave its rounding behind.
 """

@@ -2,8 +2,8 @@
 
 Base rows that some row of the result was made of stand in the order of that row, the *bar*, and of the attributes'
 values. So those that a question chooses, by its bars and by values of attributes, are few runs of entries that follow
-each other. An entry is a base row (data skipping), or all base rows that have the attributes and the keys in common,
-with their number, sums, least and most (group-by push-down). Then there is next to nothing left to be added up.
+each other. An entry is a base row (data skipping). Or it is all base rows that have the attributes and the keys in
+common, with their number, sums, least and most (group-by push-down). Then there is next to nothing left to be added up.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A version of a result is a node; its edges lead to the tables it was made of, in the versions it was made of. Versions
 only ever point to versions saved before them, so the graph has no cycles. A question ends at the first version of the
-table that it asks for: of a result that was made of its own older self, the newer one. Sets of rows go through it edge
-by edge, and where two paths meet their sets are united. That is the relational product of every path, and the union
-over paths.
+table that it asks for. For a result that was made of its own older self, that is the newer one. Sets of rows go through
+it edge by edge, and where two paths meet their sets are united. That is the relational product of every path, and the
+union over paths.
 
 The walk is by hand: the graph is read from manifests while it is walked, and a question of one result takes 0.15 ms.
 networkx would make that 1.15 times as long, and 0.1 s once for its import. The standard library's graphlib would make
