@@ -9,8 +9,8 @@ Spark itself joins s with every distinct t.v there is before it looks at k: TPC-
 through 2.4 billion rows for 6 million. (A scalar subquery cannot be an argument of `filter`; LATERAL would make Spark
 compute all combinations of FROM first, to find out which keys there may be.)
 
-If Spark has to cast s.k before it compares, several keys may be equal to one t.k, '1' and '01' to 1. Joined, they would
-give the outer row twice. The rules know no types, so the text asks for them and fails; Spark folds `typeof`.
+Where Spark has to cast s.k before it compares, several keys may be equal to one t.k, '1' and '01' to 1: joined, they
+would give the outer row twice. The rules know no types, so the text asks for them and fails; Spark folds `typeof`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ELSEWHERE = ("from_", "joins", "laterals", "expressions")
 
 @dataclass(frozen=True)
 class Joined:
-    """The answer that a relation of one row a key, joined to a block, has for each row of the block.
+    """What a relation of one row a key, joined to a block, says of each row of the block.
 
     Attributes:
         lineage: what its rows of the subquery are made of.

@@ -94,7 +94,7 @@ class _OneLineErrors(click.Group):
 
 
 def said_of(error: Exception) -> str | None:
-    """The text, in one line, for an error that a user can do something about; None: it is a bug, to be shown."""
+    """What is said, in one line, of an error that a user can do something about; None: it is a bug, to be shown."""
     if isinstance(error, LineageError):
         return in_one_line(str(error))
     from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - only where something went wrong

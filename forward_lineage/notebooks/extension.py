@@ -1,4 +1,4 @@
-"""The effect of ``%load_ext forward_lineage``: magics, and DataFrames with `DL` that show their lineage."""
+"""What ``%load_ext forward_lineage`` does: magics, and DataFrames with `DL` that show their lineage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def unload(shell: Any) -> None:
 
 
 def _bundle(frame: DataFrame, shell: Any) -> dict[str, str] | None:
-    """The look of a result of `lineage.sql` in a cell; None for any other frame, which is shown as ever."""
+    """What a result of `lineage.sql` is in a cell; None for any other frame, which is shown as ever."""
     meaning = meaning_of(frame)
     if meaning is None:
         return None

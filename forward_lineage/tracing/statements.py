@@ -78,7 +78,7 @@ class TracedStatement:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The facts about a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
+    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
 
     Attributes:
         by_chance: functions that Spark's plan of the text leaves to chance, and tables.

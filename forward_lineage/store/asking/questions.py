@@ -57,13 +57,13 @@ class Questions:
     def backward_ids(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
     ) -> LineageSet:
-        """Return the ids of the rows that `backward` would return; with ``rows=`` no Spark job runs."""
+        """See `ForwardLineage.backward_ids`."""
         return self._backward(result, where, rows, table)[0].ids
 
     def backward(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
     ) -> DataFrame:
-        """Return the base rows that rows of a saved result were made of."""
+        """See `ForwardLineage.backward`."""
         reached, saved = self._backward(result, where, rows, table)
         answer = self.rows_of(saved, reached, reached.ids)
         return answer.drop(answer.columns[0]) if reached.edges[0][1].granules else answer
@@ -172,13 +172,13 @@ class Questions:
     def forward_ids(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
     ) -> LineageSet:
-        """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs."""
+        """See `ForwardLineage.forward_ids`."""
         return self._forward(table, where, ids, result)[1]
 
     def forward(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
     ) -> DataFrame:
-        """Return the rows of a saved result that were made of some rows of a table."""
+        """See `ForwardLineage.forward`."""
         saved, rows = self._forward(table, where, ids, result)
         answer = IdentifiedRows.of_result(self._spark, saved).pick(rows)
         return self._on_trust(answer, self.steps_to(saved, table))
@@ -201,7 +201,7 @@ class Questions:
         return touched.rows if touched else LineageSet()
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
-        """Return every saved result with rows that were made of some rows of a table, directly or through others."""
+        """See `ForwardLineage.impact`."""
         found = [
             (each.result.name, len(each.rows), each.result.rows, " → ".join(each.path))
             for each in self.impacted(table, where, ids=ids)
@@ -237,7 +237,7 @@ class Questions:
         return self._on_trust(self._pairs(pipeline.relation(saved, name)), steps_of(pipeline, name))
 
     def table(self, text: str) -> DataFrame:
-        """Return lineage as a relation that you can join and aggregate."""
+        """See `ForwardLineage.table`."""
         match = _LINEAGE_OF.fullmatch(text)
         if match is None:
             raise BadArgumentError(
@@ -253,13 +253,13 @@ class Questions:
     # ------------------------------------------------------------ what is there
 
     def rows(self, result: str, version: int | None = None) -> DataFrame:
-        """Return the rows of a saved result: the user's columns, in the order in which they were saved."""
+        """See `ForwardLineage.result`."""
         saved = self._library.get(result, version)
         rows = IdentifiedRows.of_result(self._spark, saved)
         return rows.without_ids(in_order=len(saved.row_files) > 1)  # Spark reads large files first
 
     def stale(self) -> DataFrame:
-        """Return the saved results that were made of something that has changed since."""
+        """See `ForwardLineage.stale`."""
         found: list[tuple[str, str, int, int | None]] = []
         for saved in self._library.results():
             then = {
