@@ -129,14 +129,12 @@ def _view(name: str, said: Any, at: Position | None = None) -> AskedView:
         )
     for option in given:
         if option not in known:
-            raise BadArgumentError(
-                f"view {name} has an unknown option {option}", at=at, instead=f"Use {_listed(known)}."
-            )
+            raise BadArgumentError(f"view {name} has an option {option}", at=at, instead=f"There are {_listed(known)}.")
     if "sql" not in given:
         raise BadArgumentError(f"view {name} has no sql", at=at, instead='Give its query: sql = "SELECT …".')
     chart = given.get("chart")
     if chart is not None and chart not in list(Kind):
-        raise BadArgumentError(f"view {name} has an unknown chart {chart}", at=at, instead=f"Use {_listed(Kind)}.")
+        raise BadArgumentError(f"view {name} has a chart {chart}", at=at, instead=f"There are {_listed(Kind)}.")
     result = _RESULT.fullmatch(given["sql"])
     return AskedView(result[1] if result else given["sql"], Kind(chart) if chart else None, given.get("value"), at)
 
@@ -210,7 +208,7 @@ def _from_toml(text: str) -> AskedPage:
     for option in data:
         if option not in ("views", "table", "title"):
             raise BadArgumentError(
-                f"unknown option {option}", at=_line_of(text, option), instead="Use table, title or [views.…]."
+                f"an option {option}", at=_line_of(text, option), instead="There are table, title and [views.…]."
             )
     for option in ("table", "title"):
         if not isinstance(data.get(option, ""), str):
