@@ -35,7 +35,7 @@ help:
 	@echo "make test-spark  tests under each version of Spark in an environment of its own (SPARK=\"$(SPARK)\")"
 	@echo "make test-cluster  a standalone cluster on this machine, what dies on it, half an hour"
 	@echo "make test-newcomer  the pages of the start typed in, from the wheel, in empty environments, ten minutes"
-	@echo "make check       formatter, linter, types, the pages' links"
+	@echo "make check       formatter, linter, types, spelling, long sentences, the pages' links"
 	@echo "make docs        the pages as a site, in site/; its search needs a server: python -m http.server -d site"
 	@echo "make bench       the paper's experiments and a report on them, hours (BENCH_SF=$(BENCH_SF))"
 	@echo "make clean       remove .venv, .venvs and generated data"
@@ -96,11 +96,13 @@ check: $(READY)
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+	@$(VENV)/bin/typos --format brief
+	@$(PY) -m tests.prose
 	@$(MAKE) --no-print-directory docs
 
 # Links, anchors and the navigation are checked: a page that leads nowhere fails.
 docs: $(READY)
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 format: $(READY)
 	@$(PY) -m ruff format .

@@ -1,8 +1,13 @@
 """Packaging. Tool settings live in pyproject.toml."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+# Read as text: importing the package needs what this file is about to install.
+(VERSION,) = re.findall(r'^__version__ = "(.+?)"', (HERE / "forward_lineage" / "__init__.py").read_text(), re.MULTILINE)
 
 RUNTIME = [
     "pyspark>=3.5,<4.4",  # the kernel is compiled against Catalyst internals
@@ -70,15 +75,32 @@ DEV = [
     "hypothesis>=6.100",
     "islpy>=2025.1",  # relations of integers, to compare those between arrays with
     "ruff>=0.14",
+    "typos>=1.40,<2",  # spelling of code and pages
     "mypy>=1.18",
 ]
 
 setup(
     name="forward_lineage",
-    version="0.1.0",
+    version=VERSION,
     description="Spark SQL whose every result row says which base rows it was made of",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    author="forward_lineage contributors",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    keywords=["data lineage", "provenance", "spark", "sql"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Scala",
+        "Topic :: Database",
+        "Topic :: Scientific/Engineering :: Information Analysis",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.11",
     packages=find_packages(
         include=[

@@ -17,13 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Pages from elsewhere → what they are called in the site.
 PAGES = {
     "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
     "udafs/FORMAT.md": "format.md",
     "tpch_queries/README.md": "tpch_queries.md",
     "walmart_demo/README.md": "walmart_demo.md",
     "walmart_demo/dbt/README.md": "walmart_dbt.md",
 }
 _SOURCE = {name: page for page, name in PAGES.items()}
-_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(?P<ticks>```+)(?P<info>[^\n`]*)$", re.MULTILINE)
 _SETUP = re.compile(r"^<!-- setup.*?^-->\n", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"\S+\.\w+")
@@ -45,14 +48,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def _link(link: re.Match[str], place: str, here: str) -> str:
-    """A link to a page, relative to where it stands in the site; to a source file no link but its name."""
+    """A link to a page or a picture, relative to its place in the site; to a source file no link but its name."""
     text, target, anchor = link["text"], link["target"], link["anchor"] or ""
     if "://" in target or target.startswith("mailto:"):
         return link[0]
     found = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
     if found in PAGES or found.startswith("docs/"):
         name = PAGES.get(found, found.removeprefix("docs/"))
-        return f"[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{anchor})"
+        return f"{link['image']}[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{anchor})"
     return text if (ROOT / found).exists() else link[0]  # what is not there at all MkDocs complains of
 
 

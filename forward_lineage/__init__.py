@@ -1,6 +1,6 @@
 """Spark SQL whose every result row says which base rows it was made of.
 
-What stands here is imported when it is first used: a command that needs no Spark should not wait for it.
+These names are imported when they are first used: a command that needs no Spark should not wait for it.
 """
 
 from importlib import import_module
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     )
     from udafs.lineage_set import LineageSet
 
+__version__ = "0.1.0"  # setup.py reads this line
+
 __all__ = [
     "BadArgumentError",
     "Catalog",
@@ -57,6 +59,7 @@ __all__ = [
     "SetupError",
     "SparkError",
     "WrongSqlError",
+    "__version__",
     "all_so_far",
     "ids",
     "load_ipython_extension",

@@ -1,7 +1,7 @@
-"""What a rewrite needs to know about tables: their columns, where their rows are read, and what identifies a row.
+"""Facts about tables that a rewrite needs: their columns, where their rows are read, and what identifies a row.
 
 A `Catalog` is plain data: it needs no Spark, and `rewrite_sql` reads nothing else. A live session builds its own from
-what was registered (`ForwardLineage.catalog`); others write one down, in Python or as JSON, or point at a folder of
+its registrations (`ForwardLineage.catalog`). Otherwise write one down, in Python or as JSON, or point at a folder of
 Parquet files.
 """
 

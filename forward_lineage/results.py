@@ -1,4 +1,4 @@
-"""What comes back: the user's columns as they would be without lineage, then `DL`, which knows what its ids mean."""
+"""The result: the user's columns as they would be without lineage, then `DL`, which knows what its ids mean."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OUTER = re.compile(r"\bouter\((?:[^().]+\.)*([^().]+)\)")  # in Spark's name fo
 
 
 class Registered(Protocol):
-    """What is said of a traced table: its name, and which version of its registration gave the ids, by what."""
+    """The facts about a traced table: its name, and the version of its registration that gave the ids, and by what."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -71,9 +71,9 @@ def described(
 
     Returns:
         ``sql`` as the user wrote it, ``semantics``, ``granularity`` (``"rows"``, or ``"granules"`` under LINEAGE ON),
-        ``home``, ``tables``: ``name``, ``version`` and ``provider`` of each, and ``trusted`` if it was taken on trust;
-        ``made_with``, an older version, if rows were read that had been made with it; ``chosen_on_trust`` if there are
-        any; and under LINEAGE ON ``granules``, see `frontend.described_granules`.
+        ``home``, ``tables``. Each table has ``name``, ``version`` and ``provider``, and ``trusted`` if it was taken on
+        trust. It has ``made_with``, an older version, if rows were read that had been made with it. There is
+        ``chosen_on_trust`` if there are any; and under LINEAGE ON ``granules``, see `frontend.described_granules`.
 
     """
     meaning: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`udafs` and `rewrites` are names that a user's own files may have: which file stands before ours is said at once."""
+"""`udafs` and `rewrites` are names that a user's own files may have. The error names the file before ours."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _GRANULARITIES = ("rows", "granules")
 
 @dataclass(frozen=True)
 class RowIds:
-    """What gives the rows of a base table their ids, as it travels with tables that were made of it.
+    """The source of a base table's row ids, as it travels with tables that were made of it.
 
     Attributes:
         name: of the base table; also of the field of `DL`.
@@ -101,7 +101,7 @@ _MAY_BE_NONE = ("home", "provider", "digest", "identified")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the lineage in a table's column `DL` means.
+    """The meaning of the lineage in a table's column `DL`.
 
     Attributes:
         tables: what gives the ids, for each field of `DL`, in their order.

@@ -6,8 +6,8 @@
     … WHERE t.v < (SELECT 0.2 * avg(s.v) FROM s WHERE s.k = t.k)
     →  … the same with 0.2 * avg(s.v) AS a beside the lineage, WHERE t.v < l.a
 
-Requires: under control semantics the rows of the subquery count, as it stands; it is correlated, by equalities (beside
-          which EXISTS may have other conditions, see `decorrelation`), and stands in WHERE.
+Requires: under control semantics the rows of the subquery count. It is correlated, by equalities, and stands in WHERE.
+          EXISTS may have other conditions beside them, see `decorrelation`.
 Ensures:  rows as before: one row joins at most, and whether one does, or its value, is what the subquery would say.
           Columns are compared whose types are known and make equal only what is equal; else the subquery stays.
 Nulls:    EXISTS is never NULL; a value over no rows is: of what gives another one (count) the subquery stays.
@@ -95,11 +95,11 @@ def answered_once(query: exp.Query, one_row: exp.Select, traced: TracedQuery) ->
 
 
 def asked_once(query: exp.Query, traced: TracedQuery, block: Block) -> exp.Select | None:
-    """Make a stage of a subquery of the outermost block, which then reads it, and so does its lineage.
+    """Make a stage of a subquery of the outermost block, which reads it then, like its lineage.
 
-    Only where a subquery is long to compute, with groups or with subqueries of its own: rows as they are read from a
-    table are read again sooner. And only beside base tables: of two CTEs that read one another's rows in subqueries
-    Spark takes columns away.
+    Only if a subquery is long to compute, with groups or with subqueries of its own: reading rows from a table again is
+    faster. And only beside base tables: Spark takes columns away from two CTEs that read one another's rows in
+    subqueries.
 
     Args:
         query: an uncorrelated subquery where it stands; made to read the stage.

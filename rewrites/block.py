@@ -40,8 +40,8 @@ class Block:
         env: what the block can see; also the environment of queries inside it.
         scope: what it reads.
         rows: lineage of a row of FROM … WHERE ….
-        constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …: one value for the whole
-            query, added once a result row instead of once an input row.
+        constants: contributions of uncorrelated subqueries to every row of FROM … WHERE …. It is one value for the
+            whole query, added once a result row instead of once an input row.
         groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a
             group, windows).
         frames: windows whose frames are referred to, written out without a name.

@@ -1,7 +1,8 @@
-"""Which calls may give another value when the same row is evaluated again, and which tables other rows.
+"""The calls that may give another value when the same row is evaluated again, and the tables that may give other rows.
 
-Of Spark's functions the name says it. Of the user's, in Python or in SQL, Spark's plan says it, and whoever asks for a
-rewrite says it on; such calls are marked, since a rule sees only a name. So are tables that functions of Python make.
+Of Spark's functions the name says it. Of the user's, in Python or in SQL, Spark's plan says it, and the caller of a
+rewrite passes it on. Such calls are marked, since a rule sees only a name. Tables that functions of Python make are
+marked, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Domains: what is known of the values of an expression, so that each value can be its own id.   [Zhang 2007, §4.3]
 
 v  →  place(v), its place among all values that the domain has: 0 for NULL, and from 1 in their order
-Ensures:  the value alone says the place (no dictionary, no second look at the table), and the place alone the value;
-          a value that is not of the domain fails the query: it never gets another one's place.
+Ensures:  the value alone says the place (no dictionary, no second look at the table), and the place alone the value. A
+          value outside the domain fails the query: it never gets another one's place.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ class Integers:
 
     @property
     def size(self) -> int:
-        """See `Domain.size`."""
+        """How many places there are, that of NULL among them."""
         return self.most - self.least + 2
 
     def place(self, value: exp.Expr) -> exp.Expr:
-        """See `Domain.place`."""
+        """Return the place of a value, a BIGINT that is never NULL; the tree becomes part of it."""
         return dl_granule(value, self.type, self.least, self.most)
 
     def value(self, place: exp.Expr) -> exp.Expr:
-        """See `Domain.value`."""
+        """Return the value at a place."""
         return dl_granule_value(place, self.type, self.least)
 
 
@@ -107,15 +107,18 @@ class Listed:
 
     @property
     def size(self) -> int:
-        """See `Domain.size`; one string at least, so that no number of one digit takes all ids beside it."""
+        """How many places there are, that of NULL among them.
+
+        One string at least, so that no number of one digit takes all ids beside it.
+        """
         return max(len(self.values), 1) + 1
 
     def place(self, value: exp.Expr) -> exp.Expr:
-        """See `Domain.place`."""
+        """Return the place of a value, a BIGINT that is never NULL; the tree becomes part of it."""
         return dl_listed(value, self._list())
 
     def value(self, place: exp.Expr) -> exp.Expr:
-        """See `Domain.value`."""
+        """Return the value at a place."""
         return dl_listed_value(place, self._list())
 
     def _list(self) -> bytes:

@@ -1,7 +1,7 @@
 """The order of the rules, and the recursion over a query.   [Zhang 2007, §3.3]
 
-A query goes in; the same query, each of whose rows also carries its lineage, comes out. Whatever no rule answers for
-is refused.
+A query goes in; the same query, each of whose rows also carries its lineage, comes out. A construct that no rule
+answers for is refused.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def rewrite(
 
 @dataclass(frozen=True)
 class _Statement:
-    """What is said of a statement besides its text; see `rewrite`."""
+    """Facts about a statement besides its text; see `rewrite`."""
 
     tables: Tables
     parse: Callable[[str], exp.Expr]

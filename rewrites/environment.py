@@ -1,4 +1,4 @@
-"""What surrounds a query while it is rewritten: known tables, bound CTEs, enclosing blocks, what is traced."""
+"""The surroundings of a query while it is rewritten: known tables, bound CTEs, enclosing blocks, traced tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from udafs.errors import Position
 
 
 class Semantics(Enum):
-    """Which base rows count.  [Zhang 2007, §3.4]
+    """The base rows that count.  [Zhang 2007, §3.4]
 
     DATA: the rows whose values are in the result row. CONTROL: also those that a predicate's subquery looked at.
     """
@@ -30,8 +30,8 @@ class TracedQuery:
     """A rewritten query.
 
     Attributes:
-        tree: the query; after the user's columns it yields one hidden column per entry of `hidden`, in that order,
-            in every SELECT that makes its rows.
+        tree: the query. After the user's columns it yields one hidden column per entry of `hidden`, in that order, in
+            every SELECT that makes its rows.
         columns: names of the user's columns.
         hidden: base table → how its lineage is carried.
         correlated: whether it mentions columns of an enclosing query.
@@ -115,7 +115,7 @@ Stages = dict[str, Stage]
 
 @dataclass(frozen=True)
 class Environment:
-    """What a query can see.
+    """The names that a query can see.
 
     Attributes:
         tables: registered tables.

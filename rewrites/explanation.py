@@ -28,7 +28,7 @@ class Step:
         at: where the user's text of it begins.
         carries: what each row carries, a phrase for each base table or stage.
         readings: how often it is read.
-        by_value: where subqueries of its expressions begin, the sets of which are copied into its rows.
+        by_value: the beginnings of subqueries of its expressions whose sets are copied into its rows.
     """
 
     name: str | None

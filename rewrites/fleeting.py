@@ -1,4 +1,4 @@
-"""Which rows of a query, and which values in them, hold only as long as other base rows are there.
+"""The rows of a query, and the values in them, that hold only as long as other base rows are there.
 
 Control lineage promises that the base tables, cut down to it, give the row back. A row of a join keeps its values, or
 is gone. But of a group that lost rows an aggregate says something else, and what NOT EXISTS kept out may come in.
@@ -36,7 +36,7 @@ NONE: Names = frozenset()
 
 @dataclass(frozen=True)
 class Shape:
-    """What may change in the rows of a query.
+    """The parts of a query's rows that may change.
 
     Attributes:
         open: whether rows may appear that are not there now.
@@ -135,12 +135,12 @@ class Reading:
 
     @cached_property
     def sources(self) -> list[Source]:
-        """What stands in FROM."""
+        """An item of FROM."""
         return [_source(place, self.env) for place in places(self.select)]
 
     @cached_property
     def shape(self) -> Shape:
-        """What may change in its rows."""
+        """The parts of its rows that may change."""
         return Shape(self.is_open, self._fleeting_output())
 
     @property
@@ -318,7 +318,7 @@ def _source(place: Place, env: Environment) -> Source:
 
 
 def _stored(table: object, *, has_names: bool) -> Shape:
-    """What was said of the query when its rows were stored; of a base table nothing may change."""
+    """The facts stored about a query with its rows; of a base table nothing may change."""
     if not isinstance(table, StoredTable):
         return Shape()
     if table.fleeting is None or (table.fleeting and has_names):  # under other names

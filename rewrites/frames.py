@@ -4,10 +4,10 @@
     →  WITH __stage1 AS (SELECT *, dl_number(…) … FROM (SELECT k, sum(v) OVER (…) AS t, __dl_s, dl_frame(…) … FROM s))
        SELECT k, t, __dl___stage1 FROM __stage1
 
-By value each row of a running total has a copy of the whole prefix. A frame is contiguous in the order of its window,
-so it is known by the partition, the place of its last row and its size: counts over the same partition and order, which
-Spark computes in the same pass, over the same sorted rows. The block becomes a stage (`rewrites.stages`), whose
-relation keeps each row's own lineage once, by place.   [not in Zhang 2007; aggregation of §3.3, over a frame]
+By value each row of a running total has a copy of the whole prefix. A frame is contiguous in the order of its window.
+So it is known by the partition, the place of its last row and its size. These are counts over the same partition and
+order. Spark computes them in the same pass, over the same sorted rows. The block becomes a stage (`rewrites.stages`),
+whose relation keeps each row's own lineage once, by place.   [not in Zhang 2007; aggregation of §3.3, over a frame]
 """
 
 from __future__ import annotations

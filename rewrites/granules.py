@@ -2,10 +2,10 @@
 
 id(t)  →  id(g(t)), g(t) the granule that the row t lies in
 Carrier:  the granules of one base table, sets of its rows that do not overlap; each has an id, a BIGINT from 0.
-Own ids:  where enough is known of the values (`rewrites.domains`), the id is computed from them, and they from it;
-          else a dictionary of the table's values numbers them.
-Ensures:  ids are in the order of the values, NULL first;
-          lineage over granules is the image of lineage over rows: a granule is in it iff one of its rows is.
+Own ids:  if enough is known of the values (`rewrites.domains`), the id is computed from them, and they from it.
+          Else a dictionary of the table's values numbers them.
+Ensures:  ids are in the order of the values, NULL first.
+          Lineage over granules is the image of lineage over rows: a granule is in it iff one of its rows is.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Granules(Protocol):
 
     @property
     def expressions(self) -> tuple[exp.Expr, ...]:
-        """What a granule is described by: expressions over the table's columns, which stand unqualified."""
+        """The description of a granule: unqualified expressions over the table's columns."""
 
     def dictionary(self, source: exp.Table) -> exp.Select:
         """Return the query (value_1, …, value_k, __id) that decodes ids: one row for each granule of the table.
@@ -209,8 +209,8 @@ class Ranges:
 class DistinctValues:
     """One granule for each distinct value of some expressions.
 
-    Ids are dense and in value order, from a dictionary that is joined back null-safely, so that neighbouring values
-    cluster and every id can be decoded; the paper hashes, which can do neither.
+    Ids are dense and in value order, from a dictionary that is joined back null-safely. So neighbouring values cluster
+    and every id can be decoded. The paper hashes, which can do neither.
 
     Attributes:
         table: the table.
@@ -248,7 +248,7 @@ class DistinctValues:
 class KeptValues:
     """One granule for each distinct value of some expressions, with the ids that `DistinctValues` gives.
 
-    Which granule a row lies in was looked up once, for all rows of the table, and is found by the row's id.
+    The granule of a row was looked up once, for all rows of the table, and is found by the row's id.
 
     Attributes:
         table: the table.

@@ -1,7 +1,7 @@
 """Bring the lineage of a subquery's rows into the block around it.   [Zhang 2007, §3.4, Q8 → Q9]
 
-Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query; its
-value joins the lineage of a result row, not of every input row.
+Uncorrelated: the subquery is hoisted into a one-row subquery of its own, evaluated once for the whole query. Its value
+joins the lineage of a result row, not of every input row.
 Correlated: (SELECT array(dlunion(…), …) … the subquery …) as a scalar subquery, the same for all its tables: one value
 for every row of the block. Conditions beyond equalities: see `decorrelation`.
 No rule by itself: `rules.subqueries`, `rules.semi_joins` and `rules.set_operations` say which rows count.
@@ -68,7 +68,7 @@ def refuse_unrepeatable(query: exp.Query) -> None:
     """Refuse a subquery that may give other rows when it is evaluated once more, for its lineage.
 
     Raises:
-        NotTracedError: it calls a nondeterministic function, or takes the first rows of no order; it reads rows of a
+        NotTracedError: it calls a nondeterministic function, or takes the first rows of no order. Or it reads rows of a
             function of Python's that depend on chance.
     """
     for node in query.walk():

@@ -1,4 +1,4 @@
-"""What every rule leaves as it was, checked after each; the rule that broke it is named.
+"""Invariants that every rule keeps, checked after each; the rule that broke one is named.
 
 user columns  as many as before, under the same names, in the same order; of a star: the columns that the user excepts
 lineage       no table that was traced is lost, none comes in that is not to be traced; in the end there is one hidden
@@ -30,7 +30,7 @@ _Rule = BlockRule | QueryRule
 
 
 class BlockInvariants:
-    """What one SELECT was before its rules ran, and what they may make of it."""
+    """One SELECT before its rules ran, and what they may make of it."""
 
     def __init__(self, block: Block) -> None:
         self._block = block

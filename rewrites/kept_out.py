@@ -1,9 +1,9 @@
 """Rows that conditions keep out of a block, let in: what kept them out is then in their lineage.   [extends §3.4]
 
-Cut down to the lineage of a group, the base tables may still have a row that a subquery's answer kept out of it, while
-the rows that made the answer are gone. No such row can be left over where its condition looks at one source, whose
-table is read nowhere else: then what it is made of is in no lineage. Nor where the answer stays what it is, since the
-whole subquery counts for every row; nor where all rows of a group get the same answer.
+Cut the base tables down to the lineage of a group. They may still have a row that a subquery's answer kept out of it,
+while the rows that made the answer are gone. No such row can be left over where its condition looks at one source,
+whose table is read nowhere else. Then its base rows are in no lineage. None can be left over, either, where the answer
+does not change, since the whole subquery counts for every row, or where all rows of a group get the same answer.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     SELECT … FROM parquet.`/data/t` AS t   →   SELECT … FROM dl_parquet('/data/t') AS t
 
 Both are the same relation, hidden columns and patterns included. But Spark reads a footer wherever such a name stands,
-in a job of 30 to 40 milliseconds, at every run of the text; `dl_parquet` does when the files are others than before.
+in a job of 30 to 40 milliseconds, at every run of the text. A `dl_parquet` reads one if the files are others than
+before.
 """
 
 from __future__ import annotations

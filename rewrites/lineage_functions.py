@@ -1,6 +1,6 @@
 """The SQL functions of lineage values: their names are spelled here and nowhere else in `rewrites`.
 
-What each does is for `udafs/scala/session/Registry.scala` to say, which registers them; how rules use them, for
+Their meaning is in `udafs/scala/session/Registry.scala`, which registers them, and how rules use them in
 `rewrites.terms`.
 """
 

@@ -1,4 +1,4 @@
-"""Which granules a LINEAGE ON clause asks for: its expressions, each over the columns of one base table.
+"""The granules that a LINEAGE ON clause asks for: its expressions, each over the columns of one base table.
 
 Requires: a query that is not rewritten yet.
 Ensures:  one `Granules` for each table that the clause mentions; a table that it does not mention is not traced.

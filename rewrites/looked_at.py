@@ -1,9 +1,9 @@
-"""What a subquery looked at to give its answer, not only the rows that are in it.   [extends Zhang 2007, §3.4]
+"""The rows that a subquery looked at to give its answer, not only the rows in it.   [extends Zhang 2007, §3.4]
 
-Where nothing more can come into a subquery when base rows are taken away, that is the subquery itself. Else what keeps
-rows out counts as well, since with it gone they would come in: the same query with conditions made true that could
-then hold, whose own subqueries are asked for every row instead, and beside it the sources in FROM that must stay what
-they are. Only the lineage of these queries is of use; their rows are not.
+If nothing more can come into a subquery when base rows are taken away, that is the subquery itself. Else the rows that
+keep others out count as well, since without them these would come in. That is the same query with conditions made true
+that could then hold. Its own subqueries are asked for every row instead. Beside it are the sources in FROM that must
+not change. Only the lineage of these queries is of use; their rows are not.
 
     SELECT a FROM s WHERE p AND b NOT IN (Q)               →  … WHERE p AND ((b NOT IN (Q)) IS NOT NULL OR true)
     SELECT k FROM s GROUP BY k HAVING count(*) < 3         →  SELECT k FROM s GROUP BY k
@@ -90,7 +90,7 @@ def _of_select(reading: Reading, env: Environment, seen: set[str]) -> Iterator[L
 
 
 def _of_source(source: Source, reading: Reading, env: Environment) -> Iterator[Look]:
-    """What a source in FROM is read from; if it only has other values, all of its rows."""
+    """The relation that a source in FROM is read from; if it only has other values, all of its rows."""
     if isinstance(source.node, exp.Lateral):
         what = "LATERAL in a subquery that decides is not traced here: what it yields may change with other rows"
         refuse(source.node, what, "Write it as a join with a subquery in FROM.")

@@ -3,9 +3,9 @@
     SELECT g.k, * FROM s JOIN g USING (k)
     →  SELECT g.__side_k AS k, * EXCEPT (g.__side_k) FROM s JOIN (SELECT *, k AS __side_k FROM g) AS g USING (k)
 
-Spark keeps such a column aside of what it selects, and loses it: where the relation is read in another place of the
-statement, too, below some groupings, and in a CTE that it evaluates once. The lineage of a query reads its relations
-more often than the query. Under another name it is a column like any.
+Spark keeps such a column aside of the columns that it selects, and may lose it. That happens where the relation is read
+in another place of the statement, too, below some groupings, and in a CTE that it evaluates once. The lineage of a
+query reads its relations more often than the query. Under another name it is a column like any.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SEEN_BY_ON_ALONE = ("SEMI", "ANTI")
 def named_apart(query: exp.Query, names: Names) -> None:
     """Give all such columns names of their own, in a query as the user wrote it, which is edited.
 
-    It stays as it is where Spark names a result after an expression with such a column in it, where a source has no
-    single name, and where its columns are given by position.
+    It does not change where Spark names a result after an expression with such a column in it. Nor does it where a
+    source has no single name, or its columns are given by position.
     """
     for select in list(query.find_all(exp.Select)):
         if merging(select):

@@ -1,8 +1,8 @@
 """One row of a group, the nearest one, in place of all of them: what as-of joins of DataFrames are written with.
 
 γ_{dl_nearest(row, d)}(V)  →  γ_{dl_nearest(row, d), min_by(__dl_t, d) for each t}(V')
-Nothing of the other rows is in the result: it is a join with the row that matched. `min_by`, which users write, is made
-of its whole group, as every aggregate is.
+Nothing of the other rows is in the result: it is a join with the row that matched. A `min_by` of the user's is made of
+its whole group, as every aggregate is.
 Requires: the block selects `dl_nearest` and nothing else.
 Ensures:  `min_by` of all tables takes the row that `dl_nearest` takes: all see the same rows in the same order.
 Nulls:    of no row, or of rows whose distance is NULL, the lineage is NULL: the row around it was joined with none.

@@ -1,8 +1,8 @@
 """The clauses that stay outermost: they order, spread and cut the rows of a result when everything else is done.
 
-Spark's grammar has them behind a whole query, set operations included (`queryOrganization` in SqlBaseParser.g4).
-Whatever puts a query into a derived table, to group its rows or to fold its hidden columns, takes them out first:
-below a grouping an order means nothing, and a LIMIT above it would cut other rows than the user's.
+Spark's grammar has them behind a whole query, set operations included (`queryOrganization` in SqlBaseParser.g4). Rules
+that put a query into a derived table, to group its rows or to fold its hidden columns, take them out first. Below a
+grouping an order means nothing, and a LIMIT above it would cut other rows than the user's.
 """
 
 from __future__ import annotations

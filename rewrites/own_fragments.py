@@ -2,7 +2,7 @@
 
 … FROM R o WHERE [NOT] EXISTS (SELECT … FROM R u WHERE u.a = o.a AND …), a sketch of R over ranges of a
 A table cut down to a sketch has each range whole or not at all. So if the row of `o` is there, all that the subquery
-looks at is, and its answer is what it was: it adds no range to the lineage, and keeps out no row that could come in.
+looks at is, and its answer does not change. It adds no range to the lineage, and keeps out no row that could come in.
 Requires: a query as the user wrote it; granules that are ranges.
 Ensures:  such subqueries are marked (`is_marked`); lineage without what they look at makes a sketch that is enough.
           Of rows it would be too little: where a clause asks for lineage nothing is marked.

@@ -4,8 +4,8 @@
     →  __stage1:  SELECT …, named_struct('s', …) AS DL FROM …
        result:    SELECT …, named_struct('s', …, '__stage1', <numbers of its rows>) AS DL FROM s JOIN <prefix>__stage1 …
 
-Nothing is composed: `DL` of a part speaks of base tables and of rows of earlier parts, by their numbers. Whoever reads
-`<prefix>__stage1` there must find the part's columns, then `Part.unread`, then a BIGINT `Part.number`.
+Nothing is composed: `DL` of a part speaks of base tables and of rows of earlier parts, by their numbers. A reader of
+`<prefix>__stage1` must find the part's columns there, then `Part.unread`, then a BIGINT `Part.number`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which columns a SELECT block can see, and from where: the names of Spark SQL, case-insensitive."""
+"""The columns that a SELECT block can see, and their sources: the names of Spark SQL, case-insensitive."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def moved_out(expression: exp.Expr) -> exp.Expr:
 
 
 class Scope:
-    """What one block reads, and the block around it.
+    """The items that one block reads, and the block around it.
 
     Attributes:
         from_items: what stands in FROM, in the order in which the names come into sight.

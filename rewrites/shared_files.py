@@ -5,9 +5,9 @@
        SELECT … FROM (SELECT * FROM __file1) AS t … WHERE x > (
            SELECT avg(x) FROM (SELECT * EXCEPT (__dl_t) FROM __file1) AS t)
 
-Spark lists a path and reads a footer wherever its name stands: most of the time that it takes to plan TPC-H Q2 under
-control lineage, which reads five files in 25 places. A CTE is resolved once and then put in everywhere, so the plan
-has the same scans.
+Spark lists a path and reads a footer wherever its name stands. TPC-H Q2 under control lineage reads five files in 25
+places, and that is most of the time to plan it. A CTE is resolved once and then put in everywhere, so the plan has the
+same scans.
 """
 
 from __future__ import annotations

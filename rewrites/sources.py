@@ -1,4 +1,4 @@
-"""What stands in FROM, as the user wrote it: joins in parentheses taken apart, unless they have an alias."""
+"""The items of FROM, as the user wrote them: joins in parentheses taken apart, unless they have an alias."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the rules need to know about Spark's built-in functions: which kind each name is.
+"""Facts about Spark's built-in functions that the rules need: the kind of each name.
 
-A function call in a tree is a name and arguments; whether it folds rows together, opens rows up or must stay where it
-is follows from the name alone. All names are in lower case. The lists are those of Spark 4.3;
+A function call in a tree is a name and arguments. The name alone decides whether it folds rows together, opens rows up
+or must stay where it is. All names are in lower case. The lists are those of Spark 4.3;
 `tests/rewrites/test_spark_functions.py` compares them with the function registry of a live session.
 """
 

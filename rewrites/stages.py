@@ -2,15 +2,15 @@
 
     SELECT s.k FROM s JOIN (SELECT k, avg(v) a FROM s GROUP BY k) g ON …
 
-By value each row of s would get a copy of the set of its group, and a grouping above would unite those copies again:
-rows times set size. So the inner query becomes a *stage*, a CTE of its own in front of everything else,
+By value each row of s would get a copy of the set of its group. A grouping above would unite those copies again: rows
+times set size. So the inner query becomes a *stage*, a CTE of its own in front of everything else,
 
     __stage1 AS (SELECT *, dl_number(__dl_s) AS __dl___stage1 FROM (… dlunion(__dl_s) AS __dl_s …))
 
-and the block reads it as if it were a base table whose row id is the number. Above everything, where ORDER BY and LIMIT
-have left only rows that are returned, numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's
-lineage relation. Spark evaluates a CTE that seems to hold a chance value once for all its uses, as one shared exchange;
-and since the number is computed from the lineage alone, it would be the same if it did not.
+and the block reads it as if it were a base table whose row id is the number. Above everything, ORDER BY and LIMIT have
+left only rows that are returned. There numbers become ids again (`resolved`): a lookup in `dl_relation`, the stage's
+lineage relation. Spark evaluates a CTE that seems to hold a chance value once for all its uses, as one shared exchange.
+Since the number is computed from the lineage alone, it would be the same if it did not.
 
 No stage where a set cannot be large (`Kind.FEW`), where each row is used once (one source in FROM), or where the query
 depends on a row around it.   [extends Zhang 2007, §3.3: a view is composed with what is made of it]
@@ -73,8 +73,8 @@ def referred(query: exp.Select, tables: Sequence[str], env: Environment) -> tupl
     """Return a query whose rows a rule joins to others, with what its rows carry: numbers of a stage where that can be.
 
     Only of a statement in parts, which looks no row up. There may be nearly as many rows as those that they are joined
-    to, of a few ids each: to keep and to look up these takes longer than to carry them. (TPC-H Q2, Q4 and Q22, scale
-    factor 1, took 1.6 to 2.5 times as long, and hardly less when only large sets were referred to.)
+    to, of a few ids each. To keep and look up these takes longer than to carry them. TPC-H Q2, Q4 and Q22, scale factor
+    1, took 1.6 to 2.5 times as long, and hardly less when only large sets were referred to.
 
     Args:
         query: rewritten; it has the sets of the tables.
@@ -231,7 +231,7 @@ def _relation(stage: Stage, table: str) -> exp.Subquery:
 
 
 def defined(query: exp.Query, ctes: Sequence[exp.CTE], stages: Stages) -> list[exp.CTE]:
-    """Return the CTEs that a query needs: its stages, then the user's but for those of which stages were made.
+    """Return the CTEs that a query needs: its stages, then the user's except those that became stages.
 
     Args:
         query: all that names stages, but for other stages.
@@ -258,7 +258,7 @@ def named_in(tree: exp.Expr, called: str) -> bool:
 def asked(result: exp.Query, stages: Stages) -> bool:
     """Say whether a subquery of an expression, or LATERAL, reads a stage, by itself or through CTEs, to more than join.
 
-    Spark 4.3 puts the text of a CTE in there before it checks it, where it knows no chance, and takes columns away from
+    Spark 4.3 puts the text of a CTE in there before it checks it, where it knows no chance. It takes columns away from
     a CTE that both a subquery and another place read.
 
     Args:

@@ -1,4 +1,4 @@
-"""What the rules need to know about tables: their columns, where rows are read, what a row is known by or made of."""
+"""Facts about tables that the rules need: their columns, where rows are read, what identifies a row or makes it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class BaseTable:
             e.g. ``sales`` or ``parquet.`/data/x```.
         row_id: Spark SQL expression over `relation` (its hidden `_metadata` included) of type BIGINT:
             non-negative, unique, never NULL. [Zhang 2007, §3, the global function id(t)]
-        identified: a name, or a parenthesised query, with `columns` and whatever `row_id` needs, when `relation` has no
-            id to offer (ids from a dictionary are joined in); None: `row_id` is over `relation`.
+        identified: a name, or a parenthesised query, with `columns` and the columns of `row_id`, if `relation` has no
+            id to offer. (Ids from a dictionary are joined in.) None: `row_id` is over `relation`.
         ids: what its ids mean, as it is written with tables that carry them; nothing to the rules. None: what `row_id`
             says.
         types: of `columns`, as Spark's `DataType.simpleString` spells them; none: not known.
@@ -56,8 +56,9 @@ class StoredTable:
         fleeting: its columns that might have other values; None: any.
         gone: base table → ids whose rows are gone, as ranges: ``"3-5,9-12"`` without 5 and 12.
         only: base table → SQL of the set of ids that are asked for; no entry: all.
-        carried: where its rows are read with their lineage, if not where it is named: its columns, and behind them a
-            set for each of `lineage`, in columns that `carried_column` names. Then there is no `DL` to be checked.
+        carried: where its rows are read with their lineage, if not where it is named. It has its columns, and behind
+            them a set for each of `lineage`, in columns that `carried_column` names. Then there is no `DL` to be
+            checked.
         by_chance: whether it may have other rows when it is read again.
     """
 

@@ -1,7 +1,7 @@
 """Lineage of a row as SQL expressions.
 
-Carrier: finite sets of base-row ids, one set per traced base table. While nothing forces a set, the lineage of a row
-in one table is a plain BIGINT (NULL: no row of that table); a set is a BINARY value.  [Zhang 2007, Definition 1]
+Carrier: finite sets of base-row ids, one set per traced base table. While nothing forces a set, the lineage of a row in
+one table is a plain BIGINT (NULL: no row of that table). A set is a BINARY value.  [Zhang 2007, Definition 1]
 Operations: `dl_of` (id → set), `dl_union` (of one row's terms), `dlunion` (over rows): `rewrites.lineage_functions`.
 """
 

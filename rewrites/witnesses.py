@@ -1,8 +1,8 @@
 """One row that attains a `min` or `max` in place of all rows of its group: enough for a sketch.   [Niu 2022, §4]
 
 γ_{G; max(x)}(V)  →  γ_{G; max(x), max_by(__dl_t, x) for each t}(V'), of several aggregates the row that attains each
-Over any part of the table that has these rows the group is there, and its values are what they were: of others, fewer
-rows can make a `max` smaller only. Whether that is enough for the query `sketches.safety` proves (`one_witness`).
+Over any part of the table that has these rows the group is there, and its values do not change. Fewer rows of others
+can make a `max` smaller only. The proof that this is enough for the query is in `sketches.safety` (`one_witness`).
 Requires: a query as the user wrote it; ranges whose sketch is to be made of witnesses (`Ranges.one_witness`).
 Ensures:  blocks that group, all of whose aggregates are such, are marked; all others keep the lineage of every row.
           `max_by` of all tables takes the same row: all see the same rows in the same order.
@@ -34,7 +34,7 @@ def is_marked(query: exp.Query) -> bool:
 
 
 def mark(query: exp.Expr, granules: Mapping[str, Granules], tables: Tables) -> bool:
-    """Mark the blocks of a statement of which witnesses are enough; say whether there are any.
+    """Mark the blocks of a statement for which witnesses are enough; say whether there are any.
 
     Args:
         query: the statement.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
+from docs.site_pages import PAGES as ELSEWHERE
 from tests.conftest import REPOSITORY
 from tests.markdown_pages import blocks_of, links_of
 from tests.page_reader import Reader
@@ -15,6 +18,9 @@ from tests.spark_programs import interpreted
 
 PAGES = [
     REPOSITORY / "README.md",
+    REPOSITORY / "CHANGELOG.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    REPOSITORY / "SECURITY.md",
     *sorted((REPOSITORY / "docs").rglob("*.md")),
     REPOSITORY / "tpch_queries" / "README.md",
     REPOSITORY / "walmart_demo" / "README.md",
@@ -47,6 +53,20 @@ def test_snippets(page: Path, spark: SparkSession, tpch: Path, tmp_path: Path, m
     session = spark.newSession()
     monkeypatch.setattr(SparkSession, "_instantiatedSession", session)  # what `builder.getOrCreate()` gives a page
     Reader(title(page), session, tmp_path, tpch).read(blocks_of(page.read_text()))
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """`mkdocs build --strict` notices, too; but told to be quiet, it drops the warnings that it would fail by."""
+    names = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text())["nav"]
+    docs = REPOSITORY / "docs"
+    pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} | set(ELSEWHERE.values())
+    assert sorted(_pages_of(names)) == sorted(pages)
+    assert "--quiet" not in (REPOSITORY / "Makefile").read_text().partition("\ndocs:")[2].partition("\n\n")[0]
+
+
+def _pages_of(entries: list[dict[str, Any]]) -> list[str]:
+    named = [page for entry in entries for page in entry.values()]
+    return [each for page in named for each in (_pages_of(page) if isinstance(page, list) else [page])]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)

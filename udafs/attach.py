@@ -25,8 +25,8 @@ def attach(spark: SparkSession) -> None:
     A session of Spark Connect has the kernel of its server, which must have been started with it; from Spark 4.0 on.
 
     Raises:
-        SetupError: its Spark is a version that the kernel is not made for (`udafs.versions`); the kernel does not
-            build; or the session is one of Spark Connect, whose server does not have this kernel (`udafs.remote`).
+        SetupError: its Spark is a version that the kernel is not made for (`udafs.versions`). Or the kernel does not
+            build, or the session is one of Spark Connect, whose server does not have this kernel (`udafs.remote`).
 
     """
     if is_remote(spark):

@@ -6,7 +6,7 @@ pure-Python manager gives the same answers, more slowly. The functions of a mana
 Nothing here may call `find_or_add` of `dd.cudd`. CUDD keeps the `high` edge of a node free of the complement bit: a
 caller moves the bit to the node itself. dd 0.6 does not, and hands a complemented `high` on as it is. CUDD then counts
 a reference at an address that is one off: 256 instead of 1. The node equals no other, though its function may be there
-already; and when it dies CUDD follows that edge, bit included, reads a variable's number that is none, and the process
+already. When it dies CUDD follows that edge, bit included, and reads a variable's number that is none. Then the process
 ends in a segmentation fault, or does not, as the bytes of the next node happen to be.
 """
 

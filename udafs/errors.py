@@ -94,7 +94,7 @@ class CorruptLineageError(DamagedError):
 
 
 class SparkError(LineageError):
-    """What Spark itself said.
+    """Spark's own message.
 
     Args:
         condition: the name of Spark's error, e.g. ``TABLE_OR_VIEW_NOT_FOUND``, when Spark named it.
@@ -112,7 +112,7 @@ class SparkError(LineageError):
         return _made_again, (type(self), self.args), vars(self)
 
     def said_at(self, at: Position, what: str | None = None) -> Self:
-        """See `LineageError`."""
+        """Return the same error at a place that whoever caught it knows, in better words if there are some."""
         return type(self)(what or self.what, at=at, instead=self.instead, condition=self.condition)
 
 

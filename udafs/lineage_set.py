@@ -45,7 +45,7 @@ class LineageSet:
     _counted: int | None
 
     def __init__(self, ids: Iterable[int] | npt.NDArray[np.integer] = ()) -> None:
-        """See `from_ids`."""
+        """Return the sketch of some rows of a table, by their ids: without running the query that they came from."""
         self._ids = sorted_ids.from_any(ids)
         self._ids.setflags(write=False)
         self._table = None

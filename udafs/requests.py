@@ -1,7 +1,7 @@
 """Ask the kernel of a session: a name, arguments, an answer, the same for a Spark in this process and behind Connect.
 
 All requests are answered in one place, `udafs/scala/requests/Requests.scala`. A session with a JVM asks through py4j,
-one call each; a session of Spark Connect asks through the kernel's plugin on the server, see `udafs.remote`.
+one call each. A session of Spark Connect asks through the kernel's plugin on the server, see `udafs.remote`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What writing and reading tag 02 agree on: Roaring64 in the portable format of the RoaringFormatSpec."""
+"""The shared parts of writing and reading tag 02: Roaring64 in the portable format of the RoaringFormatSpec."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _take_bitmap(reader: _Reader, high: int) -> _Bitmap:
 
 
 def _take_cookie(reader: _Reader) -> tuple[npt.NDArray[np.bool_], bool]:
-    """Which containers of a bitmap are run containers, and whether it has offsets."""
+    """The containers of a bitmap that are run containers, and whether it has offsets."""
     cookie = reader.number(4, "a bitmap's cookie")
     if cookie & 0xFFFF == COOKIE_WITH_RUNS:
         count = (cookie >> 16) + 1

@@ -4,8 +4,8 @@ A table holds one Boolean function of `nbits` variables, that is a set of codes 
 the code; level nbits − 1, the most significant bit, stands on top. References: 0 and 1 are the sinks, 2 + i is node i.
 
 Canonical: equal functions of equally many variables have equal arrays. For that no node has equal children (elimination
-rule), no two nodes are equal (merging rule), nodes are numbered level by level from the least significant bit upwards,
-within a level by (lo, hi), and every node is reachable from the root.
+rule), and no two nodes are equal (merging rule). Nodes are numbered level by level from the least significant bit
+upwards, within a level by (lo, hi). Every node is reachable from the root.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class _Levels:
         return 2 + self.starts[-1]
 
     def add(self, lo: Refs, hi: Refs) -> Refs:
-        """One level of functions (lo, hi), not all of which need a node; returns their references."""
+        """One level of functions (lo, hi), some of which need no node; returns their references."""
         refs = lo.copy()
         differ = np.flatnonzero(lo != hi)
         new_lo, new_hi, number = _unique_pairs(lo[differ], hi[differ], self.base)

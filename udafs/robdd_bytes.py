@@ -36,7 +36,7 @@ def from_columns(count: varint.UInt64s, lo_step: varint.UInt64s, hi_code: varint
 
 
 def _interleaved(count: varint.UInt64s, lo: varint.UInt64s, hi: varint.UInt64s) -> varint.UInt64s:
-    """What stands between `nbits` and the end, number by number."""
+    """The bytes between `nbits` and the end, number by number."""
     levels = count.astype(np.int64)
     starts = np.cumsum(levels) - levels
     # Each level is announced by its count, so the node i of level k stands behind 2·i + k + 1 other numbers.

@@ -1,7 +1,7 @@
-"""Which versions of Spark the kernel is made for, and which of its sources go into which.
+"""The versions of Spark that the kernel is made for, and the sources for each of them.
 
-What differs between versions stands in ``scala/versions/<what>/<since>.scala``, for example
-``versions/SessionFunctions/4.0.scala`` and ``versions/SessionFunctions/4.2.scala``: of each folder the newest file that
+Sources that differ between versions are in ``scala/versions/<what>/<since>.scala``, for example
+``versions/SessionFunctions/4.0.scala`` and ``versions/SessionFunctions/4.2.scala``. Of each folder the newest file that
 is not newer than Spark is compiled. All other sources are the same for all versions.
 """
 
@@ -73,7 +73,7 @@ def check_version(spark: str) -> tuple[int, int]:
 def installed() -> tuple[int, int]:
     """Return the version of the PySpark that is installed, which is not imported for it: (major, minor).
 
-    Whoever rewrites without a PySpark rewrites for the newest.
+    Without a PySpark, SQL is rewritten for the newest version.
 
     Raises:
         SetupError: as for `check_version`.

@@ -1,8 +1,8 @@
 """Base rows for the statements of a file: which tables are registered, and when.
 
-A table gets ids right before the first query that reads it, and again when it was changed: a table of the scratch
-catalog, a table of `--data`, or a temporary view whose own text holds its rows (`CREATE TEMPORARY VIEW t AS SELECT *
-FROM VALUES …`), which is kept as files under its own name so that it has base rows.
+A table gets ids right before the first query that reads it, and again when it was changed. It is a table of the scratch
+catalog, a table of `--data`, or a temporary view whose own text holds its rows. Such a view (`CREATE TEMPORARY VIEW t
+AS SELECT * FROM VALUES …`) is kept as files under its own name, so that it has base rows.
 """
 
 from __future__ import annotations

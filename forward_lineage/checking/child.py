@@ -43,7 +43,7 @@ class ChildEndedError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a child is started with.
+    """The settings that a child is started with.
 
     Attributes:
         master: Spark master.

@@ -85,7 +85,7 @@ def show(row: Value) -> str:
 
 
 def _left_over(left: Sequence[Value], right: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """What each side has that the other has not."""
+    """The rows that each side has and the other has not."""
     ours, theirs = Counter(left), Counter(right)
     return list((ours - theirs).elements()), list((theirs - ours).elements())
 

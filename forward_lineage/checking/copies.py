@@ -1,7 +1,7 @@
 """Plain Spark over other base rows: all of them in another order, or only some, in a copy of the session.
 
 Each base table is written once more, with its ids, in another order. In a copy of the user's session its name then
-stands for all rows of that copy, or for those with some ids; views follow, as they are resolved by name.
+means all rows of that copy, or those with some ids. Views follow, because they are resolved by name.
 """
 
 from __future__ import annotations

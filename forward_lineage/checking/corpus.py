@@ -17,7 +17,7 @@ _REPLACED_AFTER = 400
 
 @dataclass
 class Entry:
-    """What became of a statement.
+    """The outcome of a statement.
 
     Attributes:
         file: its file.

@@ -20,7 +20,7 @@ def tables_in(folder: Path) -> dict[str, Path]:
     """Return the tables of a folder: name in lower case → file or folder.
 
     Raises:
-        BadArgumentError: there is no such folder, there is nothing in it, a name twice, or a table of a format that
+        BadArgumentError: there is no such folder, or it is empty. Or it has a name twice, or a table of a format that
             files alone do not make.
 
     """

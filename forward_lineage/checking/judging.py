@@ -28,7 +28,7 @@ SEMANTICS = ("data", "control")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be tried.
+    """A statement to be tried.
 
     Attributes:
         semantics: which ones.
@@ -115,7 +115,7 @@ class Judge:
         return Laws() if coarser else self._tried(frame, expected, rows, place)
 
     def _wrong_for_us_too(self, sql: str, verdict: Verdict) -> Verdict:
-        """What plain Spark refuses we may refuse, too, but not break on."""
+        """A statement that plain Spark refuses may be refused by us, too, but must not break us."""
         if verdict.outcome is not Outcome.WRONG:
             return verdict
         try:
@@ -175,7 +175,7 @@ class Judge:
         return Laws()
 
     def _other_rows(self, trial: Trial, sql: str, tables: Sequence[str]) -> OtherRows:
-        """The base rows in another order; as they are where that cannot be."""
+        """The base rows in another order; unchanged if that cannot be."""
         try:
             return OtherRows(self.bases.lineage, tables, self.bases.views(sql), self.copies)
         except NotCutError as error:
@@ -225,7 +225,7 @@ def _wrong(failure: Failure) -> Verdict:
 
 
 def _without_rows(failure: Failure) -> Verdict:
-    """What our side raised, where plain Spark gave rows."""
+    """The error of our side, where plain Spark gave rows."""
     refused = failure.ours is not None and not isinstance(failure.ours, InternalError | FailedQueryError)
     outcome = _limit(failure) or (Outcome.REFUSED if refused else Outcome.FAILED)
     what = failure.ours.what if failure.ours is not None else failure.why
@@ -233,7 +233,7 @@ def _without_rows(failure: Failure) -> Verdict:
 
 
 def _limit(failure: Failure) -> Outcome | None:
-    """Which limit of the process was met, if one was."""
+    """The limit of the process that was met, if one was."""
     if failure.no_memory:
         return Outcome.OUT_OF_MEMORY
     return Outcome.TOO_LARGE if failure.too_large else None

@@ -1,8 +1,8 @@
 """The laws of lineage, tried on sampled rows of one query.
 
-Witness: base tables cut down to a result row's control lineage give the row back. Necessity, where each result row is
-there because of one row of each table: a lineage row that is dropped loses the result row, any other dropped row does
-not. Minimality: how many lineage rows can go while the row is still given back.
+Witness: base tables cut down to a result row's control lineage give the row back. Necessity, if each result row is
+there because of one row of each table: dropping a lineage row loses the result row, dropping any other does not.
+Minimality: how many lineage rows can go while the row is still given back.
 """
 
 from __future__ import annotations

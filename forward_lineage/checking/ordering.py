@@ -1,4 +1,4 @@
-"""What ORDER BY and LIMIT determine of a query's result."""
+"""The part of a query's result that ORDER BY and LIMIT determine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RunSql = Callable[[str], DataFrame]
 
 @dataclass
 class Expected:
-    """What plain Spark gives, and how far it had a choice.
+    """The answer of plain Spark, and how far it had a choice.
 
     Attributes:
         sql: the query.

@@ -1,4 +1,4 @@
-"""What became of a statement, as plain data that goes through a pipe and into JSON."""
+"""The outcome of a statement, as plain data that goes through a pipe and into JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rows(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a statement under one semantics.
+    """The outcome of a statement under one semantics.
 
     Attributes:
         outcome: its class.

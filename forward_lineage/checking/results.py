@@ -1,4 +1,4 @@
-"""What a query gives, collected: rows that can be compared, and the lineage of each."""
+"""The collected result of a query: rows that can be compared, and the lineage of each."""
 
 from __future__ import annotations
 

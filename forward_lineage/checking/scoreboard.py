@@ -1,4 +1,4 @@
-"""What a run comes to: how many of each outcome, refusals by reason, every failure, the laws."""
+"""The sum of a run: how many of each outcome, refusals by reason, every failure, the laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of query it is, from Spark's own analysis of it: which laws can be tried on it."""
+"""The kind of a query, from Spark's own analysis of it: it decides which laws can be tried."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _read(path: Path, name: str) -> SqlFile:
 def statements_of(text: str) -> Iterator[Statement]:
     """Yield the statements of a script with the lines they begin in.
 
-    What stands behind a string or comment that is never closed is one statement, and so is a ``BEGIN … END`` block.
+    Text behind a string or comment that is never closed is one statement. A ``BEGIN … END`` block is one, too.
     """
     try:
         tokens = lex(text)
@@ -187,7 +187,7 @@ def stays_out(sql: str) -> str | None:
 
 
 def _before_query(words: list[Token]) -> list[Token]:
-    """What stands in front of a statement's query, which only reads."""
+    """The text in front of a statement's query, which only reads."""
     query = ("SELECT", "VALUES", "FROM") if words[0].word == "INSERT" else ("AS",)
     before = ""
     for place, (token, depth) in enumerate(with_depth(words)):

@@ -1,7 +1,7 @@
 """The child process that holds Spark and runs statements; it may hang or die, and the parent goes on with another.
 
-It reads one JSON object a line from standard input and answers in JSON lines: any number of ``{"step": …}`` and
-``{"verdict": …}``, then ``{"done": …}``. When its input ends, it ends, whatever it is doing, and Java with it.
+It reads one JSON object a line from standard input, and answers in JSON lines. These are any number of ``{"step": …}``
+and ``{"verdict": …}``, then ``{"done": …}``. When its input ends, it ends, whatever it is doing, and Java with it.
 """
 
 from __future__ import annotations

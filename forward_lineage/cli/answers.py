@@ -1,7 +1,7 @@
-"""What commands print: one JSON object a line with `--json`, else a table; and how they end.
+"""The output of commands: one JSON object a line with `--json`, else a table; and how they end.
 
-JSON is the same for every command: a row is an object of its columns, NULLs included, and `DL` an object of the tables
-with their ids, all of them.
+JSON is the same for every command: a row is an object of its columns, NULLs included. Its `DL` is an object of the
+tables with their ids, all of them.
 """
 
 from __future__ import annotations

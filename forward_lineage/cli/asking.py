@@ -21,7 +21,7 @@ Numbers = Iterable[int] | None
 
 
 class Impact(Protocol):
-    """What suspected rows touch: tables that are taken on trust, and each result that is touched."""
+    """The reach of suspected rows: tables that are taken on trust, and each result that is touched."""
 
     @property
     def trusted(self) -> tuple[str, ...]:

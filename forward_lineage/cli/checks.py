@@ -1,4 +1,4 @@
-"""What is known without Spark is said before Spark starts: names of results and of tables."""
+"""Facts that need no Spark are said before Spark starts: names of results and of tables."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def explore(
     """Serve a page of linked views: a brush in one updates all others, a click shows base rows. Ctrl-C ends it.
 
     VIEWS is a .sql file, each query behind a line -- name: …, or a .toml file with [views.…]; docs/explore.md says
-    more. Whoever has the address that is printed can look at the page, several people at once.
+    more. Anybody who has the printed address can look at the page, several people at once.
     """
     check_installed()
     read_page(file)  # what is wrong in it is said before Spark starts

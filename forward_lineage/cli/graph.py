@@ -36,7 +36,7 @@ def graph(
     open_it: bool,
     opening: Opening,
 ) -> None:
-    """Draw which results were made of which tables, with an impact painted in; or the roBDD of some rows' lineage.
+    """Draw the pipeline of results and tables, with an impact painted in; or the roBDD of some rows' lineage.
 
     As .html the pipeline is a page, one file, on which results and rows can be clicked.
 
@@ -70,7 +70,7 @@ def graph(
 
 
 def _file(output: Path | None, result: str | None, open_it: bool) -> Path:
-    """Where the picture goes: as is said, else into a folder of temporary files, to be looked at."""
+    """The place of the picture: the one you gave, else a folder of temporary files."""
     if output is None:
         if not open_it:
             raise click.UsageError("say where it goes, with -o, or --open it")

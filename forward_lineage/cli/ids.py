@@ -36,8 +36,8 @@ from udafs.errors import BadArgumentError, NotTracedError
 def ids(*, file: str, semantics: str, orders: tuple[tuple[str, str], ...], opening: Opening) -> None:
     """Measure how clustered and how replicated the lineage of a query is.
 
-    Neighbouring ids make small lineage. For each table, the ids as they are and every order given with --order-by:
-    a copy registered in that order (order_by=) would have these figures.
+    Neighbouring ids make small lineage. For each table, see the present ids and every order given with --order-by: a
+    copy registered in that order (order_by=) would have these figures.
 
     FILE holds one Spark SQL statement; - reads standard input.
     """
@@ -51,7 +51,7 @@ def ids(*, file: str, semantics: str, orders: tuple[tuple[str, str], ...], openi
 def measure_orders(
     lineage: ForwardLineage, sql: str, semantics: str, orders: Sequence[tuple[str, str]]
 ) -> list[tuple[str, Clustering]]:
-    """Measure the lineage of a query in every table, under the ids as they are and under other orders.
+    """Measure the lineage of a query in every table, under the present ids and under other orders.
 
     Args:
         lineage: the session.

@@ -1,4 +1,4 @@
-"""What commands read: SQL from a file or standard input, a catalog from a file or a folder."""
+"""The inputs of commands: SQL from a file or standard input, a catalog from a file or a folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_catalog(path: Path) -> Catalog:
     """Return the catalog in a JSON file, a catalog file or a folder of Parquet files, without Spark.
 
     Raises:
-        LineageError: it is none of these; or it has a table of which more must be known than its file says.
+        LineageError: it is none of these; or it has a table that needs more facts than its file has.
 
     """
     if path.is_dir():

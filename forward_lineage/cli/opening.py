@@ -49,7 +49,7 @@ class Opening(ABC):
 
     @cached_property
     def questions(self) -> Questions:
-        """What answers questions to the home without Spark; one, for it keeps the lineage that it has read."""
+        """The one object that answers questions to the home without Spark; it keeps the lineage that it has read."""
         from forward_lineage.embedded.questions import Questions  # noqa: PLC0415 - not where Spark is asked anyway
 
         return Questions(home_folder(self.home))
@@ -99,7 +99,7 @@ class NewSession(Opening):
 
     @contextmanager
     def session_to_look(self, command: str) -> Iterator[ForwardLineage]:
-        """See `Opening`."""
+        """Give one to a command that saves nothing: with a catalog, which says all, and no home, none stays."""
         with ExitStack() as stack:
             opening = self
             if self.catalog is not None and self.home is None:

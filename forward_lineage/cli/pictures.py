@@ -1,4 +1,4 @@
-"""What `forward-lineage graph` draws, asked of a session and given to the drawing as plain steps and sets."""
+"""The pictures of `forward-lineage graph`, asked of a session and given to the drawing as plain steps and sets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def save_pipeline(asked: Asked, library: Library, impact: tuple[str | None, str 
 
 @dataclass(frozen=True)
 class PipelineNow:
-    """The saved results as they are, and what some rows touch.
+    """The saved results of today, and what some rows touch.
 
     Attributes:
         pipeline: the newest results, and what they were made of.
@@ -134,7 +134,7 @@ def steps(
         nodes: the results, older versions that others were made of included.
         newest: which of them are no such older version.
         touched: rows that are touched, by name in lower case; None when nobody asked. Of older versions no impact is
-            known: a question is about results as they are.
+            known: a question is about the results of today.
         stale: names in lower case.
 
     """

@@ -1,4 +1,4 @@
-"""What the page of a pipeline shows of each step: some rows, the touched ones first, and what each was made of."""
+"""The content of the page of a pipeline for each step: some rows, the touched ones first, and what each was made of."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_IDS = 20
 
 
 class Now(Protocol):
-    """See `cli.pictures.PipelineNow`."""
+    """The saved results of today, and what some rows touch."""
 
     @property
     def pipeline(self) -> Pipeline:

@@ -1,8 +1,8 @@
 """Names and values on a terminal: as text, whatever is in them.
 
-A value may hold what a terminal obeys (move the cursor, change colours, set the title, answer as if typed) and what
-makes text look like another (right-to-left marks, characters without width). None of it is ours to send: it is shown as
-it would be written in a string.
+A value may hold codes that a terminal obeys: move the cursor, change colours, set the title, answer as if typed. It may
+hold characters that make text look like another: right-to-left marks, characters without width. None of it is ours to
+send: it is shown as it would be written in a string.
 """
 
 from __future__ import annotations

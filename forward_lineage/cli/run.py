@@ -26,7 +26,8 @@ from forward_lineage.spark.progress import spark_progress
 def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, opening: Opening) -> None:
     """Run a query and show its rows with their lineage.
 
-    FILE holds one Spark SQL statement; - reads standard input. What a command such as CREATE TABLE … AS wrote is said.
+    FILE holds one Spark SQL statement; - reads standard input. After a command such as CREATE TABLE … AS, you are told
+    what it wrote.
     """
     sql = read_statement(file)
     with opening.session_to_look("run") as lineage:

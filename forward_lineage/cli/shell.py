@@ -21,7 +21,7 @@ def shell(*, opening: Opening) -> None:
 
     SQL up to a semicolon, over as many lines as it takes; or commands: \backward, \forward, \impact, \save, \ls,
     \describe, \explain and others, see \help. Tab completes names of tables, results and columns; Ctrl-C stops what
-    runs. What is piped in is done as a script, and ends with 1 if something in it failed.
+    runs. Piped input is run as a script, which ends with 1 if something in it failed.
     """
     with closing(KeptSession(opening)) as kept:
         if is_typed():

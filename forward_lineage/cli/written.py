@@ -1,4 +1,4 @@
-"""What a statement that writes has written, said: a command returns no rows, and silence looks like nothing."""
+"""Say what a statement has written: a command returns no rows, and silence looks like nothing."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 HOME/<room>/<what was asked>/<of which versions>/    <room>.json, sealed, written last; one file an array, raw
 HOME/<room>/<what was asked>/.lock                   held by whoever makes them; others wait and find them made
 
-They say nothing that the tables and saved results do not say, so what is of other versions, damaged or half done is
+They say nothing that the tables and saved results do not say. So files of other versions, damaged or half done, are
 made anew, not mourned. Checksums are compared whenever a folder is opened; that also brings it into memory.
 """
 
@@ -57,7 +57,7 @@ class ArrayFile:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a folder of arrays holds.
+    """The contents of a folder of arrays.
 
     Attributes:
         arrays: its arrays.

@@ -163,8 +163,8 @@ def runs_of(fragments: Sequence[int]) -> list[tuple[int, int]]:
 def equi_depth(values: pa.Array | pa.ChunkedArray, fragments: int) -> pa.Array:
     """Return bounds of ranges that hold about as many of some values each.   [Niu 2022, §4.4]
 
-    Where there are fewer distinct values than fragments, each value is a range of its own. A value that fills several
-    ranges by itself is one range, so there may be fewer than were asked for.
+    If there are fewer distinct values than fragments, each value is a range of its own. A value that fills several
+    ranges by itself is one range, so there may be fewer than you asked for.
 
     Args:
         values: a sample of a column, or all of it.

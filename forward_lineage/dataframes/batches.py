@@ -1,6 +1,6 @@
 """Rows as functions of Python are given them, of pandas or Arrow: lineage taken off, and put on.
 
-Columns of lineage are the last ones. What a function gives is left as it is where it is no frame at all, or has no
+Columns of lineage are the last ones. The output of a function is left unchanged if it is no frame at all, or has no
 column: Spark says what is wrong with it.
 """
 
@@ -36,14 +36,14 @@ class ArrowBatches:
         self._type = pa.binary()  # of lineage as Spark has it, which a setting may make another
 
     def split(self, rows: Any, columns: int) -> tuple[Any, list[Sets]]:
-        """See `Batches`."""
+        """Return the first columns as a frame of their own, and the others, which are lineage."""
         if rows.num_columns > columns:
             self._type = rows.schema.field(columns).type
         sets = [_one_array(rows.column(place)) for place in range(columns, rows.num_columns)]
         return rows.select(list(range(columns))), sets
 
     def joined(self, rows: Any, names: Sequence[str], sets: Sequence[Sets], columns: int) -> Any:
-        """See `Batches`."""
+        """Return a frame with lineage behind the columns that its schema has, so many; others stay behind it."""
         if not isinstance(rows, pa.Table | pa.RecordBatch) or not rows.num_columns:
             return rows
         for name, values in zip(names, sets, strict=True):
@@ -51,7 +51,10 @@ class ArrowBatches:
         return rows
 
     def places_changed(self, rows: Any) -> bool:
-        """See `Batches`: Arrow has nothing that says so."""
+        """Say whether a frame knows that its rows are not in the order in which the function was given them.
+
+        Arrow has nothing that says so.
+        """
         return False
 
 
@@ -59,12 +62,18 @@ class PandasBatches:
     """Data frames of pandas."""
 
     def split(self, rows: Any, columns: int) -> tuple[Any, list[Sets]]:
-        """See `Batches`; the frame itself is given on, so that it is nobody's copy or view."""
+        """Return the first columns as a frame of their own, and the others, which are lineage.
+
+        The frame itself is given on, so that it is nobody's copy or view.
+        """
         hidden = [rows.pop(name) for name in list(rows.columns[columns:])]
         return rows, [pa.array(values, pa.large_binary(), from_pandas=True) for values in hidden]
 
     def joined(self, rows: Any, names: Sequence[str], sets: Sequence[Sets], columns: int) -> Any:
-        """See `Batches`; Spark takes columns by name where one of them is a text, else by place."""
+        """Return a frame with lineage behind the columns that its schema has, so many; others stay behind it.
+
+        Spark takes columns by name where one of them is a text, else by place.
+        """
         if not hasattr(rows, "columns") or not len(rows.columns):
             return rows
         by_name = any(isinstance(each, str) for each in rows.columns)
@@ -75,7 +84,10 @@ class PandasBatches:
         return made
 
     def places_changed(self, rows: Any) -> bool:
-        """See `Batches`: pandas numbers the rows of a batch, and these numbers go with them when they are sorted."""
+        """Say whether a frame knows that its rows are not in the order in which the function was given them.
+
+        Pandas numbers the rows of a batch, and these numbers go with them when they are sorted.
+        """
         index = getattr(rows, "index", None)
         if index is None or index.name is not None or getattr(index.dtype, "kind", "") != "i":
             return False

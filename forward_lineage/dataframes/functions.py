@@ -1,9 +1,9 @@
 """Functions of Python over whole frames, as tables that carry the lineage of their rows.
 
-Where one stands in a DataFrame the plan is cut. What the function is given is traced by itself; a function of ours
-(`tasks`) runs in its place over these rows and hands their lineage on; and two views have the rows that it gives: one
-as they are, for the SQL of what stands above, one with their lineage, which that SQL is traced through. So a function
-runs once for rows and lineage, and nothing runs before the rows are used.
+Where one stands in a DataFrame the plan is cut. The input of the function is traced by itself. A function of ours
+(`tasks`) runs in its place over these rows and hands their lineage on. Two views have the rows that it gives. One has
+them unchanged, for the SQL of what stands above. The other has them with their lineage, and that SQL is traced through
+it. So a function runs once for rows and lineage, and nothing runs before the rows are used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EVERY = {"map": over_partition, "group": over_group, "cogroup": over_groups}
 
 
 class Traced(NamedTuple):
-    """What a function is given, traced.
+    """The traced input of a function.
 
     Attributes:
         sql: the query of its rows.
@@ -60,7 +60,7 @@ Trace = Callable[[DataFrame, str], Traced]
 
 @dataclass(frozen=True)
 class _Input:
-    """What a function is given.
+    """The input of a function.
 
     Attributes:
         columns: how many it sees.
@@ -89,7 +89,7 @@ class _Found:
         kind: of the operator.
         command: the function, as PySpark pickled it.
         eval_type: PySpark's number.
-        deterministic: whether it is said to give the same again.
+        deterministic: whether it promises to give the same again.
         schema: of what it gives.
         inputs: what it is given.
         how: what its mark says.
@@ -227,7 +227,7 @@ def _check(found: _Found) -> None:
 
 
 def _meaning(found: _Found, semantics: str, meanings: Sequence[Meaning | None]) -> Meaning:
-    """What the lineage of a function's rows means, and what may change in them as base rows go."""
+    """The meaning of the lineage of a function's rows, and the parts of them that may change as base rows go."""
     known = [each for each in meanings if each is not None]
     sources = [StoredTable(found.called, (), tuple(each.names()), semantics, each.text(), "") for each in known]
     names = dict.fromkeys(name for each in known for name in each.names())
@@ -255,7 +255,7 @@ def _refuse_what_may_come(found: _Found, given: _Input, means: Meaning) -> None:
 
 
 def _command(found: _Found, meanings: Sequence[Meaning | None], meaning: Meaning, encoding: str) -> bytes:
-    """What runs in the place of the user's function, as PySpark pickles functions: with the type of what it gives."""
+    """The function that runs in place of the user's, as PySpark pickles functions: with the type of its output."""
     order = [name.lower() for name in meaning.names()]
     tables = tuple(
         () if each is None else tuple(order.index(name.lower()) for name in each.names()) for each in meanings

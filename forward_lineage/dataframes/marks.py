@@ -1,4 +1,4 @@
-"""What a function of `mapInPandas` or `mapInArrow` looks at: only who wrote it knows, and says it with a mark.
+"""The rows that a function of `mapInPandas` or `mapInArrow` looks at: only its author knows, and says it with a mark.
 
 Such a function is given the batches of a partition, and may keep what it has seen. How rows lie in partitions and
 batches is nobody's promise, so without a mark the lineage of its rows would be chance.
@@ -51,8 +51,8 @@ class _AllSoFar(Marked):
 def row_by_row(function: Function) -> Marked:
     """Say that row n of what a function gives for a batch is made of row n of the batch, and of no other row.
 
-    It is checked that a function gives as many rows as it was given before it asks for the next batch; which of them
-    is which is its promise. docs/dataframes.md
+    It is checked that a function gives as many rows as it was given before it asks for the next batch. The order of the
+    rows is its promise. docs/dataframes.md
 
     Args:
         function: of `mapInPandas` or `mapInArrow`.

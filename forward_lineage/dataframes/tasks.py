@@ -1,8 +1,8 @@
-"""What runs in Spark's Python workers in place of a user's function over a frame: the function, and lineage beside it.
+"""The code that runs in Spark's Python workers for a user's function over a frame: it, and lineage beside it.
 
-The function is given what it would be given without lineage, and what it gives goes to Spark with the lineage of what
-it was given: of the group, or as its mark says (`marks`). A set goes out with the first row that has it; the kernel
-fills in the others (LastGiven.scala), so that no set is written once a row.
+The function gets the same input as without lineage. Its output goes to Spark with the lineage of its input: of the
+group, or as its mark says (`marks`). A set goes out with the first row that has it; the kernel fills in the others
+(LastGiven.scala), so that no set is written once a row.
 """
 
 from __future__ import annotations
@@ -253,5 +253,5 @@ def united(columns: Sequence[Sets]) -> LineageSet:
 
 
 def _count(rows: Any) -> int:
-    """How many rows there are; 0 for what is no frame, of which Spark says what is wrong with it."""
+    """The number of rows; 0 for a value that is no frame, of which Spark says what is wrong with it."""
     return len(rows) if hasattr(rows, "columns") else 0

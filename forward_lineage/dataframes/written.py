@@ -58,7 +58,7 @@ class Frames:
 
         Raises:
             BadArgumentError: neither, or a DataFrame of another session.
-            NotTracedError: something in it has no SQL text, or is not read back as it was; rows of no registered table.
+            NotTracedError: something in it has no SQL text, or is not read back unchanged; rows of no registered table.
 
         """
         if isinstance(query, str):

@@ -1,4 +1,4 @@
-"""What `forward-lineage demo` shows: the paper's store example, and TPC-H with the generator of its data.
+"""The contents of `forward-lineage demo`: the paper's store example, and TPC-H with the generator of its data.
 
 The command itself is `forward_lineage/cli/demo.py`; nothing here prints.
 """

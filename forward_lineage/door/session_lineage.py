@@ -1,4 +1,4 @@
-"""What a session's statements become: as `ForwardLineage` over the application's home has it."""
+"""The results of a session's statements: as `ForwardLineage` over the application's home has them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IDS = "spark.forward_lineage.ids"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the application was started with; no session changes it.
+    """The settings that the application was started with; no session changes them.
 
     Attributes:
         home: where registrations and results are; None for the usual place.

@@ -1,11 +1,11 @@
 """Layered drawing of an acyclic graph by Graphviz's dot: few crossings, straight edges.   [Gansner et al. 1993]
 
 The layers are given: the bit of a roBDD's node, the step of a pipeline. An edge that passes over layers gets a bend on
-each of them, so that it has a place of its own between the nodes; dot orders every layer and says where in it nodes
-and bends are. `pygraphviz` brings dot as a library with its wheels, so no program need be installed.
+each of them, so that it has a place of its own between the nodes. Then dot orders every layer and places nodes and
+bends in it. `pygraphviz` brings dot as a library with its wheels, so no program need be installed.
 
 On nine of our pictures (three pipelines of 20 results, six roBDDs of 10 to 240 nodes, 842 edges) dot leaves 526
-crossings and keeps 265 edges straight. What else can be installed without a program of the system leaves more:
+crossings and keeps 265 edges straight. Other packages that can be installed without a program of the system leave more:
 fast-sugiyama 611, grandalf 748, igraph 859, networkx's multipartite_layout 1,422; barycenters by hand left 745. Only
 dot and grandalf know the sizes of nodes, and grandalf draws some on top of others.
 """
@@ -87,8 +87,8 @@ def _placed(bent: nx.DiGraph, gap: float) -> dict[Node, float]:
 def _for_dot(bent: nx.DiGraph, gap: float) -> tuple[AGraph, dict[Node, str]]:
     """The graph as dot wants it, and what each node is called there.
 
-    The distance between neighbours is half the gap; every node has the other half, a quarter on each side. dot counts
-    in whole points on either side of a middle, hence even widths.
+    The distance between neighbours is half the gap. Every node has the other half, a quarter on each side. In dot, one
+    counts in whole points on either side of a middle, hence even widths.
     """
     drawn = AGraph(directed=True, nodesep=ceil(gap / 2) / _INCH, splines="false")
     drawn.node_attr.update(shape="box", label="", fixedsize="true", height=0.1)

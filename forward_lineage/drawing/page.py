@@ -1,6 +1,6 @@
 """The pipeline as a page: one HTML file that needs nothing else, with results and rows to click.
 
-What the picture says is in words, too; text of the user's goes into the page as text, never as markup.
+The picture's facts are in words, too; text of the user's goes into the page as text, never as markup.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TITLE, _LEGEND, _SCALE = 44.0, 42.0, 1.5
 
 @dataclass(frozen=True)
 class MadeOf:
-    """What a row was made of, in one table.
+    """The rows of one table that a row was made of.
 
     Attributes:
         of: the step's name.
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a step when it is clicked.
+    """The details of a step that are shown when it is clicked.
 
     Attributes:
         columns: names, that of the ids first.

@@ -1,6 +1,6 @@
 """The pipeline of saved results, base tables on the left; an impact is painted in.
 
-What is touched has a thick frame, its share as a bar and its count in words, and the edges it came over are thick:
+A touched step has a thick frame, its share as a bar and its count in words. The edges it came over are thick, too:
 colour only repeats that.
 """
 
@@ -58,7 +58,7 @@ class Step:
     stale: bool = False
 
     def lines(self) -> list[str]:
-        """What stands below the name."""
+        """The text below the name."""
         rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         lines = [" · ".join(part for part in (rows, self.note) if part)]
         if self.touched:

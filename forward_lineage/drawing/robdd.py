@@ -1,7 +1,7 @@
 """The roBDDs of some rows' lineage, in the manner of the paper's pictures.   [Zhang 2007, §4.2, Figures 2 and 3]
 
-One root a row; a level a bit, the most significant on top; a solid edge is followed where the bit is 1, a dashed one
-where it is 0. Sets that overlap share nodes.
+One root a row; a level a bit, the most significant on top. A solid edge is followed if the bit is 1, a dashed one if it
+is 0. Sets that overlap share nodes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Questions to saved results, answered in this process and not by Spark, wherever the answer is Spark's.
 
-The graph of results, their lineage and their rows are files, and so are many tables. What is not certain to be the same
-here, a condition, a type, a table that Spark has to be asked about, raises `NeedsSpark`: the caller then asks Spark.
-Whether tables are what was registered is asked as strictly as there.
+The graph of results, their lineage and their rows are files, and many tables are, too. A condition, a type or a table
+whose answer may differ from Spark's raises `NeedsSpark`: the caller then asks Spark. Tables are compared with their
+registration as strictly as there.
 """

@@ -70,7 +70,7 @@ class PickedRows:
 
 @dataclass(frozen=True)
 class Impact:
-    """What suspected rows touch.
+    """The reach of suspected rows.
 
     Attributes:
         touched: each result.
@@ -88,7 +88,7 @@ class Impact:
 
 @dataclass(frozen=True)
 class Stale:
-    """What is stale, as rows of `ForwardLineage.stale`; see `cli.answers.Rows`."""
+    """The stale results, as rows of `ForwardLineage.stale`; see `cli.answers.Rows`."""
 
     found: tuple[tuple[str, str, int, int | None], ...]
     trusted: tuple[str, ...]

@@ -84,7 +84,7 @@ class BaseTables:
         return self._opened(now)
 
     def rows_now(self, name: str) -> Identified:
-        """Return the rows of a table as they are; errors as for `rows`."""
+        """Return the present rows of a table; errors as for `rows`."""
         return self._opened(self.registered(name))
 
     def _opened(self, now: Manifest) -> Identified:

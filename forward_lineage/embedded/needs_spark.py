@@ -1,4 +1,4 @@
-"""What is not answered here."""
+"""A question that is not answered here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Rows of Parquet files as Spark reads them, by Arrow: columns of types that both read alike, counted from 0 in a file.
 
-What Spark might read in another way raises `NeedsSpark`: columns that a folder's name gives, files of several schemas,
-CHAR and collations that are noted in a file, days of the old calendar.   [Spark 4: ParquetFileFormat,
-ParquetSchemaConverter, DataSourceUtils.datetimeRebaseSpec]
+Files that Spark might read in another way raise `NeedsSpark`: columns that a folder's name gives, files of several
+schemas, and days of the old calendar. CHAR and collations that are noted in a file do so, too.   [Spark 4:
+ParquetFileFormat, ParquetSchemaConverter, DataSourceUtils.datetimeRebaseSpec]
 """
 
 from __future__ import annotations

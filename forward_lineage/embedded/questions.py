@@ -148,7 +148,7 @@ class Questions:
 
 
 class _Suspects:
-    """See `store.asking.suspects.Suspects`."""
+    """Rows of a table or saved result, said by a condition, by ids, or all of them; read without Spark."""
 
     def __init__(self, library: Library, tables: BaseTables, where: str | None, given: LineageSet | None) -> None:
         self._library, self._tables, self._where, self._given = library, tables, where, given

@@ -1,7 +1,7 @@
 """Where in a statement tables stand: which tokens begin an item of a FROM clause.
 
-Only as much grammar as is needed for that: the clauses of a query, parentheses around joined items, and the FROM that
-is none (`EXTRACT(DAY FROM x)`, `a IS DISTINCT FROM b`).
+Only as much grammar as is needed for that: the clauses of a query, and parentheses around joined items. Also the FROM
+that is none (`EXTRACT(DAY FROM x)`, `a IS DISTINCT FROM b`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OTHER_CLAUSES = frozenset(
 
 @dataclass
 class _Level:
-    """What is known within one pair of parentheses.
+    """The facts that are known within one pair of parentheses.
 
     Attributes:
         has_select: whether a query's SELECT was seen, so that FROM is its clause.

@@ -1,4 +1,4 @@
-"""What must hold in a table, as people write it: dependencies, keys, inclusions, denials.
+"""Constraints of a table, as people write them: dependencies, keys, inclusions, denials.
 
     zip -> city, state                       rows with one zip have one city, and one state
     key(npi, enrollment)                     no two rows have both in common
@@ -45,7 +45,7 @@ class Attribute:
 
     Attributes:
         name: what answers call it.
-        text: as it was written, on one line.
+        text: its text, on one line.
         tree: what it says.
         constraint: what it stands in.
 
@@ -76,7 +76,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Inclusion:
-    """What rows have in some attributes, rows of another table have in theirs."""
+    """Values of some attributes that rows of another table must have in theirs."""
 
     text: str
     attributes: tuple[Attribute, ...]
@@ -89,7 +89,7 @@ class Denial:
     """No row, or no two rows, are so.
 
     Attributes:
-        text: as it was written.
+        text: its text.
         condition: what must not be.
         rows: what qualifies the columns of one row, of two rows, in the order of the text; () where nothing does.
 

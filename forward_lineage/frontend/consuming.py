@@ -1,9 +1,9 @@
 """`BACKWARD(result WHERE …, table)`, `FORWARD(table WHERE …, result)` in FROM: where they stand, and what they say.
 
 Queries that consume lineage.   [Smoke §2.1, C(D ∪ L(•))]  The functions are ours, not Spark's, and are found among
-tokens, as LINEAGE ON is: so they are told from functions, tables and columns of these names, and from the words in a
-string. Each gives way to a name of a table that has the rows, *in its place*: what is left is a statement that Spark
-reads, in which every line and column is what it is in the user's text.
+tokens, like LINEAGE ON. So they are told from functions, tables and columns of these names, and from the words in a
+string. A name of a table that has the rows replaces each of them, *in its place*. The rest is a statement that Spark
+reads, in which every line and column is that of the user's text.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class _Reader:
     def _source(
         self, first: int, end: int, function: str
     ) -> tuple[tuple[str, ...] | LineageCall | None, Condition | None]:
-        """What stands before the comma."""
+        """The text before the comma."""
         source: tuple[str, ...] | LineageCall | None
         if self._opens(first):
             behind = min(self._closing(first + 1) + 1, end)

@@ -1,4 +1,4 @@
-"""What a query demands of the rows of an item of FROM: conditions, as texts that are the same where they say so."""
+"""The conditions that a query demands of the rows of an item of FROM, as texts that are equal if they say the same."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Spark SQL as sqlglot reads and prints it, made faithful: what goes in comes out.
 
-sqlglot translates between dialects, so its Spark parser gives well-known functions a meaning of their own and prints
-them under another name (`nvl` → `coalesce`, `substr` → `substring`, `uuid(3)` → `uuid()`). Here nothing is translated.
+sqlglot translates between dialects. So its Spark parser gives well-known functions a meaning of their own, and prints
+them under another name. (Examples are `nvl` → `coalesce`, `substr` → `substring`, `uuid(3)` → `uuid()`.) Here nothing
+is translated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How expressions are read: sqlglot's parser, without what it does for other databases.
 
 Nothing is translated: a function call keeps the name and arguments the user wrote. Operators bind as in Spark's
-grammar. Where a tree has one form for several spellings (`x::INT` is a cast) the spelling is noted in the node's
-`meta["written"]`, so that `VerbatimGenerator` can print the user's own words back for comparison.
+grammar. A tree may have one form for several spellings (`x::INT` is a cast). Then the spelling is noted in the node's
+`meta["written"]`, and `VerbatimGenerator` can print the user's own words back for comparison.
 """
 
 from __future__ import annotations

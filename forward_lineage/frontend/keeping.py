@@ -1,10 +1,10 @@
-"""What lineage means is written with it: CREATE TABLE … AS puts it beside the rows, INSERT asks for it.
+"""The meaning of lineage is written with it: CREATE TABLE … AS puts it beside the rows, INSERT asks for it.
 
 CREATE TABLE t AS Q    →  CREATE TABLE t TBLPROPERTIES ('forward_lineage.meaning' = '…') AS Q'
 INSERT INTO t Q        →  INSERT INTO t SELECT …, dl_into(<lineage>, 't', <check>) AS DL …
 INSERT INTO t VALUES … →  INSERT INTO t (…, DL) VALUES (…, <the empty lineage>) …
 
-So a text that was rewritten today and is run by somebody else tomorrow makes a table that says what its ids mean, and
+So a text may be rewritten today and run by somebody else tomorrow. It makes a table that says what its ids mean, and
 puts no rows into one that means something else by them.
 """
 
@@ -127,7 +127,7 @@ def _empty(fields: Sequence[str]) -> exp.Expr:
 
 
 def _said_by_target(parts: tuple[str, ...], meaning: Meaning, tables: Tables, into: str | None) -> str:
-    """What the target is to say when the rows come; where nothing is known of it, what they say themselves."""
+    """The meaning that the target must state when the rows come; if nothing is known of it, the rows' own meaning."""
     known = tables.find(parts) if into is None else None
     said = known.meaning if isinstance(known, StoredTable) else into
     if not said:

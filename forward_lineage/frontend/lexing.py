@@ -1,8 +1,8 @@
 """The tokens of Spark SQL, cut by `sqlparse`'s lexer with Spark's lexical rules.
 
-Everything that looks at SQL before it is a tree looks at these tokens: splitting scripts, finding a trailing
-`LINEAGE ON`, and comparing what was read with what is printed. The rules are those of Spark's `SqlBaseLexer.g4`:
-comments nest, a hint is no comment, `''` and a backslash both escape, names may begin with a digit.
+All code that looks at SQL before it is a tree looks at these tokens. It splits scripts, finds a trailing `LINEAGE ON`,
+and compares the text that was read with the printed one. The rules are those of Spark's `SqlBaseLexer.g4`. Comments
+nest, a hint is no comment, `''` and a backslash both escape, names may begin with a digit.
 """
 
 from __future__ import annotations

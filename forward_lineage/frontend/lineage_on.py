@@ -1,10 +1,10 @@
 """`LINEAGE ON a, f(b), …`: where the clause stands in a statement, what it lists, and what its ids are decoded with.
 
-The clause is ours, not Spark's: it may stand at the end of a statement. [Zhang 2007, §4.3, variable granularity] It is
-found among tokens, so that the words in a string, a comment or a quoted name are never taken for it, and SQL that is
-valid without it keeps its meaning: an alias `lineage` before the ON of a join stays an alias.
+The clause is ours, not Spark's: it may stand at the end of a statement. It is found among tokens, so that the words in
+a string, a comment or a quoted name are never taken for it. SQL that is valid without it keeps its meaning: an alias
+`lineage` before the ON of a join stays an alias.   [Zhang 2007, §4.3, variable granularity]
 
-Which tables the expressions mean is found in `rewrites.lineage_on`, what is made of them in `rewrites.granules`.
+The tables that the expressions mean are found in `rewrites.lineage_on`, and `rewrites.granules` makes granules of them.
 """
 
 from __future__ import annotations

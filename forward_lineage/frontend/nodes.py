@@ -1,8 +1,8 @@
 """The nodes that sqlglot has no class for: what Spark says with them is kept as text or as a list of arguments.
 
 To sqlglot each is a function, so that its own generators print a tree that holds one, if not as Spark SQL: rules and
-messages may print a part of a tree. Two nodes are equal only if they mean the same: spellings are in `meta`, which
-equality passes over, and whatever has a meaning is an argument.
+messages may print a part of a tree. Two nodes are equal only if they mean the same. Spellings are in `meta`, which
+equality passes over, and all parts with a meaning are arguments.
 """
 
 from __future__ import annotations

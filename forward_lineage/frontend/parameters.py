@@ -1,7 +1,7 @@
 """Positional parameters: `?` takes its value from its place in the text, and a rewrite may repeat or move one.
 
-They are named while the rules run and then printed as `?` again. Which of the user's values each takes is noted: a
-session gives the values in that order; where only the text is wanted, another order is refused.
+They are named while the rules run and then printed as `?` again. The user's value that each takes is noted. A session
+gives the values in that order; if only the text is wanted, another order is refused.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def restore_positional(sql: str) -> tuple[str, tuple[int, ...]]:
 
 
 def in_order(places: Sequence[int]) -> bool:
-    """Say whether the user's values can be given to a rewritten statement as they are."""
+    """Say whether the user's values can be given to a rewritten statement unchanged."""
     return list(places) == list(range(len(places)))
 
 
 def refuse_other_order(places: Sequence[int]) -> None:
-    """Refuse a rewritten statement to which the user's values cannot be given as they are.
+    """Refuse a rewritten statement to which the user's values cannot be given unchanged.
 
     Raises:
         NotTracedError: a parameter is needed twice, left out, or needed before another that the user wrote first.

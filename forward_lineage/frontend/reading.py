@@ -1,7 +1,7 @@
 """How queries are read: sqlglot's parser, without what it does for other databases.
 
-Where a tree has one form for several spellings (`TABLE t` is a select, `OVER (w)` is `OVER w`) the spelling is noted in
-the node's `meta["written"]`, so that `VerbatimGenerator` can print the user's own words back for comparison.
+A tree may have one form for several spellings (`TABLE t` is a select, `OVER (w)` is `OVER w`). Then the spelling is
+noted in the node's `meta["written"]`, and `VerbatimGenerator` can print the user's own words back for comparison.
 """
 
 from __future__ import annotations

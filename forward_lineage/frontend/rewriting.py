@@ -151,25 +151,25 @@ def rewrite_statement(
     """Rewrite one statement and keep what the session needs to check it.
 
     Args:
-        statement: what `parse` returned. It stays as it is: the rules work on a copy of its tree, so that it can be
+        statement: the result of `parse`. It does not change. The rules work on a copy of its tree, so that it can be
             rewritten again, for other tables or under the other semantics.
         tables: what its names mean.
         semantics: ``"data"`` or ``"control"``.
         traced: the only tables to trace; None: every table.
-        filled: of an INSERT by position, the columns of its target that the user's rows fill, where they are known: the
-            rewritten one names them, and `DL`, wherever in the table that stands.
+        filled: of an INSERT by position, the columns of its target that the user's rows fill, if they are known. The
+            rewritten one names them, and `DL`, at any place in the table.
         fields: of an INSERT, those of its target's `DL`, where they are known: rows that are made of no base row get
             the empty lineage.
         into: of an INSERT, what its target says of the lineage in it, "" if it says nothing; None: what `tables` know.
-        text_only: whether somebody else gives values to its positional parameters: lineage that travels by reference
-            moves parts of the text, and goes by value where that would move a parameter.
+        text_only: whether somebody else gives values to its positional parameters. Lineage that travels by reference
+            moves parts of the text. It goes by value if that would move a parameter.
         files_by_kernel: whether files that it names by their paths are read through a function, see
             `rewrites.known_files`.
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
         in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
-        by_chance: names, in lower case, of functions of the user's that may give another value for the same row, and of
-            tables that may have other rows.
+        by_chance: names, in lower case. They are of functions of the user's that may give another value for the same
+            row, and of tables that may have other rows.
         granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
         to_store: whether others read its rows with their lineage, as they do those of a command.
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see

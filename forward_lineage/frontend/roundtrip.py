@@ -1,8 +1,8 @@
 """The guard that needs no Spark: a tree must print back the words the user wrote.
 
-Spark takes the meaning of SQL from its tokens. So when the tokens of the printed tree are those of the user's text, but
-for words that say nothing, the tree says what the user said; otherwise something was dropped, moved or translated on
-the way, and the statement is refused.
+Spark takes the meaning of SQL from its tokens. So compare the tokens of the printed tree with those of the user's text.
+If they are equal, but for words without meaning, the tree says what the user said. Otherwise something was dropped,
+moved or translated on the way, and the statement is refused.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _ONE_BY_ONE = "Run it with spark.sql(…); or give the queries in it one by one,
 
 
 def split_script(sql: str) -> list[str]:
-    """Split a script into its statements, each of which `ForwardLineage.sql` takes.
+    """Split a script into its statements, for `ForwardLineage.sql` to take one by one.
 
     Args:
         sql: statements with semicolons between them; one in a string, a quoted name or a comment separates nothing.

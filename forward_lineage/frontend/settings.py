@@ -1,7 +1,7 @@
 """Settings of a session under which Spark reads SQL in another way than the front end does.
 
-The fidelity guard would notice most of the differences, for both texts go through the same Spark; not those that change
-which names a text binds, since the unrewritten text changes along.
+The fidelity guard would notice most of the differences, for both texts go through the same Spark. It would not notice
+those that change which names a text binds, since the unrewritten text changes along.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Statement:
 
     @property
     def verb(self) -> str:
-        """What it does, in capitals: SELECT, UNION, CREATE, INSERT, DELETE, SHOW, …."""
+        """The kind of statement, in capitals: SELECT, UNION, CREATE, INSERT, DELETE, SHOW, …."""
         return (self.tree.name if isinstance(self.tree, exp.Command) else self.tree.key).upper()
 
 
@@ -62,7 +62,7 @@ def parse(sql: str) -> Statement:
 
     Raises:
         WrongSqlError: nothing but blanks and comments, several statements, or malformed SQL; says where.
-        NotTracedError: SQL that cannot be printed back as it was read, or that Spark changes before it reads it.
+        NotTracedError: SQL that cannot be printed back unchanged, or that Spark changes before it reads it.
 
     """
     tokens = lex(sql)

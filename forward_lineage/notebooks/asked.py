@@ -1,4 +1,4 @@
-"""What stands behind ``%lineage``, understood: a word, names, rows, and a condition behind WHERE."""
+"""The text behind ``%lineage``, understood: a word, names, rows, and a condition behind WHERE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which `ForwardLineage` a cell means: one of the notebook's own, or one that is made."""
+"""The `ForwardLineage` that a cell means: one of the notebook's own, or one that is made."""
 
 from __future__ import annotations
 

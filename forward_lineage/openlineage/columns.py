@@ -1,8 +1,8 @@
-"""Column lineage: which columns of which tables a column of a query is computed from.
+"""Column lineage: the columns of tables that a column of a query is computed from.
 
-By value: what stands in the expression, through subqueries, CTEs and views. Not what decides which rows there are
-(WHERE, ON, GROUP BY, HAVING), nor the rows themselves, which the store knows. Read from the front end's tree, by
-Spark's rules for names; what is beyond them here is not guessed: the column is unknown, with the reason.
+By value: columns in the expression, through subqueries, CTEs and views. Not the columns that decide which rows there
+are (WHERE, ON, GROUP BY, HAVING), nor the rows themselves, which the store knows. Read from the front end's tree, by
+Spark's rules for names. A column beyond them is not guessed: it is unknown, with the reason.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Reader:
         return seen
 
     def _relation(self, node: exp.Expr, ctes: Ctes, around: Around, before: list[Seen]) -> list[Seen]:
-        """What an item of FROM brings into sight; one in LATERAL sees those before it."""
+        """The columns that an item of FROM brings into sight; one in LATERAL sees those before it."""
         if node.args.get("pivots"):
             raise NotKnownError("PIVOT or UNPIVOT")
         if isinstance(node, exp.Table):
@@ -246,7 +246,7 @@ class _Block:
                 return together([*self._children(node, bound), *self._of_window(node, bound)])
 
     def _of_window(self, node: exp.Expr, bound: frozenset[str]) -> Iterable[Made]:
-        """What a window is made of that stands in the clause WINDOW."""
+        """The parts of a window in the clause WINDOW."""
         name = node.args.get("alias") if isinstance(node, exp.Window) else None
         if name is None:
             return []

@@ -1,4 +1,4 @@
-"""What a run has read and written, as datasets: names, columns, column lineage, our own facet."""
+"""The reads and writes of a run, as datasets: names, columns, column lineage, our own facet."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Written:
-    """What a run has written, and of what.
+    """The output of a run, and its sources.
 
     Attributes:
         inputs: what was read.

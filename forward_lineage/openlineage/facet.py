@@ -31,7 +31,7 @@ def facet_of_result(saved: SavedResult, home: str, unknown: Mapping[str, str]) -
     Args:
         saved: the result.
         home: where it is.
-        unknown: columns of which it is not known what they were computed from, and why.
+        unknown: columns whose sources are not known, and why.
 
     """
     return _facet(

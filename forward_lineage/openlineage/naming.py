@@ -1,7 +1,7 @@
-"""What tables and saved results are called in OpenLineage, by its rules for names of datasets.
+"""The names of tables and saved results in OpenLineage, by its rules for names of datasets.
 
-A dataset is what lies somewhere: ``file`` + path, ``s3://bucket`` + key, ``hdfs://host:port`` + path. What lies nowhere
-that can be named, a temporary view or a DataFrame, has the namespace of the jobs and the name that queries use.
+A dataset is named after its place: ``file`` + path, ``s3://bucket`` + key, ``hdfs://host:port`` + path. A temporary
+view or a DataFrame has no place that can be named. It has the namespace of the jobs and the name that queries use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a session tells of its runs: nothing, unless it was told where to."""
+"""The events of a session's runs: none, unless it was told where to send them."""
 
 from __future__ import annotations
 

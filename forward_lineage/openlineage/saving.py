@@ -1,4 +1,4 @@
-"""What a save says of itself while it runs, to whoever listens."""
+"""The news of a save while it runs, for listeners."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
 
 class Saving:
-    """What a save says of itself while it runs; this one keeps it to itself."""
+    """The news of a save while it runs; this one keeps it to itself."""
 
     def reads(self, tables: Sequence[TracedTable]) -> None:
         """Say which tables and saved results the query reads, before it runs."""

@@ -1,6 +1,6 @@
-"""What names of columns mean in one block of a query: what stands in FROM, in Spark's order.
+"""The meaning of column names in one block of a query: the items of FROM, in Spark's order.
 
-Only what is certain is said. Where two readings are possible the answer is `Unknown`, with the reason.
+Only certain answers are given. If two readings are possible, the answer is `Unknown`, with the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Field = tuple[str, str]
 
 @dataclass(frozen=True)
 class Unknown:
-    """What a column is computed from is not known; why."""
+    """The sources of a column are not known; why."""
 
     why: str
 
@@ -28,7 +28,7 @@ NOTHING: frozenset[Field] = frozenset()
 
 
 class NotKnownError(Exception):
-    """What a part of a query computes its columns from is not known; the reason is its text."""
+    """The sources of the columns of a part of a query are not known; the reason is its text."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def together(parts: Iterable[Made]) -> Made:
 def meaning(seen: Sequence[Seen], parts: Sequence[str]) -> Made | None:
     """Return what a name of one or more parts is computed from; None: nothing here is called so.
 
-    What stands behind the column is a field of a struct, and as good as the column.
+    The value behind the column is a field of a struct, and as good as the column.
     """
     words = [part.lower() for part in parts]
     for depth in range(len(words) - 1, -1, -1):

@@ -28,8 +28,8 @@ class OpenLineage:
     """Where events of OpenLineage go, and under which names.
 
     Attributes:
-        to: the address of an endpoint (``http://marquez:5000``), the path of a file, to which a line is added for each
-            event, a transport of the client as a dict (``{"type": "kafka", …}``), or ``"environment"``: what
+        to: the address of an endpoint (``http://marquez:5000``), or the path of a file, to which a line is added for
+            each event. Or a transport of the client as a dict (``{"type": "kafka", …}``), or ``"environment"``: what
             `OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG` and ``openlineage.yml`` say.
         namespace: of jobs, and of tables that lie in no file system.
         sql: whether the text of queries is sent; it may hold values.

@@ -1,6 +1,6 @@
 """Tells of runs, each with its beginning and its end; needs the client.
 
-Whatever goes wrong here, the user's statement goes on: it is said once, in the log.
+If something goes wrong here, the user's statement goes on, and the log has one line about it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Teller:
 
     @contextmanager
     def saving(self, df_or_sql: object, name: str) -> Iterator[Saving]:
-        """See `Runs.saving`."""
+        """Tell of a save while the block runs, which says what it reads and what it has saved."""
         sql = df_or_sql if isinstance(df_or_sql, str) else None
         run = _Run(self, f"save.{name}", sql, lambda: self._datasets.result(name))
         save = _Save(run, self._datasets)
@@ -63,7 +63,7 @@ class Teller:
 
     @contextmanager
     def writing(self, traced: TracedStatement, verb: str, name: str) -> Iterator[None]:
-        """See `Runs.command`."""
+        """Tell of a statement that writes a table while the block runs; of any other say nothing."""
         run = _Run(self, f"{verb}.{name.replace('`', '')}", traced.sql, lambda: None)
         run.begin(lambda: self._datasets.read_by(traced))
         with run.told(lambda: self._datasets.of_command(traced, run.inputs, name, self._names.anywhere().find)):
@@ -147,9 +147,9 @@ class _Save(Saving):
         self._run, self._datasets = run, datasets
 
     def reads(self, tables: Sequence[TracedTable]) -> None:
-        """See `Saving`."""
+        """Say which tables and saved results the query reads, before it runs."""
         self._run.begin(lambda: self._datasets.read(tables))
 
     def has_saved(self, saved: SavedResult) -> None:
-        """See `Saving`."""
+        """Say what was saved."""
         self.saved = saved

@@ -1,4 +1,4 @@
-"""What somebody asks for a page of: views, each with how it is to be drawn; from a file, or from Python.
+"""The request for a page of views, each with how it is to be drawn; from a file, or from Python.
 
 A .sql file has a statement a view, each behind comments that name it and may say how it is drawn:
 
@@ -165,7 +165,7 @@ def _from_sql(text: str) -> AskedPage:
 
 
 def _option(comment: str, views: Mapping[str, AskedView], at: Position) -> tuple[str, str]:
-    """What a comment says of the view below it, or of the page; twice nothing if it is a comment like others."""
+    """The meaning of a comment for the view below it, or for the page; twice nothing if it is a comment like others."""
     found = _SAID.fullmatch(comment)
     of_page, of_view = ["title", "table"], ["name", "chart", "value"]
     if not found or not difflib.get_close_matches(found["option"], of_page + of_view, cutoff=0.7):

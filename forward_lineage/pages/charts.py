@@ -1,4 +1,4 @@
-"""What is drawn of a view, and where: positions of bars on axes, labels, values. Nothing here knows Bokeh."""
+"""The drawn parts of a view, and their places: positions of bars on axes, labels, values. Nothing here knows Bokeh."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Chart:
     Attributes:
         name: of the view.
         kind: how it is drawn.
-        columns: its columns as they are called.
+        columns: the names of its columns.
         keys: which of them say what a bar is.
         value: which of them is drawn; None: the number of base rows.
         adds_up: whether values of bars may be added up, as counts may.
@@ -94,7 +94,7 @@ class Chart:
 
     @property
     def drawn(self) -> str:
-        """What its lengths or colours mean."""
+        """The meaning of its lengths or colours."""
         return "base rows" if self.value is None else self.columns[self.value]
 
     @cached_property
@@ -110,7 +110,7 @@ class Chart:
         return list(zip(*(texts(self.table.column(key)) for key in self.keys), strict=True))
 
     def label(self, bar: int) -> str:
-        """What a bar is called."""
+        """The name of a bar."""
         return ", ".join(_NULL if text is None else text for text in self.texts[bar])
 
     def values(self, answer: Answer) -> Floats:
@@ -186,7 +186,7 @@ def _value(table: pa.Table, keys: Sequence[int], name: str, asked: str | None) -
 
 
 def _adds_up(linked: LinkedViews, name: str, value: int) -> bool:
-    """Whether it is a count, or a sum of which none is negative."""
+    """Whether it is a count, or a sum without negative values."""
     if not linked.is_total(name, value):
         return False
     values = floats(linked.bars(name).column(value))

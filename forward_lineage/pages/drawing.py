@@ -1,4 +1,4 @@
-"""What all pictures have in common: a Bokeh figure whose numbers change while its shape stays."""
+"""The common part of all pictures: a Bokeh figure whose numbers change while its shape stays."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def add_zoom(to: Any, dimensions: str) -> None:
 def numbers_axis(*, standing: bool) -> Any:
     """Return an axis of what is drawn of bars.
 
-    Its labels take the same room whatever they say: if they did not, the browser would lay out the picture anew with
-    each brush, which takes it longer than to draw it. Beside the picture they are as wide as each other; below it as
-    high, by a space without width: Bokeh takes a text of digits alone for lower.
+    Its labels take the same room whatever they say. Otherwise the browser would lay out the picture anew with each
+    brush, which takes it longer than to draw it. Beside the picture they are as wide as each other; below it as high,
+    by a space without width: Bokeh takes a text of digits alone for lower.
     """
     formatter = CustomJSTickFormatter(args={"room": _NUMBER if standing else 0}, code=_NUMBER_TEXT)
     axis = _styled(LinearAxis(formatter=formatter))
@@ -186,9 +186,9 @@ def brought_into_sight(seen: Range1d, begin: float, end: float) -> None:
 
 
 def change(source: ColumnDataSource, **columns: Column) -> None:
-    """Send columns of a source that are not what they were; the others stay in the browser as they are.
+    """Send columns of a source that have changed; the others stay in the browser.
 
-    What is not sent is not drawn again, either: that takes the browser longer than anything takes us.
+    Columns that are not sent are not drawn again, either: that takes the browser longer than anything takes us.
     """
     new = {name: values for name, values in columns.items() if not _same(source.data[name], values)}
     if len(new) > 1:  # perhaps of another length, so all at once

@@ -89,7 +89,7 @@ class HeatMap(Drawing):
         )
 
     def _veil(self) -> None:
-        """What lies over all cells while some are chosen; these are drawn once more, on it."""
+        """The veil over all cells while some are chosen; these are drawn once more, on it."""
         (left, right), (bottom, top) = self._whole
         sides = {"left": left, "right": right, "bottom": bottom, "top": top}
         self._over = self.figure.quad(**sides, fill_color="white", fill_alpha=0.75, line_color=None, visible=False)
@@ -104,7 +104,7 @@ class HeatMap(Drawing):
         return np.where(known > 0, np.maximum(np.log1p(known) / np.log1p(most or 1.0), 0.02), 0.0)
 
     def show(self, values: Floats, chosen: Marks, *, to_scale: bool) -> None:
-        """See `Drawing`."""
+        """Draw what is left."""
         shades = self.shades(values, to_scale=to_scale)
         self._send(shades)
         if chosen is not None or self._over.visible:
@@ -121,7 +121,7 @@ class HeatMap(Drawing):
         return np.append(shades, np.nan).astype(np.float32)[self._cells]
 
     def point(self, bar: int | None, *, follow: bool) -> None:
-        """See `Drawing`."""
+        """Mark the bar that somebody is at; with `follow` bring it into sight."""
         if bar is None:
             change(self._cursor, x=np.zeros(0), y=np.zeros(0))
             return
@@ -130,12 +130,12 @@ class HeatMap(Drawing):
             brought_into_sight(seen, float(axis.at[bar]) - axis.unit / 2, float(axis.at[bar]) + axis.unit / 2)
 
     def zoom(self, factor: float, bar: int | None) -> None:
-        """See `Drawing`."""
+        """Look closer at a bar, at the middle if there is none; 0 shows all again."""
         for seen, whole, axis in zip(self._seen, self._whole, self.chart.axes, strict=True):
             moved(seen, whole, factor, None if bar is None else float(axis.at[bar]))
 
     def bar_at(self, x: float, y: float) -> int | None:
-        """See `Drawing`."""
+        """Return the bar at a point of the picture."""
         row, column = (
             int(np.floor((at - whole[0]) / axis.unit))
             for at, whole, axis in zip((y, x), self._whole[::-1], self.chart.axes[::-1], strict=True)
@@ -146,7 +146,7 @@ class HeatMap(Drawing):
         return found if found >= 0 else None
 
     def bars_in(self, x: tuple[float, float], y: tuple[float, float]) -> Bars:
-        """See `Drawing`; a bar is in it if its cell is touched."""
+        """Return the bars in a rectangle of the picture. A bar is in it if its cell is touched."""
         inside = np.ones(self.chart.bars, np.bool_)
         for axis, ends in ((self._x, sorted(x)), (self._y, sorted(y))):
             inside &= (axis.at + axis.unit / 2 > ends[0]) & (axis.at - axis.unit / 2 < ends[1])
@@ -177,7 +177,7 @@ class Marked(HeatMap):
         change(self._chosen, x=self._x.at[which], y=self._y.at[which], shade=shades[which].astype(np.float32))
 
     def bar_at(self, x: float, y: float) -> int | None:
-        """See `Drawing`; the nearest mark, if it is near."""
+        """Return the bar at a point of the picture. The nearest mark, if it is near."""
         if not self.chart.bars:
             return None
         away = np.zeros(self.chart.bars)

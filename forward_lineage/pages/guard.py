@@ -1,7 +1,7 @@
-"""Who may talk to a page: whoever has its address, from a page of its own.
+"""The people who may talk to a page: anybody who has its address, from a page of its own.
 
-The token is the first part of every path, of the page as of the web socket and of scripts; so nothing has to be kept in
-the browser, and the page works in a frame of a notebook, too. `Host` must be a name that the page goes by: else a
+The token is the first part of every path: of the page, of the web socket and of scripts. So nothing has to be kept in
+the browser, and the page works in a frame of a notebook, too. The `Host` must be a name that the page goes by: else a
 stranger's page could let its own name mean this machine, and read ours as its own. `Origin` must be the same.
 """
 

@@ -1,10 +1,9 @@
-"""What somebody has chosen, as the part of an address behind #, by the keys of the bars.
+"""The choice of a person, as the part of an address behind #, by the keys of the bars.
 
     #carriers=AA,UA&days=2001-01-01:2001-02-03&places=52+13,40+!
 
-Bars are separated by commas, keys of one bar by +, NULL is !, and a:b is a run of bars in the order of the view. What
-stands in between is escaped as everywhere in addresses. Keys stay what they are when the table changes; numbers of bars
-do not.
+Bars are separated by commas, keys of one bar by +, NULL is !, and a:b is a run of bars in the order of the view. The
+keys are escaped as everywhere in addresses. Keys do not change when the table changes; numbers of bars do.
 """
 
 from __future__ import annotations

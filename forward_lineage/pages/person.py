@@ -1,7 +1,7 @@
 """One person who looks at the page: a hand, what they are at, and what they are shown.
 
-Whatever takes long is done elsewhere: a brush in one pool of threads, base rows in another. While a brush is being
-answered others may come; only the last choice counts then, so that dragging never lags behind the hand.
+Long work is done elsewhere: a brush in one pool of threads, base rows in another. While a brush is being answered
+others may come; only the last choice counts then, so that dragging never lags behind the hand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SETTLED = 250  # milliseconds without a new brush, after which base rows are re
 
 
 class Talk(DataModel):  # type: ignore[misc]
-    """What the page's script and we say to each other, besides the pictures."""
+    """The messages between the page's script and us, besides the pictures."""
 
     heard: Any = AnyProperty()
     answer: Any = AnyProperty()
@@ -308,7 +308,7 @@ class Person:
     # ------------------------------------------------------------ threads
 
     def _in_turn(self, pool: Executor, work: Callable[[], Any], then: Callable[[Future[Any]], None]) -> None:
-        """Do some work in another thread, and then something with what it gave, in ours; what fails is said."""
+        """Do some work in another thread, and then something with its result, in ours; failures are told."""
 
         def finish(done: Future[Any]) -> None:
             try:

@@ -96,8 +96,8 @@ class Page:
     def wait(self) -> None:
         """Wait until somebody stops it, or presses Ctrl-C.
 
-        In steps: Python only notes a signal, and one that comes between its look at the notes and the wait for a lock
-        would be seen when the lock is free, which is never.
+        In steps: Python only notes a signal. One that comes between its look at the notes and the wait for a lock would
+        be seen when the lock is free, which is never.
         """
         while not self._stopped.wait(_STEP):
             pass
@@ -121,7 +121,7 @@ class Page:
         return f"<page of {', '.join(self._shown.linked.names)} at {self.url}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The look of a page in a notebook."""
         url, title = html.escape(self.url), html.escape(self._shown.title)
         return (
             f'<iframe src="{url}" title="{title}" width="100%" height="{_FRAME}" style="border: 0"></iframe>'
@@ -166,7 +166,7 @@ def _template() -> Template:
 
 
 def _page(shown: Shown, token: str, person: Person) -> dict[str, Any]:
-    """What the template says."""
+    """The values of the template."""
     linked, words = shown.linked, Words(shown, shown.whole)
     views = []
     roots = 0

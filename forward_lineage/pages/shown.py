@@ -1,4 +1,4 @@
-"""What everybody who looks at a page has in common: the views, how they are drawn, and where base rows come from."""
+"""The common part for everybody who looks at a page: the views, how they are drawn, and where base rows come from."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ _FEW = 24  # bars of a histogram that are labelled one by one
 class Spans(Drawing):
     """Bars along an axis: lying below each other with their names, or standing.
 
-    What is left and all rows have scales of their own, so that the shape of a small part can be compared with the
-    shape of all; drawn to scale, both are the same.
+    The rows that are left and all rows have scales of their own. So the shape of a small part can be compared with that
+    of all. Drawn to scale, both are the same.
     """
 
     def __init__(self, chart: Chart, totals: Floats) -> None:
@@ -64,7 +64,7 @@ class Spans(Drawing):
         return Range1d(begin + max(seen, 5), begin, bounds=(begin, max(end, begin + 5))), Range1d(0, 1)
 
     def _both(self, key: Any, value: Any) -> tuple[Any, Any]:
-        """What belongs to the axis of keys and to that of values, as x and y."""
+        """The parts of the axis of keys and of that of values, as x and y."""
         return (value, key) if self._lying else (key, value)
 
     def _draw(self) -> None:
@@ -127,7 +127,7 @@ class Spans(Drawing):
     # ------------------------------------------------------------ what changes
 
     def show(self, values: Floats, chosen: Marks, *, to_scale: bool) -> None:
-        """See `Drawing`."""
+        """Draw what is left."""
         self._scale(values, to_scale)
         self._send(values, chosen)
         begin, end = np.zeros(0), np.zeros(0)
@@ -165,7 +165,7 @@ class Spans(Drawing):
         self._all.update(start=all_low * 1.05, end=all_high * 1.05 or 1.0)
 
     def point(self, bar: int | None, *, follow: bool) -> None:
-        """See `Drawing`."""
+        """Mark the bar that somebody is at; with `follow` bring it into sight."""
         if bar is None:
             change(self._cursor, begin=np.zeros(0), end=np.zeros(0))
             return
@@ -174,7 +174,7 @@ class Spans(Drawing):
             brought_into_sight(self._keys, float(self._begin[bar]), float(self._end[bar]))
 
     def zoom(self, factor: float, bar: int | None) -> None:
-        """See `Drawing`."""
+        """Look closer at a bar, at the middle if there is none; 0 shows all again."""
         if not self._lying:
             at = None if bar is None else float((self._begin[bar] + self._end[bar]) / 2)
             moved(self._keys, self._whole, factor, at)
@@ -182,12 +182,15 @@ class Spans(Drawing):
     # ------------------------------------------------------------ what somebody points at
 
     def bar_at(self, x: float, y: float) -> int | None:
-        """See `Drawing`; anywhere above or beside a bar is at it, since a bar may be too short to be hit."""
+        """Return the bar at a point of the picture.
+
+        Anywhere above or beside a bar is at it, since a bar may be too short to be hit.
+        """
         found = self._between(y, y) if self._lying else self._between(x, x)
         return int(found[0]) if found.size else None
 
     def bars_in(self, x: tuple[float, float], y: tuple[float, float]) -> Bars:
-        """See `Drawing`."""
+        """Return the bars in a rectangle of the picture."""
         return self._between(*(y if self._lying else x))
 
     def _between(self, one: float, other: float) -> Bars:
@@ -200,7 +203,7 @@ class Spans(Drawing):
 class TimeLine(Spans):
     """Spans whose bars are joined into one shape, of no more steps than there are pixels to show.
 
-    Where several bars share a step, it is as high as they are in the mean, over times without a bar, too.
+    If several bars share a step, it is as high as they are in the mean, over times without a bar, too.
     """
 
     def _fill(self) -> None:

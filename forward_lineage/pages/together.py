@@ -1,6 +1,6 @@
-"""What changes in a document at once reaches its browser at once: in one message, so that it is drawn once.
+"""Changes in a document at once reach its browser at once: in one message, so that it is drawn once.
 
-Bokeh sends a message a property. A brush changes some twenty of them; between two messages a browser may draw, so that
+Bokeh sends a message a property. A brush changes some twenty of them, and between two messages a browser may draw. So
 all pictures were drawn several times, the first ones with the old scale under new bars.
 """
 

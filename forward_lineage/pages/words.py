@@ -1,4 +1,4 @@
-"""What the page says in words: what is left, what is chosen, what the bar is that somebody is at."""
+"""The page in words: the rows that are left, the choice, and the bar that somebody is at."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 class Words:
-    """What is said of an answer.
+    """The words for an answer.
 
     Args:
         shown: the page.
@@ -49,7 +49,7 @@ class Words:
         }
 
     def option(self, view: int, bar: int | None, *, chosen: bool) -> dict[str, Any]:
-        """Return what is said of a bar."""
+        """Return the words for a bar."""
         if bar is None:
             return {"view": view, "bar": None}
         chart = self._shown.charts[view]
@@ -92,7 +92,7 @@ class Words:
         return f"{', '.join(chart.label(bar) for bar in ordered[:_NAMED])} and {len(bars) - _NAMED:,} more"
 
     def _ends(self, view: int) -> list[str]:
-        """What the palest and the darkest cell of a heat map stand for."""
+        """The meaning of the palest and the darkest cell of a heat map."""
         chart = self._shown.charts[view]
         if chart.kind is not Kind.HEATMAP:
             return []

@@ -2,6 +2,6 @@
 
     text ─► reading (a grammar of plain comparisons) ─► typing (columns and their types) ─► deciding (over Arrow arrays)
 
-Each step takes what it knows to mean the same to Spark in every mode, ANSI or not, and leaves all else: `Doubtful` says
-why, and Spark is asked.
+Each step takes the parts that it knows to mean the same to Spark in every mode, ANSI or not. It leaves all else:
+`Doubtful` says why, and Spark is asked.
 """

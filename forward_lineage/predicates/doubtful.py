@@ -1,4 +1,4 @@
-"""What is left to Spark."""
+"""A condition that is left to Spark."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@
                | column [NOT] IN (literal, …) | column [NOT] BETWEEN operand AND operand
     operand   := column | [-]digits[.digits] | 'text' | DATE 'yyyy-MM-dd' | TRUE | FALSE
 
-It is a part of Spark's grammar in which each text has one meaning: a comparison has two sides, so what Spark makes of
-`a = b = c` or `a = b IS NULL` does not matter. Text with an escape, a variable, a comment, a function, arithmetic or a
+It is a part of Spark's grammar in which each text has one meaning. A comparison has two sides, so Spark's reading of `a
+= b = c` or `a = b IS NULL` does not matter. Text with an escape, a variable, a comment, a function, arithmetic or a
 name of several parts is not of it.   [Spark 4, SqlBaseParser.g4: booleanExpression, predicate, valueExpression]
 """
 

@@ -1,4 +1,4 @@
-"""What a condition means, once the types of its columns are known: a test of Arrow arrays.
+"""The meaning of a condition, once the types of its columns are known: a test of Arrow arrays.
 
 Values are compared exactly: integers and decimals as numbers, text as bytes, days as days. Where Spark would cast a
 column to compare it (text with a number, FLOAT) it is `Doubtful`. Of three truth values NULL
@@ -97,7 +97,7 @@ def typed(condition: Condition, columns: Iterable[tuple[str, str]]) -> Predicate
     """Return what a condition means over a table.
 
     Args:
-        condition: as it was read.
+        condition: its text.
         columns: the table's columns and their Spark types.
 
     Raises:

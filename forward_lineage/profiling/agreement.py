@@ -20,7 +20,7 @@ class DependencyCheck(Check):
         self.attributes = (*self._left, *self._right)
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         left = [columns.codes(each) for each in self._left]
         right = [columns.codes(each) for each in self._right]
         groups = grouped(left, nulls_equal=nulls_equal)
@@ -46,7 +46,7 @@ class KeyCheck(Check):
         self.attributes = key.attributes
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         left = [columns.codes(each) for each in self.attributes]
         groups = grouped(left, nulls_equal=nulls_equal)
         bad = disagreeing(groups, np.arange(columns.captured.rows), groups.known)

@@ -1,6 +1,6 @@
 """Attributes of a table, each captured once for a version of it, kept, and mapped into memory where it is asked again.
 
-HOME/columns/<of which table and attribute>/<of which version>/     codes, values, ids if they are not 0, 1, 2, …
+HOME/columns/<table and attribute>/<version>/     codes, values, ids if they are not 0, 1, 2, …
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Wanted:
     """An attribute that is to be captured.
 
     Attributes:
-        attribute: as it was written.
+        attribute: its text.
         kind: what Spark says of its type.
         table: by what its columns may be qualified.
         column: the column that it is, as the table calls it; None: an expression.
-        lasting: whether it is the same as long as the table is; not with a function of the user's in it, which may mean
-            something else another time.
+        lasting: whether it is the same as long as the table is. It is not with a function of the user's in it, which
+            may mean something else another time.
 
     """
 
@@ -68,7 +68,7 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        """What tells it from others of its table."""
+        """The key that tells it from others of its table."""
         return print_sql(over_rows(self.attribute.tree, self.table)) if self.column is None else f"`{self.column}`"
 
 
@@ -90,7 +90,7 @@ class Captured:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """What is kept of an attribute."""
+    """The kept data of an attribute."""
 
     codes: Codes
     ids: Ids | None
@@ -192,7 +192,7 @@ class Attributes:
             return {key: _Column(codes, ids) for key, codes in zip(plain, read, strict=True) if codes is not None}
 
     def _plain(self, manifest: Manifest, wanted: Mapping[str, Wanted]) -> dict[str, tuple[str, pa.DataType]]:
-        """Which column of the files each attribute is, and its type; without those that are none."""
+        """The column of the files for each attribute, and its type; without those that are none."""
         asked = {
             key: Asked(each.column, each.kind, key=False)
             for key, each in wanted.items()

@@ -1,4 +1,4 @@
-"""What checks have in common: the attributes of a table, and what comes of a constraint."""
+"""The common part of checks: the attributes of a table, and the outcome of a constraint."""
 
 from __future__ import annotations
 

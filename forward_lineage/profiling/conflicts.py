@@ -1,4 +1,4 @@
-"""Which groups of rows violate a constraint, and the rows of these: over numbers alone.   [Smoke, §6.5.2]"""
+"""The groups of rows that violate a constraint, and the rows of these: over numbers alone.   [Smoke, §6.5.2]"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def denial_check(denial: Denial, manifest: Manifest) -> Check:
 
 
 class RowDenialCheck(Check):
-    """Rows of which the condition is true, by the columns in it."""
+    """Rows for which the condition is true, by the columns in it."""
 
     def __init__(self, denial: Denial, row: str | None) -> None:
         self._condition = _of_row(denial.condition, denial.condition.tree, row)
@@ -57,7 +57,7 @@ class RowDenialCheck(Check):
         self._row = row
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         true = _true(columns, self._condition)
         left = [columns.codes(each) for each in self._columns]
         groups = grouped(left, nulls_equal=True)
@@ -115,7 +115,7 @@ class PairDenialCheck(Check):
         self._compared.append(_Compared(operator, mine, theirs))
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         matching = _Matching.of(columns, self._compared, self._alone)
         found = matching.rows_with_partner(self._denial.text)
         shown = list({print_sql(each.first.tree): each.first for each in self._compared}.values())
@@ -213,7 +213,7 @@ def _true(columns: Columns, condition: Attribute) -> Truth:
 
 
 def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What is joined by AND."""
+    """The parts that AND joins."""
     if isinstance(condition, exp.Paren):
         yield from _parts(condition.this)
     elif isinstance(condition, exp.And):

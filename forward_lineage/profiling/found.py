@@ -1,4 +1,4 @@
-"""What was found about a constraint: the graph from its violations to rows, and what these have in common."""
+"""The findings about a constraint: the graph from its violations to rows, and what these have in common."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Kind = Literal["dependency", "key", "inclusion", "denial"]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What was found about a constraint: over numbers of rows, groups and values.
+    """The findings about a constraint: over numbers of rows, groups and values.
 
     Attributes:
         groups: of rows.
         bad: which of them violate it.
         left: what a group has in common.
         ids: of the table's rows; None: 0, 1, 2, ….
-        right: attributes of which the values in a group are told; by name.
+        right: attributes whose values in a group are told; by name.
         within: which rows of these groups violate it; None: all.
         partners: given a row, the rows that it must not stand beside.
         nulls_equal: whether NULL is a value.

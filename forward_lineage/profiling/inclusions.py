@@ -20,7 +20,7 @@ class InclusionCheck(Check):
         self.others = inclusion.table, inclusion.others
 
     def run(self, columns: Columns, others: Columns | None, *, nulls_equal: bool) -> Checked:
-        """See `Check`."""
+        """Find the violations."""
         assert others is not None and self.others is not None, "an inclusion is in a table"
         there = self.others[1]
         for mine, theirs in zip(self.attributes, there, strict=True):

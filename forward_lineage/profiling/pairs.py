@@ -1,4 +1,4 @@
-"""Which rows have another one beside them that they must not stand beside: found by order, not pair by pair."""
+"""Find row pairs that violate a two-row denial constraint: by order, not pair by pair."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What must be between a row and its partner.
+    """The comparison between a row and its partner.
 
     Attributes:
         operator: between the two ranks.
@@ -65,8 +65,8 @@ class Sides:
 def with_partner(sides: Sides, comparisons: Sequence[Comparison], text: str) -> Truth:
     """Return for each row of this side whether a row of the other side stands to it as all comparisons say.
 
-    One comparison needs the extremes of each group; two a sweep in the order of one of them, with the extremes of the
-    other so far; more are tried pair by pair.
+    One comparison needs the extremes of each group. Two need a sweep in the order of one of them, with the extremes of
+    the other so far. More are tried pair by pair.
 
     Args:
         sides: the rows.

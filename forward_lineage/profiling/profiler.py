@@ -1,4 +1,4 @@
-"""From constraints as they are written to verdicts, and to saved results of their violations."""
+"""From the texts of constraints to verdicts, and to saved results of their violations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Profiler:
     def verdicts(
         self, table: str, constraints: str | Iterable[str], nulls: str, save: str | None, tell: Tell
     ) -> list[Verdict]:
-        """See `ForwardLineage.dependencies`."""
+        """Check which constraints hold in a table; list the values and rows that violate the others."""
         if nulls not in _NULLS:
             raise BadArgumentError(f"nulls={nulls!r} is not known", instead=f"Use one of {', '.join(_NULLS)}.")
         read = _read(constraints)
@@ -83,7 +83,7 @@ class Profiler:
     def _columns(
         self, manifest: Manifest, checks: Sequence[Check], denials: Sequence[Denial], tell: Tell
     ) -> dict[str, Columns]:
-        """The attributes that checks need: of their table under the empty name, of others as they are called."""
+        """The attributes that checks need: of their table under the empty name, of others under their names."""
         asked = {"": (manifest, [attribute for check in checks for attribute in check.attributes])}
         for check in checks:
             if check.others is not None:
@@ -150,7 +150,7 @@ def _check(constraint: Constraint, manifest: Manifest) -> Check:
 
 
 def _names(prefix: str, constraints: Sequence[Constraint]) -> list[str]:
-    """What the violations are saved as."""
+    """The name under which the violations are saved."""
     names = [check_name(f"{prefix}_{slug(each.text)}") for each in constraints]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:

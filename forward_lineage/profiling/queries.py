@@ -1,4 +1,4 @@
-"""What the violations of a constraint are in SQL: the query whose rows and lineage they are.   [Smoke, §6.5.2, Q_cd]"""
+"""The violations of a constraint in SQL: the query whose rows and lineage they are.   [Smoke, §6.5.2, Q_cd]"""
 
 from __future__ import annotations
 

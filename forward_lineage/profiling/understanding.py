@@ -1,4 +1,4 @@
-"""What attributes mean to Spark: their types, asked before anything is read."""
+"""The meaning of attributes to Spark: their types, asked before anything is read."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _kinds(spark: SparkSession, base: BaseTable, attributes: Sequence[Attribute]
 
 
 def check_denial(spark: SparkSession, manifest: Manifest, denial: Denial) -> None:
-    """Check that Spark reads the condition of a denial as it was read here.
+    """Check that Spark reads the condition of a denial in the same way.
 
     Raises:
         LineageError: as for `understood`.

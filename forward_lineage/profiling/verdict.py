@@ -19,10 +19,10 @@ from udafs.lineage_set import LineageSet
 
 @dataclass(eq=False)
 class Verdict:
-    """What was found of a constraint, in one version of a table. Violations are counted from 0, most rows first.
+    """The findings about a constraint, in one version of a table. Violations are counted from 0, most rows first.
 
     Attributes:
-        constraint: as it was written.
+        constraint: its text.
         kind: ``dependency``, ``key``, ``inclusion`` or ``denial``.
         table: the table.
         version: of its registration.
@@ -59,7 +59,7 @@ class Verdict:
     def violations(self) -> pa.Table:
         """The violations, one row each, as `sql` would give them.
 
-        The columns are what its rows have in common; ``rows``, how many there are; and of a dependency, for each
+        The columns are the common values of its rows, and ``rows``, how many there are. A dependency also has, for each
         attribute on the right, ``<attribute>_values``, how many values they have there.
         """
         schema = self._schema()

@@ -1,7 +1,8 @@
-"""What takes two relations or gives one out of nothing: union, composition, inverse, the empty relation, identities.
+"""Operations that take two relations or make one: union, composition, inverse, the empty relation, identities.
 
-The one file that knows every form and picks the way: a join of runs while the pairs it goes through can be listed, the
-relational product of BDDs beyond that, or where a relation is a BDD already. [Zhang 2007, §3.1; §4.2 for the BDD]
+The one file that knows every form and picks the way. It joins runs while the pairs it goes through can be listed.
+Beyond that, or where a relation is a BDD already, it takes the relational product of BDDs. [Zhang 2007, §3.1; §4.2 for
+the BDD]
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class BddRelation(LineageRelation):
 
     @cached_property
     def cardinality(self) -> int:
-        """See `LineageRelation`."""
+        """The number of pairs, as `len`, which ends at 2^63 − 1."""
         return self.table.count()
 
     @cached_property
@@ -119,7 +119,7 @@ class BddRelation(LineageRelation):
         return rows.view(np.int64), refs
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`.
+        """Rows and ids of all pairs, sorted by (row, id): two int64 arrays of shape (len,).
 
         Raises:
             BadArgumentError: more than 2^30 pairs.
@@ -135,7 +135,7 @@ class BddRelation(LineageRelation):
         return rows.view(np.int64), ids.view(np.int64)
 
     def rows(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the rows: those that have an id."""
         return LineageSet(self._cut[0])
 
     def last_row(self) -> int:
@@ -144,7 +144,7 @@ class BddRelation(LineageRelation):
         return -1 if highest is None else highest >> self.id_bits
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Every row that has an id, ascending, and how many ids it has: two int64 arrays of shape (rows,)."""
         rows, refs = self._cut
         return rows.copy(), self.table.counts(self.id_bits)[refs].astype(np.int64)
 
@@ -170,12 +170,12 @@ class BddRelation(LineageRelation):
         return self._loaded
 
     def ids(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the ids: those that have a row."""
         manager, function = self._load()
         return LineageSet.from_bdd(manager.exist(self._row_variables, function), manager, self._id_variables)
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> BddRelation:
-        """See `LineageRelation`."""
+        """The pairs whose row is one of `rows` and whose id is one of `ids`; None restricts nothing."""
         manager, function = self._load()
         for wanted, variables in ((rows, self._row_variables), (ids, self._id_variables)):
             if wanted is not None:
@@ -184,7 +184,7 @@ class BddRelation(LineageRelation):
         return self._like(table, self.row_bits, self.id_bits)
 
     def backward(self, rows: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The ids of any of the rows."""
         rows = rows.below(1 << self.row_bits)
         if rows.cardinality == 1:
             # The restriction to one row is a node that is there already.
@@ -196,7 +196,7 @@ class BddRelation(LineageRelation):
         return LineageSet.from_bdd(found, manager, self._id_variables)
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The rows of any of the ids."""
         manager, function = self._load()
         wanted = ids.below(1 << self.id_bits).to_bdd(manager, self._id_variables)
         found = manager.and_exists(function, wanted, self._id_variables)
@@ -219,12 +219,12 @@ class BddRelation(LineageRelation):
     # ------------------------------------------------------------ the structure
 
     def release(self) -> None:
-        """See `LineageRelation`."""
+        """Give back what only speeds questions up; the next question builds it anew."""
         self._loaded = None
         self.__dict__.pop("_cut", None)
 
     def assert_consistent(self) -> None:
-        """See `LineageRelation`."""
+        """Check every invariant of the form; raises AssertionError."""
         self.table.assert_consistent()
         assert self.table.nbits == self.row_bits + self.id_bits, "as many variables as bits"
         assert max(self.row_bits, self.id_bits) <= MAX_BITS, "numbers below 2^63"

@@ -1,9 +1,9 @@
 """Columns of small non-negative integers as few bytes: what a segment is made of.
 
-A column is written the shortest of three ways: as byte planes (all lowest bytes, then all second bytes, …), each
-compressed by itself because the low bytes of lineage are noise and the high ones nearly constant; as varints; or as
-compressed varints. Nothing is written that the reader can know: not how many numbers there are, no length of what is
-not compressed. Half of all results are small, and there such numbers would be a third of the file.
+A column is written the shortest of three ways: as byte planes, as varints, or as compressed varints. Byte planes are
+all lowest bytes, then all second bytes, …. Each is compressed by itself, because the low bytes of lineage are noise and
+the high ones nearly constant. Nothing is written that the reader can know: not how many numbers there are, no length of
+what is not compressed. Half of all results are small, and there such numbers would be a third of the file.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _shortest(column: npt.NDArray[np.uint64]) -> bytes:
 
 
 class Reader:
-    """What a `Writer` wrote. Raises ValueError where the bytes cannot be right."""
+    """The output of a `Writer`. Raises ValueError if the bytes cannot be right."""
 
     def __init__(self, data: bytes) -> None:
         self.data = np.frombuffer(data, np.uint8)
@@ -83,13 +83,16 @@ class Reader:
         self.most_numbers = MOST_NUMBERS
 
     def number(self) -> int:
-        """See `Writer`."""
+        """One integer below 2^63."""
         value, length = varint.decode_first(self.data[self.at :])
         self.at += length
         return value
 
     def column(self, size: int) -> npt.NDArray[np.int64]:
-        """See `Writer`; `size` numbers, at most `most_numbers` of them."""
+        """A column of at most 2^27 integers below 2^63; how many they are, the reader has to know.
+
+        `size` numbers, at most `most_numbers` of them.
+        """
         if size > self.most_numbers:
             raise ValueError(f"a column of {size} numbers, this segment has at most {self.most_numbers}")
         if not size:

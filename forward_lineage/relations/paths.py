@@ -1,6 +1,6 @@
 """A relation along several paths: saved rows are made of base rows, and of rows of stages that are made of base rows.
 
-What lies behind a stage is kept once, however many rows of the result refer to it, so nothing is composed before its
+Lineage behind a stage is kept once, however many rows of the result refer to it. So nothing is composed before its
 pairs are asked for: questions go step by step, (R ; S)(A) = S(R(A)).
 """
 
@@ -27,23 +27,26 @@ class PathsRelation(LineageRelation):
 
     @property
     def cardinality(self) -> int:
-        """See `LineageRelation`; all pairs are made."""
+        """The number of pairs, as `len`, which ends at 2^63 − 1. All pairs are made."""
         return self.relation().cardinality
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Rows and ids of all pairs, sorted by (row, id): two int64 arrays of shape (len,)."""
         return self.relation().pairs()
 
     def rows(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the rows: those that have an id."""
         return united(first.rows() if behind is None else first.forward(behind.rows()) for first, behind in self.paths)
 
     def ids(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the ids: those that have a row."""
         return united(first.ids() if behind is None else behind.backward(first.ids()) for first, behind in self.paths)
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`; all pairs are made."""
+        """Every row that has an id, ascending, and how many ids it has: two int64 arrays of shape (rows,).
+
+        All pairs are made.
+        """
         return self.relation().counts()
 
     def relation(self) -> LineageRelation:
@@ -53,7 +56,10 @@ class PathsRelation(LineageRelation):
     # ------------------------------------------------------------ parts
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> LineageRelation:
-        """See `LineageRelation`; the pairs that are left are made."""
+        """The pairs whose row is one of `rows` and whose id is one of `ids`; None restricts nothing.
+
+        The pairs that are left are made.
+        """
         return union(
             first.restrict(rows=rows, ids=ids)
             if behind is None
@@ -62,22 +68,22 @@ class PathsRelation(LineageRelation):
         )
 
     def backward(self, rows: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The ids of any of the rows."""
         return united(_next(behind, first.backward(rows)) for first, behind in self.paths)
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The rows of any of the ids."""
         return united(first.forward(ids if behind is None else behind.forward(ids)) for first, behind in self.paths)
 
     # ------------------------------------------------------------ the structure
 
     def release(self) -> None:
-        """See `LineageRelation`."""
+        """Give back what only speeds questions up; the next question builds it anew."""
         for each in self._relations():
             each.release()
 
     def assert_consistent(self) -> None:
-        """See `LineageRelation`."""
+        """Check every invariant of the form; raises AssertionError."""
         for each in self._relations():
             each.assert_consistent()
 

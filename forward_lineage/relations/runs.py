@@ -1,7 +1,7 @@
 """A lineage relation as runs of ids: for small lineage, and for lineage whose BDD would be the larger of the two.
 
 Rows with equal lineage share one set, and a set is a sorted list of runs, first to last id. Scattered ids are runs of
-one id, and cost no more than sorted pairs would; a month of a table in date order is a single run.
+one id, and cost no more than sorted pairs would. A month of a table in date order is a single run.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class RunsRelation(LineageRelation):
         """Relations of rows that follow each other as one.
 
         Args:
-            parts: at least one: what is added to the row numbers of a relation, and the relation; all rows of one lie
-                before those of the next.
+            parts: at least one: the number that is added to the row numbers of a relation, and the relation. All rows
+                of one lie before those of the next.
 
         """
         before = np.cumsum([0, *(part.sets for _, part in parts)])  # sets of the relations in front of each
@@ -164,7 +164,7 @@ class RunsRelation(LineageRelation):
 
     @property
     def cardinality(self) -> int:
-        """See `LineageRelation`."""
+        """The number of pairs, as `len`, which ends at 2^63 − 1."""
         return int(self._set_sizes[self.set_of_row].sum())
 
     @property
@@ -178,17 +178,17 @@ class RunsRelation(LineageRelation):
         return int(self._set_sizes.sum())
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Rows and ids of all pairs, sorted by (row, id): two int64 arrays of shape (len,)."""
         place, first, last = self._runs_of(self.set_of_row)
         length = last - first + 1
         return np.repeat(self.row[place], length), ranges(first, length)
 
     def rows(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the rows: those that have an id."""
         return LineageSet(self.row)
 
     def ids(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the ids: those that have a row."""
         return LineageSet.from_intervals(*merged(self.first, self.last))
 
     def last_row(self) -> int:
@@ -196,13 +196,13 @@ class RunsRelation(LineageRelation):
         return int(self.row[-1]) if self.row.size else -1
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Every row that has an id, ascending, and how many ids it has: two int64 arrays of shape (rows,)."""
         return self.row.copy(), self._set_sizes[self.set_of_row]
 
     # ------------------------------------------------------------ parts
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> RunsRelation:
-        """See `LineageRelation`."""
+        """The pairs whose row is one of `rows` and whose id is one of `ids`; None restricts nothing."""
         kept = self if rows is None else self._of_rows(rows)
         return kept if ids is None else kept._of_ids(ids)
 
@@ -279,7 +279,7 @@ class RunsRelation(LineageRelation):
         return found
 
     def backward(self, rows: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The ids of any of the rows."""
         found = sorted_distinct(self.set_of_row[self._places(rows)])
         _, first, last = self._runs_of(found)
         return (
@@ -289,7 +289,7 @@ class RunsRelation(LineageRelation):
         )
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """See `LineageRelation`."""
+        """The rows of any of the ids."""
         wanted = ids if ids.cardinality <= 2 * self.first.size else ids & self.ids()
         if not wanted or not self.first.size:
             return LineageSet()
@@ -329,10 +329,10 @@ class RunsRelation(LineageRelation):
     # ------------------------------------------------------------ the structure
 
     def release(self) -> None:
-        """See `LineageRelation`; there is nothing to give back."""
+        """Give back what only speeds questions up; the next question builds it anew. There is nothing to give back."""
 
     def assert_consistent(self) -> None:
-        """See `LineageRelation`."""
+        """Check every invariant of the form; raises AssertionError."""
         starts, count = self.set_starts[:-1], np.diff(self.set_starts)
         assert np.all(self.row >= 0) and np.all(np.diff(self.row) > 0), "rows ascend from 0"
         assert self.set_of_row.size == self.row.size, "a set for each row"

@@ -82,11 +82,11 @@ class Segment:
         return sum(each.nbytes for column in columns for each in column if isinstance(each, np.ndarray))
 
     def backward(self, rows: LineageSet) -> LineageSet:
-        """The base ids of any of the result's rows, as far as they are in this segment."""
+        """The base ids of any of the result's rows that are in this segment."""
         return self.relation.backward(self._inside(rows))
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """The result's rows of any of the ids, as far as they are in this segment."""
+        """The result's rows of any of the ids that are in this segment."""
         return LineageSet(self.relation.forward(ids).ids() + self.first_row)
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> Segment:
@@ -141,7 +141,7 @@ def _fits(segment: Segment) -> bool:
 
 
 class Claim(NamedTuple):
-    """What is known of a segment before it is read: a file that says something else is refused unread.
+    """The facts about a segment before it is read: a file that says something else is refused unread.
 
     A few bytes can stand for billions of rows. So no column is unpacked that is longer than these numbers allow.
 

@@ -22,7 +22,7 @@ from udafs.lineage_set import LISTABLE, LineageSet
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """What the manifest says of a segment: its file, and the rows first_row … first_row + rows − 1 it answers for.
+    """The manifest's entry for a segment: its file, and the rows first_row … first_row + rows − 1 it answers for.
 
     Attributes:
         path: of the file.
@@ -147,23 +147,23 @@ class StoredRelation(LineageRelation):
 
     @property
     def cardinality(self) -> int:
-        """See `LineageRelation`."""
+        """The number of pairs, as `len`, which ends at 2^63 − 1."""
         return sum(segment.relation.cardinality for segment in self._segments())
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Rows and ids of all pairs, sorted by (row, id): two int64 arrays of shape (len,)."""
         return _joined(segment.pairs() for segment in self._segments())
 
     def rows(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the rows: those that have an id."""
         return LineageSet(self.counts()[0])
 
     def ids(self) -> LineageSet:
-        """See `LineageRelation`."""
+        """The projection on the ids: those that have a row."""
         return united(segment.relation.ids() for segment in self._segments())
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`."""
+        """Every row that has an id, ascending, and how many ids it has: two int64 arrays of shape (rows,)."""
         found = ((segment.first_row, *segment.relation.counts()) for segment in self._segments())
         return _joined((rows + first_row, count) for first_row, rows, count in found)
 
@@ -175,20 +175,23 @@ class StoredRelation(LineageRelation):
     # ------------------------------------------------------------ parts
 
     def restrict(self, *, rows: LineageSet | None = None, ids: LineageSet | None = None) -> RunsRelation:
-        """See `LineageRelation`; only segments that have such rows are read."""
+        """The pairs whose row is one of `rows` and whose id is one of `ids`; None restricts nothing.
+
+        Only segments that have such rows are read.
+        """
         asked = ((file, None) for file in self._with(ids)) if rows is None else self._having(rows)
         parts = [self.cache.get(file).restrict(rows=mine, ids=ids).pairs() for file, mine in asked]
         return RunsRelation.from_pairs(*_joined(parts))
 
     def backward(self, rows: LineageSet) -> LineageSet:
-        """See `LineageRelation`; only segments that have such rows are read."""
+        """The ids of any of the rows. Only segments that have such rows are read."""
         found = LineageSet()
         for file, mine in self._having(rows):
             found = found | self.cache.get(file).backward(mine)
         return found
 
     def forward(self, ids: LineageSet) -> LineageSet:
-        """See `LineageRelation`; segments whose ids all lie elsewhere are not read."""
+        """The rows of any of the ids. Segments whose ids all lie elsewhere are not read."""
         found = [self.cache.get(file).forward(ids).ids() for file in self._with(ids)]
         # Segments follow each other, and so do their answers.
         return LineageSet(np.concatenate(found) if found else ())
@@ -211,12 +214,12 @@ class StoredRelation(LineageRelation):
     # ------------------------------------------------------------ the structure
 
     def release(self) -> None:
-        """See `LineageRelation`: the cache forgets the segments."""
+        """Give back what only speeds questions up; the next question builds it anew. The cache forgets the segments."""
         for file in self.files:
             self.cache.forget(file)
 
     def assert_consistent(self) -> None:
-        """See `LineageRelation`."""
+        """Check every invariant of the form; raises AssertionError."""
         for segment in self._segments():
             segment.relation.assert_consistent()
             rows = segment.relation.rows()

@@ -1,7 +1,7 @@
 """From a column of lineage values to a relation: what saving a result does with the rows that Spark hands over.
 
-Values repeat (every row of TPC-H Q11 has the same 32,077 ids), so each different one is decoded once; most are tiny,
-so those of tag 00 are decoded all together, not one by one.
+Values repeat (every row of TPC-H Q11 has the same 32,077 ids), so each different one is decoded once. Most are tiny, so
+those of tag 00 are decoded all together, not one by one.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
     """Compare a registered table with its manifest.
 
     Raises:
-        ChangedError: the name means another table now, or a file has changed, is missing or is new; the message names
+        ChangedError: the name means another table now, or a file has changed, is missing or is new. The message names
             the table, the file and the remedy.
 
     """
@@ -193,8 +193,8 @@ def look_alikes(files: Sequence[DataFile]) -> set[Looks]:
 def still_the_same(then: DataFile, now: DataFile, twins: Container[Looks]) -> bool:
     """Tell whether a file was left alone: same size and time, and the same file or at least the same footer.
 
-    Copying a data folder with its times keeps sizes and times and changes inodes, and so does swapping two files:
-    then the footer decides, unless another registered file has the same one.
+    Copying a data folder with its times keeps sizes and times and changes inodes. Swapping two files does, too: then
+    the footer decides, unless another registered file has the same one.
     """
     if then.same_place_and_time(now):
         return True
@@ -264,7 +264,7 @@ def _check_name(spark: SparkSession, manifest: Manifest) -> DataFrame | None:
 
 
 def _known_as(manifest: Manifest) -> str:
-    """What a name means is asked when a statement is read; the table itself is known by its full name."""
+    """The meaning of a name is asked when a statement is read; the table itself is known by its full name."""
     return manifest.identity or manifest.name
 
 

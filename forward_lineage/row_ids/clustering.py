@@ -1,6 +1,6 @@
 """How clustered and how replicated lineage is, under several id orders.   [Zhang 2007, §4.1, Table 7]
 
-Ids that stand close together make small sets: sort the ids of a lineage set; the *clustering factor* is the percentage
+Ids that stand close together make small sets. Sort the ids of a lineage set: the *clustering factor* is the percentage
 of them that have a neighbour less than 3 away. The *replication factor* is the mean number of result rows that a base
 row of the lineage appears in.
 """
@@ -28,7 +28,7 @@ class Clustering:
     """The shape of one table's lineage in a result, under one id order.
 
     Attributes:
-        order: the order, as the user wrote it; None: the ids as they are.
+        order: the order, as the user wrote it; None: the present ids.
         rows: result rows with lineage in this table.
         ids: ids in all sets together.
         replication: mean number of result rows in which an id appears.

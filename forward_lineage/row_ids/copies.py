@@ -186,7 +186,7 @@ def sorted_rows(frame: DataFrame, order_by: Sequence[str]) -> DataFrame:
 
 
 def refuse_more_than_order(ordered: DataFrame, order_by: Sequence[str]) -> None:
-    """What stands in ORDER BY must end there: LIMIT or OFFSET behind it would leave rows out.
+    """Text in ORDER BY must end there: LIMIT or OFFSET behind it would leave rows out.
 
     Raises:
         BadArgumentError: it does not.

@@ -29,7 +29,7 @@ _HIDDEN = (".", "_")  # names of files that Spark does not read
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file as it was registered.
+    """One registered Parquet file.
 
     Attributes:
         path: absolute path; of a file that is not local its address, nothing encoded.
@@ -82,7 +82,7 @@ class DataFile:
 
     @property
     def looks(self) -> Looks:
-        """What stays the same when the file is moved."""
+        """The part that stays the same when the file is moved."""
         return self.size, self.modified, self.footer
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a registration promises, written down: a manifest, one for each version of a table."""
+"""The promise of a registration, written down: a manifest, one for each version of a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest
 
 
 class Provider(StrEnum):
-    """What gives the rows of a table their ids. The values stand in manifests and never change."""
+    """The provider of a table's row ids. The values stand in manifests and never change."""
 
     KEY = "key"  # an integer column of the table
     COLUMN = "column"  # an expression that is a row id already
@@ -80,7 +80,7 @@ class Manifest:
         row_id: see `BaseTable`.
         identified: see `BaseTable`.
         view: SQL of the temporary view that gives the name to queries, when registering made one.
-        key: the key columns, or the expression that is the row id; of a table with a log its id, its place, and the
+        key: the key columns, or the expression that is the row id. Of a table with a log its id, its place, and the
             version since which its ids are known to have been kept.
         order_by: the order of a materialised copy.
         source: where the rows came from: {"path": …}, {"table": …} or {"dataframe": …}, and the format with its
@@ -122,7 +122,7 @@ class Manifest:
 
     @property
     def ids_by(self) -> str:
-        """What gives the ids, in words: ``key (t_id)``, ``position``."""
+        """The source of the ids, in words: ``key (t_id)``, ``position``."""
         by = () if self.provider.by_format else self.key or self.order_by
         return f"{self.provider.value} ({', '.join(by)})" if by else self.provider.value
 

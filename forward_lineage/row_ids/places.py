@@ -1,8 +1,8 @@
 """Where the files of a table are: a path, or several paths and patterns, on whatever file system.
 
 A manifest's `source` says so: ``path`` is a local path, or an address such as ``viewfs://cluster/data``. It means just
-that file or folder. ``paths`` are several, or patterns, in Hadoop's syntax (``*?[]{}``, a backslash before what is
-meant as it stands): what they name is looked up at every listing, as Spark's readers do.
+that file or folder. ``paths`` are several, or patterns, in Hadoop's syntax (``*?[]{}``, a backslash before a plain
+character). They are looked up at every listing, as by Spark's readers.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def files_of(spark: SparkSession, source: Mapping[str, Any]) -> list[DataFile] |
 
 
 def _matched(spark: SparkSession, pattern: str) -> list[DataFile] | None:
-    """List what a pattern names; local files as they are always looked at, once Hadoop has said which."""
+    """List the files of a pattern; local files in the usual way, once Hadoop has said which."""
     if is_far(pattern):
         found = far_files.files_under(spark, pattern, pattern=True)
         return None if found is None else list(map(of_far, found))

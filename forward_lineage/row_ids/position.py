@@ -1,8 +1,8 @@
 """Ids from physical position: the offset of the file, plus the position of the row in it.
 
-Registering reads footers only. The files' sizes, times and row counts are written into the manifest, and the kernel's
-`dl_row_id` looks the offset of a file up there once per file, refusing a file that is not the registered one.
-A file that is still there keeps its offset; what comes later is numbered after everything that was ever numbered.
+Registering reads footers only. The files' sizes, times and row counts are written into the manifest. The kernel's
+`dl_row_id` looks the offset of a file up there once per file, and refuses a file that is not the registered one. A file
+that is still there keeps its offset. Later files are numbered after everything that was ever numbered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The registered tables of a session: by name, as rules need them, and as they are best read here."""
+"""The registered tables of a session: by name, as rules need them, and in the best way to read them here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from udafs.errors import LineageError
 
 
 class RegisteredTables:
-    """What is registered, as this session knows it; names are compared without regard to case.
+    """The registrations that this session knows; names are compared without regard to case.
 
     Making one gives the session the names of the tables that earlier sessions registered.
 
@@ -30,8 +30,8 @@ class RegisteredTables:
         registrations: manifests on disk.
 
     Attributes:
-        damaged: by name in lower case, what is wrong with tables and results that cannot be read; it is said when
-            one of them is used.
+        damaged: by name in lower case, the faults of tables and results that cannot be read; you are told one when you
+            use its table.
 
     """
 
@@ -99,7 +99,7 @@ class RegisteredTables:
         return manifests
 
     def changed(self, name: str, since: int) -> DataFrame:
-        """See `ForwardLineage.changed`."""
+        """Return the rows of a table that were written, or went, since an earlier version of its registration."""
         now = self.registered(name)
         check_unchanged(self.spark, now)
         then = self.registrations.version(now.name, since)
@@ -108,7 +108,7 @@ class RegisteredTables:
     # ------------------------------------------------------------ what changes it
 
     def register(self, request: Request) -> Manifest:
-        """See `ForwardLineage.register`."""
+        """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract."""
         return self._know(self._registrar.register(request))
 
     def adopt(self, table: BaseTable) -> Manifest:
@@ -116,11 +116,11 @@ class RegisteredTables:
         return self._know(self._registrar.adopt(table))
 
     def refresh(self, name: str) -> Manifest:
-        """See `ForwardLineage.refresh`."""
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
         return self._know(self._registrar.refresh(self.registered(name)))
 
     def unregister(self, name: str) -> None:
-        """See `ForwardLineage.unregister`."""
+        """Forget a table. Saved results keep the lineage they have."""
         self._registrar.drop(self.registered(name))
         self._manifests.pop(name.lower(), None)
 

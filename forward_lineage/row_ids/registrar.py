@@ -1,4 +1,4 @@
-"""Which provider a registration takes, and what it leaves behind: a manifest on disk and a name in the session."""
+"""The provider that a registration takes, and its results: a manifest on disk and a name in the session."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Registrar:
         return self._by_position(name, place)
 
     def refresh(self, manifest: Manifest) -> Manifest:
-        """See `ForwardLineage.refresh`."""
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
         named: dict[str, Any] = {part: manifest.source[part] for part in ("path", "paths") if part in manifest.source}
@@ -97,7 +97,7 @@ class Registrar:
         return manifest
 
     def adopt(self, table: BaseTable) -> Manifest:
-        """See `ForwardLineage.use`."""
+        """Trace the tables of a catalog in this session, on trust and without writing anything under `home`."""
         frame = open_relation(self.spark, table.relation)
         own_name = table.relation == quoted_name(table.name)
         view = None if own_name else f"SELECT {', '.join(map(quoted, table.columns))} FROM {table.relation}"

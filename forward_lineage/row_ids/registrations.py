@@ -4,12 +4,13 @@
     HOME/tables/<table>/data-<random>/    Parquet files of a materialised copy or dictionary
     HOME/tables/<table>/granules-…/       values of LINEAGE ON, see `forward_lineage.tracing.kept_granules`
 
-Versions are kept as `forward_lineage.storage.versions` keeps them: a crash leaves no half manifest, and of two sessions
-that register at once each gets a version of its own. The kernel reads them too, by their path.
+Versions are kept as `forward_lineage.storage.versions` keeps them: a crash leaves no half manifest. If two sessions
+register at once, each gets a version of its own. The kernel reads them too, by their path.
 
-Of a home in an object store the kernel reads copies, in the home's folder on this machine (``registered/``); and what
-makes a saved result a table is kept there alone, under ``tables/``: it says where its rows are read on this machine,
-and can be made again from the result. Its versions count from `OF_THIS_MACHINE`, so that none is ever another's.
+Of a home in an object store the kernel reads copies, in the home's folder on this machine (``registered/``). Entries
+that make a saved result a table are kept there alone, under ``tables/``. They say where its rows are read on this
+machine, and can be made again from the result. Its versions count from `OF_THIS_MACHINE`, so that none is ever
+another's.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Registrations:
         return self._of_results if version >= OF_THIS_MACHINE else self._versions
 
     def _all_versions(self) -> list[Versions[Manifest]]:
-        """What is in the store first: that is what other machines see, too."""
+        """The store's content comes first: other machines see that, too."""
         return [self._versions] if self._of_results is self._versions else [self._versions, self._of_results]
 
     def latest(self, name: str) -> Manifest | None:
@@ -142,8 +143,8 @@ class Registrations:
         """Write the next version of a table; nothing is written when it would say the same as the last one.
 
         Args:
-            draft: makes the manifest from the last version (None when there is none; it may be a dropped one, whose
-                ids are not to be given again); called again when another session took the version meanwhile.
+            draft: makes the manifest from the last version (None when there is none). That may be a dropped one, whose
+                ids are not to be given again. It is called again when another session took the version meanwhile.
             name: the table.
             of_result: whether it is a saved result.
 
@@ -168,8 +169,8 @@ class Registrations:
     def clear_results(self, name: str) -> None:
         """Remove what versions before the newest said of saved results whose rows are gone, and of drops.
 
-        Nothing can be asked of them any more, and a result that is saved every hour would gather thousands. What was
-        said of other tables stays: the ids of saved results are explained by it.
+        Nothing can be asked of them any more, and a result that is saved every hour would gather thousands. Entries of
+        other tables stay: they explain the ids of saved results.
 
         Args:
             name: of a saved result.

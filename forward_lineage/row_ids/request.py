@@ -1,4 +1,4 @@
-"""What a user says of a table that is to be registered, before anything is read."""
+"""The request to register a table, before anything is read."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Request:
 
 
 def refuse_unnamed(name: str, given: Sequence[object]) -> None:
-    """See to it that what a table is read from is said by name: a path, a view and a DataFrame are read differently.
+    """Refuse a source that is not given by name: a path, a view and a DataFrame are read differently.
 
     Args:
         name: of the table.

@@ -1,10 +1,10 @@
 """Names of registered files, resolved once a registration instead of at every query.
 
-Spark resolves parquet.`path` anew wherever it stands: a job that reads footers, about 50 ms a table, and a view that is
+Spark resolves parquet.`path` anew wherever it stands, in a job that reads footers, about 50 ms a table. A view that is
 kept as text does not help. So registering makes temporary views whose plans are kept: the name that queries use;
-`__dl_rows_<name>`, the same under a name that no CTE hides; `__dl_ids_<name>`, the rows with their ids (`_metadata`,
-which ids by position need, is not to be had through a view). All read the files that were there when they were made,
-so they are kept only if these are the registered ones.
+`__dl_rows_<name>`, the same under a name that no CTE hides; `__dl_ids_<name>`, the rows with their ids. (A view does
+not give `_metadata`, which ids by position need.) All read the files that were there when they were made, so they are
+kept only if these are the registered ones.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseT
     Args:
         spark: a session with the kernel attached.
         manifest: the registration.
-        table: what the rules know about it; returned as it is if registering makes no views, if the name means
+        table: the rules' facts about it. It is returned unchanged if registering makes no views, if the name means
             something else now, or if its files are not the registered ones.
 
     """

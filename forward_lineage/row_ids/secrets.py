@@ -1,8 +1,8 @@
 """Secrets in reader options: a manifest keeps where a secret is found, never the secret.
 
-The rule: an option whose name has a word such as password, secret, token, key or credential, and a URL with a password
-or a user in it, must take the secret from the environment, as ``${env:NAME}``. The reference is what is kept; it is
-resolved whenever files are read.
+The rule is about an option whose name has a word such as password, secret, token, key or credential. It is also about a
+URL with a password or a user in it. Both must take the secret from the environment, as ``${env:NAME}``. The reference
+is kept, and resolved whenever files are read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """May the rows of a table change unnoticed, or by themselves? Asked before they get ids, and before each query.
 
 Ids by value are worth what the rows are worth: a change must be noticed, and a second reading must give the same rows.
-So there is a list of sources whose changes we notice: files, compared with the manifest one by one; rows that
-stand in the plan itself, and DataFrames of a program, by checksum. What is not on it is refused, or taken on trust by a
-user who says so.
+So there is a list of sources whose changes we notice. These are files, compared with the manifest one by one, and rows
+that stand in the plan itself, and DataFrames of a program, by checksum. A source that is not on it is refused, or taken
+on trust by a user who says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The SQL that a registration holds, which is run when its table is queried: none but what its other fields spell.
 
-A manifest has its relation, its view and its row id as SQL, so that readers need not know how they are made. Who can
-write a manifest could write any SQL there. So a reader composes it again, from names and paths, and compares.
+A manifest has its relation, its view and its row id as SQL, so that readers need not know how they are made. A writer
+of a manifest could write any SQL there. So a reader composes it again, from names and paths, and compares.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def rows_of_parts(
 
 
 def can_be_cast(kind: str) -> bool:
-    """Tell whether a type can be written as it is said."""
+    """Tell whether a type can be written by its name."""
     return _TYPE.fullmatch(kind) is not None
 
 
@@ -171,7 +171,7 @@ def _check_parts(manifest: Manifest) -> None:
 
 
 def _relation(manifest: Manifest) -> str:
-    """What stands after FROM: files that have no other name, or a table of Spark's."""
+    """The text after FROM: files that have no other name, or a table of Spark's."""
     if manifest.provider.by_format:
         return quoted_name(manifest.name)
     place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")
@@ -223,6 +223,6 @@ def _demand_same(sql: str, wanted: str, what: str) -> None:
 
 
 def _tokens(sql: str) -> list[str]:
-    """What SQL is made of: whether a plain name is in backticks does not matter, nor what a message says."""
+    """The parts of SQL: backticks around a plain name do not matter, nor do the words of a message."""
     found = [token for token in _TOKEN.findall(sql) if not token.isspace()]
     return ["'…'" if token[0] == "'" and len(token) > 1 else _PLAIN.sub(r"\1", token) for token in found]

@@ -1,4 +1,4 @@
-"""The public face: `ForwardLineage`, its calls by what they are about. Whatever they do is done in the rooms below."""
+"""The public face: `ForwardLineage`, its calls by what they are about. The rooms below do the work."""
 
 from forward_lineage.session.session import ForwardLineage
 

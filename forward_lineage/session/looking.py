@@ -82,7 +82,7 @@ class Looking:
     # ------------------------------------------------------------ of a saved result
 
     def _reached(self, saved: SavedResult, table: TracedTable, rows: int) -> list[Reached] | str:
-        """What each of the first rows was made of in a table; a text where that is not known."""
+        """The lineage of each of the first rows in a table; a text if that is not known."""
         if table.captured is not Captured.NOW:
             return "captured at the first question"
         if table.only is not None:

@@ -1,4 +1,4 @@
-"""What the calls of a session are answered by: one object for each thing that can be asked of it."""
+"""The objects that answer the calls of a session: one for each kind of question."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class QueryCalls:
         """Run a statement and add `DL`, the lineage of every row, as the last column.
 
         Args:
-            sql: one Spark SQL statement, LINEAGE ON at its end if need be: a query, CREATE … AS or INSERT … SELECT.
+            sql: one Spark SQL statement: a query, CREATE … AS or INSERT … SELECT. LINEAGE ON may come at its end.
             semantics: ``"data"`` or ``"control"``.
             args: values of the parameters of a query, as `spark.sql` takes them.
 
@@ -39,26 +39,42 @@ class QueryCalls:
         Raises:
             LineageError: the SQL is wrong or not traced, or a table is not what was registered.
 
+        Examples:
+            >>> result = lineage.sql("SELECT item, sum(amount) AS amount FROM sales GROUP BY item ORDER BY item")
+            >>> result.selectExpr("item", "amount", "dl_ids(DL.sales) AS made_of").show()
+            +------+------+-------+
+            |  item|amount|made_of|
+            +------+------+-------+
+            |binder|   110| [1, 3]|
+            |pencil|    30|    [2]|
+            +------+------+-------+
+
         """
         traced = self._parts.statements.trace(sql, semantics, args)
         with self._parts.runs.command(traced):
             return self._parts.statements.run(traced)
 
     def to_run(self, sql: str, semantics: str = "data") -> DataFrame | str:
-        """Return what `sql` would run, to be run by somebody else: of a command nothing has happened yet.
+        """Return the statement that `sql` would run, so that somebody else can run it. A command is not run here.
 
-        This is what a SQL client's statements become, see docs/sql-clients.md.
+        Statements of a SQL client become this; docs/sql-clients.md describes them.
 
         Args:
-            sql: one statement, as for `sql`; WITH LINEAGE at its end, too.
+            sql: one statement, as for `sql`. WITH LINEAGE may come at its end, too.
             semantics: ``"data"`` or ``"control"``.
 
         Returns:
-            of a query what `sql` returns, a DataFrame; of CREATE … AS and INSERT the text that does what `sql` does, in
+            for a query a DataFrame, as from `sql`. For CREATE … AS and INSERT a text that does the same as `sql`, in
             any session that has the kernel and the same tables.
 
         Raises:
             LineageError: as for `sql`.
+
+        Examples:
+            >>> lineage.to_run("SELECT item FROM sales WITH LINEAGE").columns
+            ['item', 'DL']
+            >>> lineage.to_run("CREATE TABLE items USING parquet AS SELECT item FROM sales")[:18]
+            'CREATE TABLE items'
 
         """
         traced = self._parts.statements.trace(sql, semantics)
@@ -67,7 +83,7 @@ class QueryCalls:
         return self._parts.statements.run(traced)
 
     def trace(self, frame: DataFrame, semantics: str = "data") -> DataFrame:
-        """Return a DataFrame with `DL`, the lineage of every row, as its last column; docs/dataframes.md.
+        """Return a DataFrame with `DL`, the lineage of every row, as its last column. docs/dataframes.md says how.
 
         Args:
             frame: over registered tables, views of them and saved results. It is analysed here, and runs when the
@@ -80,14 +96,27 @@ class QueryCalls:
         Raises:
             LineageError: as for `sql`; something in the DataFrame has no SQL text, or its rows are not registered.
 
+        Examples:
+            >>> frame = spark.table("sales").where("amount > 35").groupBy().sum("amount")
+            >>> lineage.trace(frame).selectExpr("`sum(amount)`", "dl_ids(DL.sales) AS made_of").show()
+            +-----------+-------+
+            |sum(amount)|made_of|
+            +-----------+-------+
+            |        110| [1, 3]|
+            +-----------+-------+
+
         """
         return self.sql(self._parts.frames.sql(frame, semantics), semantics)
 
     def rewrite(self, sql: str, semantics: str = "data", args: Arguments = None) -> str:
-        """Return Spark SQL that does what `sql` does, in any session that has the kernel and the same catalog tables.
+        """Return Spark SQL that does the same as `sql`, in any session that has the kernel and the same catalog tables.
 
         Raises:
             LineageError: as for `sql`.
+
+        Examples:
+            >>> "dlunion" in lineage.rewrite("SELECT count(*) AS n FROM sales")
+            True
 
         """
         rewritten = self._parts.statements.trace(sql, semantics, args, anywhere=True).rewritten
@@ -97,18 +126,23 @@ class QueryCalls:
     def answer(self, sql: str, args: Arguments = None) -> Answer:
         """Return the rows of a consuming query, without their lineage, in the fastest way there is.
 
-        Where `save` was told of such questions, nothing but what was made for them is read, and no Spark job runs.
-        Else the query is run as by `sql`.   [Smoke, §4.2; docs/workloads.md]
+        If `save` was told of such questions, only the data made for them are read, and no Spark job runs. Otherwise the
+        query runs as by `sql`.   [Smoke, §4.2; docs/workloads.md]
 
         Args:
             sql: a query of ``BACKWARD(result WHERE …, table)``; others are run as by `sql`.
             args: values of its parameters, as `spark.sql` takes them.
 
         Returns:
-            the rows as an Arrow table of the columns and types that Spark gives, and what they were made of.
+            the rows as an Arrow table of the columns and types that Spark gives, and how they were found.
 
         Raises:
             LineageError: as for `sql`.
+
+        Examples:
+            >>> answer = lineage.answer("SELECT count(*) AS n FROM BACKWARD(by_item WHERE item = 'binder', sales)")
+            >>> answer.table.to_pylist(), answer.by
+            ([{'n': 2}], 'captured')
 
         """
         return self._parts.answering.answer(sql, args)
@@ -130,12 +164,11 @@ class QueryCalls:
         """Return how lineage travels in a statement: what is computed once and referred to, and what each row carries.
 
         Args:
-            sql: one statement, as for `sql`, or a DataFrame; it is not run. Of a DataFrame the SQL is told first that
-                it was written as.
+            sql: one statement, as for `sql`, or a DataFrame; it is not run. For a DataFrame you first get its SQL.
             semantics: ``"data"`` or ``"control"``.
             args: values of its parameters.
-            name: under which it would be saved; then also what would be captured, and made for the questions in
-                `workload`, with the other arguments as for `save`.
+            name: under which it would be saved. Then you also see the lineage that would be captured. You see the data
+                that would be made for the questions in `workload`, with the other arguments as for `save`.
             workload: as for `save`.
             partition_by: as for `save`.
             cube: as for `save`.
@@ -144,12 +177,16 @@ class QueryCalls:
             capture: as for `save`.
 
         Returns:
-            a line for each stage, in the order in which they are computed, then one for the result; then one for each
-            table, and for each thing that is made. With `tune` on, and no `name`: what `run` would do with the
-            statement now, and for each sketch what is read of its table and what is skipped.
+            a line for each stage, in the order in which they are computed, and one for the result. Then a line for each
+            table, and for each thing that is made. With `tune` on, and no `name`, also the decision of `run`, and for
+            each sketch the parts of its table that are read and skipped.
 
         Raises:
             LineageError: as for `sql`.
+
+        Examples:
+            >>> print(lineage.explain(by_item))
+            result: each row carries a set of ids of sales
 
         """
         text = self._parts.frames.sql(sql, semantics)
@@ -173,6 +210,15 @@ class QueryCalls:
         Raises:
             LineageError: the result was not traced so.
 
+        Examples:
+            >>> result = lineage.sql("SELECT max(amount) AS best FROM sales LINEAGE ON sales.item")
+            >>> lineage.granules(result).selectExpr("best", "DL.sales AS made_of").show(truncate=False)
+            +----+----------------+
+            |best|made_of         |
+            +----+----------------+
+            |70  |[binder, pencil]|
+            +----+----------------+
+
         """
         return decoded(frame, meaning_of(frame))
 
@@ -184,7 +230,7 @@ class QueryCalls:
         Args:
             sql: the query, or a DataFrame.
             table: the registered table that holds the suspected rows.
-            where: which ones, as a condition over that table's columns.
+            where: the suspected rows, as a condition over that table's columns.
             semantics: ``"data"`` or ``"control"``.
 
         Returns:
@@ -192,6 +238,14 @@ class QueryCalls:
 
         Raises:
             LineageError: as for `sql`; the condition is wrong; the query does not read the table, or is a command.
+
+        Examples:
+            >>> lineage.affected(by_item, "sales", where="t_id = 3").select("item", "amount").show()
+            +------+------+
+            |  item|amount|
+            +------+------+
+            |binder|   110|
+            +------+------+
 
         """
         tables, statements = self._parts.tables, self._parts.statements

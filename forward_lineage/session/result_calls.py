@@ -44,36 +44,40 @@ class ResultCalls:
         cube: Attributes = None,
         args: Arguments = None,
     ) -> SavedResult:
-        """Run a query once and keep its rows and their lineage under a name, by which later queries can read it.
+        """Run a query once and save its rows and their lineage under a name. Later queries can read it by the name.
 
         Args:
             df_or_sql: a query; a DataFrame, as for `trace`; or one with `DL`, which `sql` or `trace` returned, perhaps
                 filtered, sorted or projected since.
             name: letters, digits and _.
             semantics: ``"data"`` or ``"control"``; a DataFrame with `DL` has its own.
-            mode: ``"overwrite"``: a new version takes the place of the one before at one stroke, when all is written;
-                ``"error"``: refuse a name that is taken; ``"append"``: put the rows behind those that are there.
-            keep_versions: let this version, and those before it that are there, stay readable when a later one is
-                saved. Others go, unless saved results were made of them.
+            mode: ``"overwrite"``: a new version replaces the one before at one stroke, when all is written.
+                ``"error"``: refuse a name that is taken. ``"append"``: put the rows behind those that are there.
+            keep_versions: keep this version, and earlier ones that are there, readable when a later one is saved.
+                Others are deleted, unless saved results were made of them.
             encoding: of the lineage: ``"auto"`` for the smaller, ``"bdd"`` or ``"runs"`` to force one.
             tables: the only tables, and saved results, of those that the query reads, whose lineage is captured; all
                 when not given.
             where: table → condition over its columns: lineage in rows that meet it is all that is captured.
             capture: ``"now"``: lineage is written with the rows; ``"later"``: at the first question, or by `capture`;
                 ``"auto"``: later if the query reads much.
-            workload: consuming queries that will be asked of the result, with parameters: what they do not need is not
-                captured, and what they need is partitioned or added up; see `explain` and `answer`.
-            partition_by: table → expressions over its columns, values of which questions will choose; a list is of the
-                only table of the query.
+            workload: consuming queries that you will ask of the result, with parameters. Lineage that they do not need
+                is not captured, and data that they need are partitioned or added up; see `explain` and `answer`.
+            partition_by: table → expressions over its columns, among whose values questions will choose. A list is for
+                the only table of the query.
             cube: the same, by which the result's own aggregates are added up, too.
             args: values of the parameters of a query that is given as a text, as `spark.sql` takes them.
                 [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
-            what was saved: version, columns, number of rows, tables with their numbers of (row, id) pairs.
+            the saved result: version, columns, number of rows, tables with their numbers of (row, id) pairs.
 
         Raises:
             LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use.
+
+        Examples:
+            >>> lineage.save("SELECT max(amount) AS best FROM by_item", "report")
+            SavedResult(report, version 1, 1 row, made of by_item, data, saved at ...)
 
         """
         scope = Scope.of(tables, where, capture)
@@ -110,9 +114,9 @@ class ResultCalls:
         return None
 
     def capture(self, name: str) -> SavedResult:
-        """Capture the lineage of a saved result that its save left for later; nothing happens if there is none left.
+        """Capture the lineage of a saved result that its save left for later. If none is left, nothing happens.
 
-        Its query runs again, on the same versions of its tables, and must give the rows that were saved.
+        The query runs again, on the same versions of its tables, and must give the rows that were saved.
 
         Returns:
             the result.
@@ -120,36 +124,62 @@ class ResultCalls:
         Raises:
             LineageError: there is no such result; its tables are not what they were, or it has other rows now.
 
+        Examples:
+            >>> saved = lineage.save(by_item, "late", capture="later")
+            >>> saved = lineage.capture("late")
+            >>> lineage.backward_ids("late", rows=[0])
+            LineageSet({1, 3})
+
         """
         return self._parts.capturing.capture(name)
 
     def prepared(self, name: str) -> list[str]:
-        """Return in lines what was made beforehand for questions about a saved result, and what could not be and why.
+        r"""Return in lines the data that were made for questions about a saved result, and the reasons for gaps.
 
         Raises:
             LineageError: there is no such result.
+
+        Examples:
+            >>> question = "SELECT count(*) AS n FROM BACKWARD(asked WHERE item = :item, sales)"
+            >>> saved = lineage.save(by_item, "asked", workload=[question])
+            >>> print("\n".join(lineage.prepared("asked")))
+            lineage in sales: 3 entries
 
         """
         return self._parts.saver.prepared(name)
 
     def results(self) -> list[SavedResult]:
-        """Return the newest version of every saved result, by name; those with a damaged manifest are left out."""
+        """Return the newest version of every saved result, by name. Results with a damaged manifest are left out.
+
+        Examples:
+            >>> "by_item" in [saved.name for saved in lineage.results()]
+            True
+
+        """
         return self._parts.library.results()
 
     def describe(self, name: str) -> SavedResult:
-        """Return what is known about a saved result.
+        """Return the facts about a saved result: query, columns, tables, versions, sizes.
 
         Raises:
             LineageError: there is no such result, or its manifest is damaged.
+
+        Examples:
+            >>> lineage.describe("by_item").rows
+            2
 
         """
         return self._parts.library.get(name)
 
     def drop(self, name: str) -> None:
-        """Forget a saved result; what other saved results were made of stays on disk for as long as they are there.
+        """Forget a saved result. Files that other saved results were made of stay for as long as these are there.
 
         Raises:
             LineageError: there is no such result.
+
+        Examples:
+            >>> saved = lineage.save("SELECT count(*) AS n FROM sales", "count")
+            >>> lineage.drop("count")
 
         """
         self._parts.library.drop(name)
@@ -166,6 +196,15 @@ class ResultCalls:
         Raises:
             LineageError: there is no such result or version, or a file of it is damaged.
 
+        Examples:
+            >>> lineage.result("by_item").show()
+            +------+------+
+            |  item|amount|
+            +------+------+
+            |binder|   110|
+            |pencil|    30|
+            +------+------+
+
         """
         return self._parts.questions.rows(name, version)
 
@@ -176,10 +215,10 @@ class ResultCalls:
 
         Args:
             result: its name.
-            where: which rows, as a condition over its columns; all of them when neither is given.
-            rows: which rows, by number, from 0.
-            table: a table that the result was made of, directly or through other saved results, or one of these;
-                may be left out when there is one base table only.
+            where: a condition over its columns that chooses the rows; all of them when neither is given.
+            rows: the numbers of the rows, from 0.
+            table: a table that the result was made of, directly or through other saved results, or one of these. You
+                may leave it out if there is one base table only.
 
         Returns:
             the table's columns after a column ``row_id``, in the order of the ids; the values of a result that was
@@ -188,13 +227,28 @@ class ResultCalls:
         Raises:
             LineageError: no such result, row, column or table; the ids no longer mean the same rows; a file is damaged.
 
+        Examples:
+            >>> lineage.backward("by_item", where="item = 'binder'").show()
+            +------+----+------+------+
+            |row_id|t_id|  item|amount|
+            +------+----+------+------+
+            |     1|   1|binder|    40|
+            |     3|   3|binder|    70|
+            +------+----+------+------+
+
         """
         return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table))
 
     def backward_ids(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
     ) -> LineageSet:
-        """Return the ids that `backward` would return the rows of; with ``rows=`` no Spark job runs."""
+        """Return the ids of the rows that `backward` would return; with ``rows=`` no Spark job runs.
+
+        Examples:
+            >>> lineage.backward_ids("by_item", rows=[0])
+            LineageSet({1, 3})
+
+        """
         return self._parts.questions.backward_ids(result, where, rows=rows, table=table)
 
     def forward(
@@ -204,9 +258,9 @@ class ResultCalls:
 
         Args:
             table: a table that the result was made of, directly or through other saved results, or one of these.
-            where: which rows, as a condition over its columns; over the values if the result was saved with LINEAGE
-                ON. All of them when neither is given.
-            ids: which rows, by id.
+            where: a condition over its columns that chooses the rows; over the values if the result was saved with
+                LINEAGE ON. All of them when neither is given.
+            ids: the ids of the rows.
             result: the result's name.
 
         Returns:
@@ -215,13 +269,27 @@ class ResultCalls:
         Raises:
             LineageError: as for `backward`.
 
+        Examples:
+            >>> lineage.forward("sales", where="amount = 30", result="by_item").show()
+            +------+------+------+
+            |row_id|  item|amount|
+            +------+------+------+
+            |     1|pencil|    30|
+            +------+------+------+
+
         """
         return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result))
 
     def forward_ids(
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
     ) -> LineageSet:
-        """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs."""
+        """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs.
+
+        Examples:
+            >>> lineage.forward_ids("sales", ids=[2], result="by_item")
+            LineageSet({1})
+
+        """
         return self._parts.questions.forward_ids(table, where, ids=ids, result=result)
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
@@ -229,17 +297,25 @@ class ResultCalls:
 
         Args:
             table: a registered table or a saved result.
-            where: which rows, as a condition over its columns.
-            ids: which rows, by id.
+            where: a condition over its columns that chooses the rows.
+            ids: the ids of the rows.
 
         Returns:
-            ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``; a result stands behind those that it was
-            made of, and `path` is the shortest way to it, e.g. ``sales → revenue → report``. `rows_touched` is NULL
-            where it cannot be told: rows that a result was made of are gone, and a condition cannot find them. A
-            warning says so, and which results to save again.
+            ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``. Each result comes after those that it was
+            made of. The shortest way to it is in `path`, e.g. ``sales → revenue → report``. `rows_touched` is NULL if
+            rows that a result was made of are gone, and a condition cannot find them. A warning names the results to
+            save again.
 
         Raises:
             LineageError: as for `forward`, whichever result it is about; a ChangedError only if it is about all.
+
+        Examples:
+            >>> lineage.impact("sales", where="t_id = 3").where("result = 'by_item'").show()
+            +-------+------------+----+---------------+
+            | result|rows_touched|rows|           path|
+            +-------+------------+----+---------------+
+            |by_item|           1|   2|sales → by_item|
+            +-------+------------+----+---------------+
 
         """
         return as_answer(self._parts.questions.impact(table, where, ids=ids))
@@ -249,13 +325,24 @@ class ResultCalls:
 
         Returns:
             ``result STRING, table STRING, saved_with BIGINT, now BIGINT``: versions of the table, or of the saved
-            result; `now` is NULL when it was changed and not registered again, or is not there any more.
+            result. In `now` is NULL if it was changed and not registered again, or is not there any more.
+
+        Examples:
+            >>> first = lineage.save("SELECT item FROM sales", "first")
+            >>> second = lineage.save("SELECT count(*) AS n FROM first", "second")
+            >>> first = lineage.save("SELECT item FROM sales WHERE amount > 35", "first")
+            >>> lineage.stale().where("result = 'second'").show()
+            +------+-----+----------+---+
+            |result|table|saved_with|now|
+            +------+-----+----------+---+
+            |second|first|         1|  2|
+            +------+-----+----------+---+
 
         """
         return as_answer(self._parts.questions.stale())
 
     def table(self, relation: str) -> DataFrame:
-        """Return lineage as a relation to join and aggregate over.
+        """Return lineage as a relation that you can join and aggregate.
 
         Args:
             relation: ``"lineage_of(a saved result, a table)"``.
@@ -265,6 +352,16 @@ class ResultCalls:
 
         Raises:
             LineageError: as for `backward`.
+
+        Examples:
+            >>> lineage.table("lineage_of(by_item, sales)").orderBy("row", "id").show()
+            +---+---+
+            |row| id|
+            +---+---+
+            |  0|  1|
+            |  0|  3|
+            |  1|  2|
+            +---+---+
 
         """
         return self._parts.questions.table(relation)

@@ -24,22 +24,34 @@ from udafs.attach import attach
 
 @says_when_the_server_is_gone
 class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
-    """Rows with their lineage, for a Spark session that is already running.
+    """Trace lineage in a Spark session that is already running.
 
-    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) and brings back what was registered under `home`
-    before; making a second one for the same session does no harm.
+    Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) to the session. It also brings back the tables that
+    were registered under `home` before. You may make several for one session.
 
     Args:
         spark: the session.
         home: where registrations and saved results are: a folder, or an address in an object store such as
             ``s3://bucket/prefix``; $FORWARD_LINEAGE_HOME, else ./lineage_home. Under Spark Connect the server and its
             executors must see a folder under the same path.
-        openlineage: where events of saves, and of tables that queries write, are sent: the address of an endpoint, a
-            file, or `forward_lineage.openlineage.OpenLineage`; $FORWARD_LINEAGE_OPENLINEAGE, else nothing is sent.
+        openlineage: where events of saves, and of tables that queries write, are sent. Give the address of an endpoint,
+            a file, or `forward_lineage.openlineage.OpenLineage`; $FORWARD_LINEAGE_OPENLINEAGE, else nothing is sent.
 
     Raises:
         LineageError: the session is one of Spark Connect, and its server does not have the kernel or does not see the
-            home; events are to be sent, and there is no client. A damaged registration is reported when it is used.
+            home. Or events are to be sent, and there is no client. A damaged registration is reported when it is used.
+
+    Examples:
+        The examples of all methods go on from here.
+
+        >>> rows = [(1, "binder", 40), (2, "pencil", 30), (3, "binder", 70)]
+        >>> spark.createDataFrame(rows, "t_id INT, item STRING, amount INT").createOrReplaceTempView("sales")
+        >>> lineage = ForwardLineage(spark)
+        >>> lineage.register("sales", key="t_id")
+        Manifest(sales, version 1, ids by key (t_id), 3 columns)
+        >>> by_item = "SELECT item, sum(amount) AS amount FROM sales GROUP BY item ORDER BY item"
+        >>> lineage.save(by_item, "by_item")
+        SavedResult(by_item, version 1, 2 rows, made of sales, data, saved at ...)
 
     """
 

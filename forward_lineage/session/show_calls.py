@@ -26,7 +26,7 @@ class ShowCalls:
     home: Home
 
     def show(self, what: DataFrame | str | SavedResult, rows: int = 20, truncate: int = 60) -> None:
-        """Print rows as `DataFrame.show` does, with what they were made of: ``orders {3, 17, …} 7 rows``.
+        """Print rows as `DataFrame.show` does, with their lineage: ``orders {3, 17, …} 7 rows``.
 
         Args:
             what: a result of `sql`, any other DataFrame, a query, or a saved result as `save` or `describe` gave it.
@@ -36,13 +36,23 @@ class ShowCalls:
         Raises:
             LineageError: as for `sql`; Spark cannot compute the rows; `rows` or `truncate` is below 1.
 
+        Examples:
+            >>> lineage.show(by_item)
+            +------+------+-------------------+
+            |item  |amount|DL                 |
+            +------+------+-------------------+
+            |binder|110   |sales {1, 3} 2 rows|
+            |pencil|30    |sales {2} 1 row    |
+            +------+------+-------------------+
+            2 rows
+
         """
         if truncate < 1:
             raise BadArgumentError(f"truncate={truncate} leaves nothing of a value", instead="Give 1 or more.")
         print(self.shown(what, rows, base_rows=0).text(truncate))
 
     def shown(self, what: DataFrame | str | SavedResult, rows: int = 20, base_rows: int = 5) -> Shown:
-        """Return rows as a notebook shows them; each can be opened to base rows that it was made of.
+        """Return rows as a notebook shows them. You can open each row to base rows that it was made of.
 
         Args:
             what: as for `show`.
@@ -51,11 +61,15 @@ class ShowCalls:
                 row cannot be opened.
 
         Returns:
-            what is HTML in a notebook, and text elsewhere; its attribute `frame` has all rows.
+            an object that is HTML in a notebook, and text elsewhere; its attribute `frame` has all rows.
 
         Raises:
             LineageError: as for `show`. Base rows that cannot be read, or whose ids mean other rows by now, are not
-                shown, and it is said why.
+                shown; you see the reason instead.
+
+        Examples:
+            >>> lineage.shown(lineage.describe("by_item"), rows=1).frame.count()
+            2
 
         """
         if rows < 1 or base_rows < 0:
@@ -77,8 +91,8 @@ class ShowCalls:
     def ids(self, frame: DataFrame) -> DataFrame:
         """Return a result with its lineage as arrays of ids, ready for `toPandas`, `toArrow` and Spark's functions.
 
-        Under LINEAGE ON ids stand for values: `granules` gives these. `forward_lineage.ids(table)` does the same to an
-        Arrow table or a pandas DataFrame that is here already.
+        Under LINEAGE ON ids stand for values; get these from `granules`. For an Arrow table or a pandas DataFrame that
+        is here already, call `forward_lineage.ids(table)`.
 
         Args:
             frame: a result of `sql`.
@@ -88,6 +102,15 @@ class ShowCalls:
 
         Raises:
             BadArgumentError: it has no `DL` of ours as its last column.
+
+        Examples:
+            >>> lineage.ids(lineage.sql(by_item)).select("item", "DL.sales").show()
+            +------+------+
+            |  item| sales|
+            +------+------+
+            |binder|[1, 3]|
+            |pencil|   [2]|
+            +------+------+
 
         """
         meaning = meaning_of(frame)
@@ -101,13 +124,17 @@ class ShowCalls:
         return frame.withColumn(LINEAGE_COLUMN, F.struct(*fields))
 
     def flush_events(self, patience: float = 5.0) -> bool:
-        """Wait until the events of OpenLineage that are on their way are sent; the end of the program does so, too.
+        """Wait until the events of OpenLineage that are on their way are sent. The end of the program does so, too.
 
         Args:
             patience: seconds to wait at most.
 
         Returns:
-            whether none is left; True where none are sent at all.
+            whether none is left; True if none are sent at all.
+
+        Examples:
+            >>> lineage.flush_events()
+            True
 
         """
         return self._parts.runs.flush(patience)

@@ -23,11 +23,23 @@ class TableCalls:
 
     @property
     def catalog(self) -> Catalog:
-        """The registered tables, as `rewrite_sql` takes them."""
+        """The registered tables, as `rewrite_sql` takes them.
+
+        Examples:
+            >>> "sales" in lineage.catalog
+            True
+
+        """
         return self._parts.tables.catalog
 
     def tables(self) -> dict[str, Manifest]:
-        """Return what is registered, by name."""
+        """Return the manifests of all registered tables, by name. Saved results are among them.
+
+        Examples:
+            >>> lineage.tables()["sales"]
+            Manifest(sales, version 1, ids by key (t_id), 3 columns)
+
+        """
         return self._parts.tables.all()
 
     def register(
@@ -46,13 +58,13 @@ class TableCalls:
         """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract.
 
         Args:
-            name: what queries call the table.
-            unnamed: refused: what the rows are read from is said by name.
-            key: a unique, non-negative integer column, whose values are the ids; or any unique columns, as a list,
+            name: the name of the table in queries.
+            unnamed: refused; say by name where the rows are read from.
+            key: a unique, non-negative integer column, whose values are the ids. Or any unique columns, as a list,
                 which a materialised dictionary then gives ids.
-            path: files to read; queries may say `name` from now on. Ids are positions in the Parquet files. A file or
-                folder, local or on any file system that the session's Hadoop knows (``s3a://bucket/events``); a
-                pattern, if nothing has just that name; or a list of these.
+            path: files to read; queries may use `name` from now on. Ids are positions in the Parquet files. Give a
+                file or folder, local or on any file system that the session's Hadoop knows (``s3a://bucket/events``).
+                Or give a pattern, if nothing has just that name, or a list of these.
             order_by: make a copy under `home`, sorted like this, with dense ids in that order. Anything but Parquet
                 files is copied, sorted or not.
             row_id: an expression over the table that is a row id already, e.g. ``_metadata.row_id`` of a Delta table.
@@ -60,9 +72,9 @@ class TableCalls:
             format: of the files in `path`, as Spark's readers call it. A folder with the log of a Delta or Iceberg
                 table is read as that, its rows having ids of their own.
             options: of the reader. Secrets only by reference, as ``${env:NAME}``, which is what the manifest keeps.
-            trusted: take it on trust that the key is unique, and that changes do no harm: nothing is checked, and every
-                answer that relies on the table says so (`results.trusted_tables`). Needed for what we cannot watch:
-                Hive tables, JDBC, custom sources.
+            trusted: take it on trust that the key is unique, and that changes do no harm. Nothing is checked, and every
+                answer that relies on the table says so (`results.trusted_tables`). Needed for sources that we cannot
+                watch: Hive tables, JDBC, custom sources.
 
         Returns:
             the manifest: columns, files, provider, version.
@@ -70,6 +82,15 @@ class TableCalls:
         Raises:
             LineageError: the table cannot be read; the ids would not be unique, non-negative and stable; its rows may
                 change unnoticed or by themselves (`rand()`, LIMIT without ORDER BY), are a stream, or carry lineage.
+
+        Examples:
+            By a key, and by the position in Parquet files; `folder` is a folder of yours:
+
+            >>> lineage.register("sales", key="t_id").ids_by
+            'key (t_id)'
+            >>> spark.range(5).write.parquet(f"{folder}/events")
+            >>> lineage.register("events", path=f"{folder}/events").ids_by
+            'position'
 
         """
         refuse_unnamed(name, unnamed)
@@ -82,6 +103,20 @@ class TableCalls:
         Raises:
             LineageError: Spark cannot read one of the tables, or its columns are not the catalog's.
 
+        Examples:
+            >>> from forward_lineage import Catalog
+            >>> spark.range(3).createOrReplaceTempView("shops")
+            >>> catalog = Catalog()
+            >>> catalog.register("shops", ["id"], key="id")
+            >>> lineage.use(catalog)
+            >>> lineage.sql("SELECT id FROM shops WHERE id > 0").selectExpr("id", "dl_ids(DL.shops) AS made_of").show()
+            +---+-------+
+            | id|made_of|
+            +---+-------+
+            |  1|    [1]|
+            |  2|    [2]|
+            +---+-------+
+
         """
         for table in catalog:
             self._parts.tables.adopt(table)
@@ -91,14 +126,23 @@ class TableCalls:
 
         Args:
             table: its name.
-            ids: which rows, in the order of their ids; ids that no row has are passed over. All rows, in no order, when
-                not given.
+            ids: the ids of the rows. You get the rows in the order of their ids; ids that no row has are passed over.
+                All rows, in no order, when not given.
 
         Returns:
             the table's columns after a column ``row_id`` (``_row_id`` if it has such a column itself).
 
         Raises:
             LineageError: the table is not registered, or is not what was registered any more; an id is negative.
+
+        Examples:
+            >>> lineage.rows("sales", [3, 1]).show()
+            +------+----+------+------+
+            |row_id|t_id|  item|amount|
+            +------+----+------+------+
+            |     1|   1|binder|    40|
+            |     3|   3|binder|    70|
+            +------+----+------+------+
 
         """
         tables = self._parts.questions.tables_now
@@ -114,25 +158,49 @@ class TableCalls:
         Raises:
             LineageError: the table is not registered, or that promise cannot be kept.
 
+        Examples:
+            >>> spark.range(4).write.parquet(f"{folder}/visits")
+            >>> lineage.register("visits", path=f"{folder}/visits").version
+            1
+            >>> spark.range(4, 6).write.mode("append").parquet(f"{folder}/visits")
+            >>> lineage.refresh("visits").version
+            2
+
         """
         return self._parts.tables.refresh(name)
 
     def changed(self, name: str, since: int) -> DataFrame:
-        """Return which rows of a table were written, or went, since an earlier version of its registration.
+        """Return the rows of a table that were written, or went, since an earlier version of its registration.
 
-        Only of tables whose format says it: Delta with row tracking, Iceberg of version 3. An UPDATE keeps the id of a
-        row and is a change of it: `impact(name, ids=…)` says of what saved results the row is.
+        Only formats that keep this can answer: Delta with row tracking, Iceberg of version 3. An UPDATE keeps the id
+        of a row and is a change of it. Ask `impact(name, ids=…)` for the saved results that the row is in.
 
         Args:
             name: the table.
-            since: the earlier version, e.g. what a saved result was made with.
+            since: the earlier version, e.g. the one that a saved result was made with.
 
         Returns:
-            ``row_id BIGINT, change STRING``: ``written`` of a row that came or was changed, ``gone`` of one that went.
+            ``row_id BIGINT, change STRING``: ``written`` for a row that came or was changed, ``gone`` for one that
+            went.
 
         Raises:
             LineageError: the table is not registered or has changed since; it does not say when rows were changed; ids
                 of the two versions mean different rows; files of the earlier version are gone.
+
+        Examples:
+            Here `orders` is the folder of a Delta table that tracks rows, and `update` changes its second row.
+
+            >>> lineage.register("orders", path=orders)
+            Manifest(orders, version 1, ids by delta, 2 columns)
+            >>> update(orders)
+            >>> lineage.refresh("orders").version
+            2
+            >>> lineage.changed("orders", since=1).show()
+            +------+-------+
+            |row_id| change|
+            +------+-------+
+            |     1|written|
+            +------+-------+
 
         """
         return self._parts.tables.changed(name, since)
@@ -142,6 +210,14 @@ class TableCalls:
 
         Raises:
             LineageError: the table is not registered.
+
+        Examples:
+            >>> spark.range(3).createOrReplaceTempView("trial")
+            >>> lineage.register("trial", key="id").version
+            1
+            >>> lineage.unregister("trial")
+            >>> "trial" in lineage.tables()
+            False
 
         """
         self._parts.tables.unregister(name)

@@ -29,22 +29,32 @@ class ViewCalls:
     def views(self, views: Mapping[str, str], *, table: str | None = None) -> LinkedViews:
         """Link views over the same base rows, so that a brush in one updates all others in milliseconds.
 
-        What is needed of every base row is read once, and kept under `home` as arrays that are mapped into memory. They
-        are of one version of the table: after a `refresh`, the next call makes them again.   [Psallidas and Wu 2018]
+        The columns that views need are read once, and kept under `home` as arrays that are mapped into memory. They
+        are of one version of the table. After a `refresh`, the next call makes them again.   [Psallidas and Wu 2018]
 
         Args:
-            views: for each view, by its name, either a query ``SELECT keys, count | sum | avg FROM table [WHERE …]
-                GROUP BY keys [ORDER BY …]``, all over one registered table (which may be a saved result), or the name
-                of a saved result, whose rows then are the bars.
-            table: the table that links saved results; may be left out when all were made of one base table only, or
-                when there are queries.
+            views: for each view, by its name, a query or the name of a saved result. Queries are ``SELECT keys, count |
+                sum | avg FROM table [WHERE …] GROUP BY keys [ORDER BY …]``. All are over one registered table, which
+                may be a saved result. The rows of a saved result are its bars.
+            table: the table that links saved results. You may leave it out if all were made of one base table only, or
+                if there are queries.
 
         Returns:
-            the views: `brush` says what chosen bars of one leave of the others, `hand` gives a hand that remembers.
+            the views. Call `brush` to see how much chosen bars of one leave of the others, and `hand` for a hand that
+            remembers.
 
         Raises:
             LineageError: a query is of another form, the message says where; Spark refuses it; the table is not what
                 was registered, or the views have no table in common; sums might leave 64 bits.
+
+        Examples:
+            >>> queries = {
+            ...     "items": "SELECT item, count(*) AS n FROM sales GROUP BY item ORDER BY item",
+            ...     "large": "SELECT amount > 35 AS large, count(*) AS n FROM sales GROUP BY 1 ORDER BY 1",
+            ... }
+            >>> linked = lineage.views(queries)
+            >>> linked.brush("items", [0]).table("large").to_pylist()
+            [{'large': False, 'n': 0}, {'large': True, 'n': 2}]
 
         """
         return self._parts.opening.views(views, table)
@@ -60,16 +70,16 @@ class ViewCalls:
         token: str | None = None,
         names: Iterable[str] = (),
     ) -> Page:
-        """Serve a page of linked views to browsers: charts to be brushed with mouse or keys, and the base rows.
+        """Serve a page of linked views to browsers: charts that you brush with mouse or keys, and the base rows.
 
-        In a notebook the page is shown where it is the last value of a cell. It needs the extra `pages`.
+        In a notebook the page is shown if it is the last value of a cell. It needs the extra `pages`.
 
         Args:
-            views: as for `views`; in place of a text there may be a mapping with ``sql``, ``chart`` (``bars``,
-                ``histogram``, ``timeline``, ``heatmap`` or ``table``) and ``value``, the column that is drawn. Or a
-                file with them, .sql or .toml; or views that are open.
-            table: see `views`.
-            title: what stands above the page; the table's name when not given.
+            views: as for `views`. In place of a text you may give a mapping with ``sql``, ``chart`` and ``value``, the
+                column that is drawn. Charts are ``bars``, ``histogram``, ``timeline``, ``heatmap`` and ``table``. You
+                may also give a file with them, .sql or .toml, or views that are open.
+            table: as for `views`.
+            title: the heading of the page; the table's name when not given.
             host: the address to listen at. Any but that of the loopback interface lets other machines in, without
                 encryption; they still need the token.
             port: the port; 0: any that is free.
@@ -78,11 +88,16 @@ class ViewCalls:
             names: names besides the host's by which browsers reach this machine.
 
         Returns:
-            the page: ``url`` is its address, ``stop()`` ends it, as does leaving a ``with`` block.
+            the page. Its address is ``url``. Call ``stop()``, or leave a ``with`` block, to end it.
 
         Raises:
             LineageError: a view is none, or cannot be drawn so (the message says in which line of the file); Bokeh is
                 not installed; the port is taken.
+
+        Examples:
+            >>> with lineage.explore({"items": "SELECT item, count(*) AS n FROM sales GROUP BY item"}) as page:
+            ...     page.url.startswith("http://127.0.0.1:")
+            True
 
         """
         check_installed()
@@ -101,7 +116,7 @@ class ViewCalls:
         return Page(shown(linked, asked, self._reader(linked.table_name)), host, port, token, names)
 
     def _reader(self, table: str) -> Any:
-        """What reads base rows for a page."""
+        """The function that reads base rows for a page."""
         tables_now = self._parts.questions.tables_now
 
         def read(ids: LineageSet) -> pa.Table:

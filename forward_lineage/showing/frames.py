@@ -78,7 +78,7 @@ def _with_values(shown: ShownRows, spark: SparkSession, meaning: Mapping[str, An
 
 
 def _values(spark: SparkSession, read: Mapping[str, Any], ids: list[int]) -> Opened:
-    """What ids of LINEAGE ON stand for."""
+    """The values of ids of LINEAGE ON."""
     if not ids:
         return Opened(tuple(read["expressions"]), {}, are_values=True)
     if "values" in read:

@@ -14,7 +14,7 @@ Cells = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a row was made of in one table.
+    """The base rows of one table that a row was made of.
 
     Attributes:
         table: its name.
@@ -31,7 +31,7 @@ class Origin:
 
     @classmethod
     def of(cls, table: str, ids: LineageSet, most: int) -> Origin:
-        """Return what some ids say, of which only the smallest are listed."""
+        """Return the origin for some ids; only the smallest of them are listed."""
         return cls(table, len(ids), tuple(ids.first(most)))
 
 
@@ -100,7 +100,7 @@ class ShownRows:
         return f"{origin.table} {{{', '.join(listed)}}} {counted(origin.count, 'row' if values is None else 'value')}"
 
     def below(self) -> tuple[str, ...]:
-        """Return what is said below the rows: that there are more, and the notes."""
+        """Return the text below the rows: that there are more, and the notes."""
         shown = counted(len(self.rows), "row")
         known = f"the first {shown}" + (f" of {self.total:,}" if self.total is not None else "; there are more")
         return (known if self.more else shown, *self.notes)

@@ -18,7 +18,7 @@ def plain(text: str, kept: str = "") -> str:
 
     Args:
         text: any.
-        kept: characters that stay as they are; without line ends among them the text is in one line.
+        kept: characters that are not escaped; without line ends among them the text is in one line.
 
     """
     if text.isascii() and text.isprintable():

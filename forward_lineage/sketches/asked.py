@@ -52,7 +52,7 @@ class Table:
 
     @property
     def state(self) -> tuple[str, str]:
-        """What it is now: its name, and the digest of its registration."""
+        """Its present state: its name, and the digest of its registration."""
         return self.manifest.name, self.manifest.digest()
 
 
@@ -64,7 +64,7 @@ class AskedQuery:
         sql: its text.
         args: values of its parameters.
         statement: what was read from it.
-        instance: of which template it is, with which literals.
+        instance: its template and its literals.
         tables: that it reads, the largest first.
         facts: what is known of them.
 
@@ -94,7 +94,7 @@ class AskedQuery:
 
     @cached_property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """What its tables are now."""
+        """The present states of its tables."""
         return tuple(sorted(table.state for table in self.tables))
 
 
@@ -113,7 +113,7 @@ class Reader:
         self._of_type_char: dict[tuple[str, str], Sequence[str]] = {}  # by what tables are
 
     def query(self, sql: str, args: Arguments, *, least: int) -> AskedQuery | str:
-        """What is known of a query; or why no sketch can serve it, or one over so few bytes would not be worth it."""
+        """The facts about a query; or why no sketch can serve it, or one over so few bytes would not be worth it."""
         if sum(file.size for each in self._tables.all().values() for file in each.files) < least:
             return "the registered tables are small"
         read = self.statement(sql, args)
@@ -142,7 +142,7 @@ class Reader:
         return self._of_type_char[table.state]
 
     def statement(self, sql: str, args: Arguments) -> tuple[Statement, Instance] | str:
-        """What is read from a text, with the values of its parameters; or why it is no query."""
+        """The reading of a text, with the values of its parameters; or why it is no query."""
         key = repr((sql, args))
         if key not in self._read:
             try:

@@ -1,8 +1,9 @@
-"""Which column of each table a sketch is made of, among those that are proven safe.   [Niu 2022, §4.4]
+"""The column of each table that a sketch is made of, among those that are proven safe.   [Niu 2022, §4.4]
 
-A sketch saves what its ranges let a scan leave out, so the columns count in which the rows of a table lie in order: row
-groups, pages and files then hold few ranges each. Statistics say so without reading anything. Where several columns of
-the largest table are fit, it depends on the query which sketch is smaller: that is estimated on a sample (`sampled`).
+A sketch saves the parts that its ranges let a scan leave out. So the columns count in whose order the rows of a table
+lie: row groups, pages and files then hold few ranges each. Statistics say so without reading anything. Where several
+columns of the largest table are fit, it depends on the query which sketch is smaller: that is estimated on a sample
+(`sampled`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FEW_GROUPS = 4  # say nothing of how rows lie within them
 
 
 class Estimates(Protocol):
-    """What is known of sketches of a query before they are captured."""
+    """The facts about sketches of a query before they are captured."""
 
     def is_scattered(self, table: Table, column: str) -> bool:
         """Whether any few ranges of a column are all over a table, so that no sketch leaves anything out."""

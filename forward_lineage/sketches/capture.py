@@ -1,7 +1,8 @@
 """Find the sketch of each table that a query reads, by running it with lineage.   [Niu 2022, §4]
 
-Lineage is that of ranges (`rewrites.granules.Ranges`), under control semantics, over every access of a table: a number
-for each row that is read, united where a group forces a set, and at the end over all rows of the result.
+Lineage is that of ranges (`rewrites.granules.Ranges`), under control semantics, over every access of a table. It is a
+number for each row that is read. Numbers are united where a group forces a set, and at the end over all rows of the
+result.
 Ensures:  each sketch has the fragment of every base row that control lineage of some result row has, and no other.
 """
 

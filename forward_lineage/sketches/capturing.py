@@ -110,7 +110,7 @@ class Capturer:
         return Partition(table.name, column, self._ranges.bounds(known, column, MOST_RANGES))
 
     def _has_witnesses(self, query: AskedQuery, partitions: Sequence[Partition]) -> bool:
-        """Whether there are groups of which such rows may do."""
+        """Whether there are groups for which such rows may do."""
         named = _registered(query, partitions)
         granules = {each.table.lower(): granules_of(self._tables, each, one_witness=True) for each in named}
         return mark(query.statement.tree.copy(), granules, self._names.here())

@@ -1,4 +1,4 @@
-"""What was decided of each query that was run, why, and how to take it back.   [PBDS, §8]"""
+"""The decisions about queries that were run, their reasons, and how to take them back.   [PBDS, §8]"""
 
 from __future__ import annotations
 

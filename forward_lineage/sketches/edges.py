@@ -1,8 +1,8 @@
 """The edge of a top-k: whether the last row that is returned ties with the first one that is not.
 
-Where they tie Spark may return either, over a sketch as over all rows, and no answer could be told from a wrong one. So
-a sketch of such a query counts only where it was seen that there is no tie (`RunTimeCheck`): the query is captured
-with a limit one higher and the keys of its order beside its columns. The row behind the edge is in the sketch then,
+Where they tie Spark may return either, over a sketch and over all rows, and no answer could be told from a wrong one.
+So a sketch of such a query counts only if there was seen to be no tie (`RunTimeCheck`). The query is captured with a
+limit one higher and the keys of its order beside its columns. The row behind the edge is in the sketch then,
 too: it holds a little more than it needs.   [Niu 2022, §3, breaks ties by all columns; Spark does not]
 """
 
@@ -96,7 +96,7 @@ def _key_of(tree: exp.Query, key: exp.Expr, fresh: str) -> str | None:
 
 
 def _names_an_item(key: exp.Expr, names: Sequence[str]) -> bool:
-    """Whether a key is said in terms of the select list, which means something else within it."""
+    """Whether a key is written in terms of the select list, which means something else within it."""
     return any(column.name.lower() in names for column in key.find_all(exp.Column))
 
 

@@ -2,8 +2,8 @@
 
 The paper leaves data that change to future work.
 
-Whether that gives a sketch again is proven (`safety.growth`). What has been appended is seen in the versions of the
-registration: each file is there as it was, and no id is retired. Only the new rows are read, by their ids.
+The proof that this gives a sketch again is in `safety.growth`. Appended rows are seen in the versions of the
+registration: each file is there unchanged, and no id is retired. Only the new rows are read, by their ids.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Appended:
     """Rows that were added to one of the tables of a query, nothing else being changed.
 
     Attributes:
-        sketch: of that table, as it was captured.
+        sketch: the captured one of that table.
         table: as it is now.
         first: the least of the new rows' ids.
 

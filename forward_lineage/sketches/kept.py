@@ -1,11 +1,11 @@
 """Sketches under a home: captured once, then used by every session that asks a query which they serve.
 
-HOME/sketches/<template>/<name>.json      one capture: which query, of which tables, its sketches; sealed, immutable
+HOME/sketches/<template>/<name>.json      one capture: its query, its tables, its sketches; sealed, immutable
 
-They say nothing that the tables do not say: what is damaged, of other tables, or of another time is passed over and
-cleared away, not mourned. What it takes to use one safely stands with it: the state of *every* table that the query
-reads, not only of those with a sketch, since which rows matter depends on all of them; and the settings on which values
-depend.   [PBDS, §8; that data changes is its future work]
+They say nothing that the tables do not say. Damaged ones, and those of other tables or of another time, are passed over
+and cleared away, not mourned. The facts to use one safely stand with it: the state of *every* table that the query
+reads, and the settings on which values depend. Tables without a sketch are among them, since all of them decide which
+rows matter.   [PBDS, §8; that data changes is its future work]
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _SketchFields:
 
 @dataclass(frozen=True)
 class Captured:
-    """What was captured of one run of a query.
+    """The capture of one run of a query.
 
     Attributes:
         template: what queries of its kind have in common, a short name.
@@ -66,7 +66,7 @@ class Captured:
         args: values of its parameters; None: it has none.
         settings: of the session, on which values depend.
         states: for each table that the query reads what it was: its name, the digest of its registration.
-        sketches: one for each table of which a part is enough.
+        sketches: one for each table that is read in part.
         milliseconds: that capturing took.
         size: bytes of all tables that the query reads.
         kept_size: bytes of what is left of them, as far as pages are skipped.

@@ -1,7 +1,7 @@
 """`lineage.run`: a query with the sketch that serves it, or one that is captured for it, or as it is.   [Niu 2022, §8]
 
-Whatever is decided, the rows are those of the query run as it is: a sketch is used only where that is proven
-(`safety`), of tables that are what they were, under the settings of its capture.
+Under every decision, the rows are those of the plain query. A sketch is used only if that is proven (`safety`), of
+unchanged tables, under the settings of its capture.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Runner:
 
     @property
     def decisions(self) -> Sequence[Decision]:
-        """What was decided, the first decision first."""
+        """The decisions, the first one first."""
         return self._decisions.all()
 
     def run(self, sql: str, args: Arguments = None) -> DataFrame:
-        """See `ForwardLineage.run`."""
+        """Run a query as Spark does, without lineage; with a sketch, if one serves it and you called `tune`."""
         if self._tuning.mode is Mode.OFF:
             return self._plain(sql, args)
         begun = time.perf_counter()

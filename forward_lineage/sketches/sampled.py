@@ -1,10 +1,10 @@
 """How large a sketch would be, estimated on a sample: a few of its ranges.   [Niu 2022, §8, leaves tuning to later]
 
-An attribute that is safe keeps together what belongs together: over some of its ranges alone a query gives about the
-part of its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is
-taken for the part of all; of a top-k, which returns as many rows over few ranges as over all, their number. What so
-many ranges leave of the table's bytes, its files say. They also say, before anything runs, in which columns rows lie
-so that any few ranges are all over the table: no sketch helps there.
+A safe attribute keeps rows together that belong together. Over some of its ranges alone a query gives about the part of
+its answer that these hold. So the capture is run over them, and the part of them that its lineage touches is taken for
+the part of all. A top-k returns as many rows over few ranges as over all, so there their number is taken. The table's
+files say how many of its bytes so many ranges leave. Before anything runs, they also say in which columns any few
+ranges are all over the table: no sketch helps there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sampled:
     Args:
         statements: those of the session.
         tables: the registered tables.
-        query: of which sketches are to be captured.
+        query: the one whose sketches are to be captured.
         cut: cuts a column of a table that it reads into ranges, under the table's registered name.
 
     """

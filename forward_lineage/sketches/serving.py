@@ -1,9 +1,9 @@
-"""Which kept sketches serve a query, and why others do not.   [Niu 2022, §7, §8]
+"""The kept sketches that serve a query, and why others do not.   [Niu 2022, §7, §8]
 
-What costs least is asked first: states of tables, settings, then proof. A proof of the same is not made twice in a
-session: what it depends on is two texts with the values of their parameters, and the facts. Nor is one tried again that
-hardly can succeed: where an instance asked for more in some of its literals and for less in others, and no sketch was
-proven to serve one that did just that, the next is not tried. Passing over a sketch is never wrong.
+The cheapest question is asked first: states of tables, settings, then proof. A proof of the same is not made twice in a
+session: it depends on two texts with the values of their parameters, and the facts. Nor is one tried again that hardly
+can succeed. An instance may ask for more in some of its literals and for less in others. If no sketch was proven to
+serve such an instance, the next is not tried. Passing over a sketch is never wrong.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Serving:
         return found
 
     def wants_all(self, query: AskedQuery) -> bool:
-        """Whether sketches of all rows would serve instances of a query of which such of one witness were captured."""
+        """Whether sketches of all rows would serve instances of a query that has only sketches of one witness."""
         for each in self._kept.of(query.kind):
             own = self._own(each, query) if each.one_witness and each.states == query.states else None
             if own is None:
@@ -109,7 +109,7 @@ class Serving:
         return self._unproven(captured, query)
 
     def _up_to_date(self, captured: Captured, query: AskedQuery) -> Captured:
-        """What was captured, with the fragments of rows that were added since, where it then serves its own query."""
+        """The captured sketches, with the fragments of rows added since, if they then serve their own query."""
         if not _is_older(captured, query) or captured.name in self._refused:
             return captured
         own = self._own(captured, query)
@@ -171,7 +171,7 @@ class Serving:
 
 
 def _said(captured: Captured, query: AskedQuery) -> str:
-    """What sketches save a query that they serve."""
+    """The savings of sketches for a query that they serve."""
     since = ", though rows were added since its capture" if captured.has_grown else ""
     left = f", {rows_left(captured, query):.0%} of the rows are left" if captured.gain < LEAST_GAIN else ""
     return f"of {captured.size / 2**20:,.0f} MB {captured.gain:.0%} are not read{left}{since}"

@@ -1,4 +1,4 @@
-"""What the footers of a table's Parquet files say of its columns: bounds of values, NULLs, how rows are clustered.
+"""The footers of a table's Parquet files about its columns: bounds of values, NULLs, how rows are clustered.
 
 Exact or not there: a column counts only where every row group of every file says what is in it. Text may be cut short
 by whoever wrote the file, so its bounds are bounds, not values that occur.   [PBDS, §4.4, §6.2: min(a), max(a)]

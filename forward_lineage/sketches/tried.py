@@ -1,8 +1,8 @@
-"""Which proofs that a sketch serves another instance are not worth trying: such as failed again and again.
+"""Proofs that a sketch serves another instance which are not worth trying: such have failed again and again.
 
-Whether a sketch serves an instance depends most of the time on which of its literals are larger than those of the
-instance that it was captured of, which are smaller: a range of days within another one, a bound above another one. So
-proofs are counted by that. Not to try one is never wrong: the sketch is passed over, and another is taken, or captured.
+Most of the time, the literals of the instance decide whether a sketch serves it. Some are larger than those of the
+captured one, some are smaller. A range of days is within another one, a bound above another one. So proofs are counted
+by that. Not to try one is never wrong: the sketch is passed over, and another is taken, or captured.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """When a sketch is captured, when one is used: decided anew for each query, by what it is expected to save.
 
 The paper captures after a number of runs that could have used a sketch [Niu 2022, §8]. Here that number follows from
-what is known: capturing costs about as much as the query, of later runs a part is saved, and as many are expected to
-come as have been. So it is captured when the runs so far would have saved its cost; at worst, when none comes after
-that, twice is paid what was needed. Small tables are read as they are: looking at the query would cost more.
+known facts. Capturing costs about as much as the query, a part of later runs is saved, and as many are expected to come
+as have been. So it is captured when the runs so far would have saved its cost. At worst, when none comes after that, it
+costs twice the need. Small tables are read whole: looking at the query would cost more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Tuning:
         mode: when.
         budget: bytes on disk, of all sketches under the home; those that are worth least give way.
         seconds: that this session may spend on capturing, in all; None: any.
-        least: bytes; queries over tables that are smaller, all together, are run as they are.
+        least: bytes; queries over tables that are smaller, all together, run plainly.
 
     """
 
@@ -64,7 +64,7 @@ class Tuning:
         """
         modes = [each.value for each in Mode]
         if mode not in modes:
-            raise BadArgumentError(f"mode={mode!r}", instead=f"There are {', '.join(modes)}.")
+            raise BadArgumentError(f"unknown mode {mode!r}", instead=f"Use one of {', '.join(modes)}.")
         if min(budget, least, seconds or 0) < 0:
             raise BadArgumentError("a budget below 0", instead="Give bytes and seconds from 0.")
         return cls(Mode(mode), budget, seconds, least)
@@ -87,8 +87,8 @@ def pays(statement: Statement, runs: int, captured: Sequence[Captured]) -> bool:
 def is_worth_it(captured: Captured, query: AskedQuery) -> bool:
     """Say whether a query is faster with sketches than without.
 
-    It is where bytes are saved. Where the rows of a sketch lie in every page none are; but if few rows are left, joins
-    and groups have hardly anything to do, which counts once a query takes much longer than its plan.
+    It is where bytes are saved. If the rows of a sketch lie in every page none are. But if few rows are left, joins and
+    groups have hardly anything to do, which counts once a query takes much longer than its plan.
     """
     return captured.gain >= LEAST_GAIN or (captured.milliseconds >= _LONG and rows_left(captured, query) <= _FEW_ROWS)
 

@@ -4,8 +4,8 @@ Q[𝒫]:  R  →  σ_{a in the ranges of 𝒫}(R)  for every access of R in Q, b
 Ensures:  the user's columns and names; rows as the query gives them over the tables cut down to their sketches.
           Whether these are the rows that it gives over the whole tables, `sketches.safety` proves.
 Accesses: whatever reads the same relation as the table's name does: two names of the same files are one table.
-Reads:    of Parquet files only those, and of these only the row groups and pages, that may have such rows; the exact
-          test stands behind it. Of other sources everything, and the exact test decides.
+Reads:    of Parquet files only those, and of these only the row groups and pages, that may have such rows. The exact
+          test comes last. Of other sources everything, and the exact test decides.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def use(
         sql: a query.
         sketches: by table.
         args: values of the query's parameters.
-        relations: by table, what stands behind FROM to read its rows; the table's name where nothing is said.
+        relations: by table, the text behind FROM to read its rows; the table's name by default.
 
     Raises:
         LineageError: no query, or Spark's own complaint; a sketch of a table that the query does not read, or of
@@ -100,13 +100,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Skipped:
-    """What an access of a table reads with a sketch, and what there is.
+    """The part that an access of a table reads with a sketch, and the whole.
 
     Attributes:
         files: Parquet files.
         row_groups: of them.
         rows: in pages that are read; the exact test leaves fewer.
-        bytes: of these, of all columns, as they are stored; an estimate, by rows.
+        bytes: of these, of all columns, in their stored size; an estimate, by rows.
 
     """
 

@@ -1,1 +1,1 @@
-"""What talks to Spark: sessions, plans, the guard, names of Spark's objects, Spark's errors in one line."""
+"""The parts that talk to Spark: sessions, plans, the guard, names of Spark's objects, Spark's errors in one line."""

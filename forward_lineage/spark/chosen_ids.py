@@ -19,8 +19,8 @@ def having_ids(frame: DataFrame, column: str, ids: LineageSet, *, by_value: bool
         frame: the rows.
         column: that has their ids.
         ids: which.
-        by_value: whether the ids may be values of a column of files, which can be asked for values that are listed; up
-            to a thousand are.
+        by_value: whether the ids may be values of a column of files. Then up to a thousand values are listed, and the
+            column is asked for them.
 
     """
     rows = frame.where(F.call_function("dl_contains", F.lit(bytearray(ids.to_bytes())), F.col(column)))

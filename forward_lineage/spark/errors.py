@@ -110,7 +110,7 @@ def lost_server() -> Iterator[None]:
 def put_back() -> Iterator[None]:
     """Around what makes a session what it was before.
 
-    Where its Java process has ended, nothing has to be put back, and whoever asked it something has said so: that error
+    If its Java process has ended, nothing has to be put back. The question that found it so has raised an error, which
     is not hidden behind another one.
     """
     try:

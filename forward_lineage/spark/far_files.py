@@ -54,7 +54,7 @@ class NearFile(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What is at the end of a Parquet file: its number of rows, and the SHA-256 of the footer, hexadecimal."""
+    """The end of a Parquet file: its number of rows, and the SHA-256 of the footer, hexadecimal."""
 
     rows: int
     footer: str

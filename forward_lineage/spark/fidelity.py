@@ -1,7 +1,7 @@
 """The fidelity guard: the tree that was rewritten must mean to Spark what the user's own text means.
 
 sqlglot reads Spark SQL well, not perfectly, and says nothing where it does not. So the unrewritten tree is printed
-back, and Spark plans both texts: if the optimised plans differ, the query is refused and the difference is shown. It
+back, and Spark plans both texts. If the optimised plans differ, the query is refused and the difference is shown. It
 costs about as much as planning the query twice, and nothing for a text that has passed before.
 """
 

@@ -1,4 +1,4 @@
-"""What names mean to Spark's session catalog."""
+"""The meaning of names to Spark's session catalog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class FoundName:
     """A table or view of Spark's session catalog.
 
     Attributes:
-        name: as it was asked for, quoted.
+        name: the text that was asked for, quoted.
         view: whether it is a view.
         temporary: whether it is a temporary one.
         text: of a view, its SQL; None where it was made from a DataFrame.

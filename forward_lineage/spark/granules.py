@@ -1,8 +1,8 @@
 """Granules in Spark: what the ids of `LINEAGE ON` stand for.   [Zhang 2007, §4.3]
 
-Either an id is computed from the value, and the value from the id; or it is the value's place in a dictionary (value_1,
+Either an id is computed from the value, and the value from the id. Or it is the value's place in a dictionary (value_1,
 …, value_k, __id), one row a granule, and ids are the numbers from 0. In both ids are in value order. A result of `sql`
-brings the expressions or the query that read ids; a saved result has entries (id, values) as files of either kind,
+brings the expressions or the query that read ids. A saved result has entries (id, values) as files of either kind,
 since its ids must keep their meaning.
 """
 
@@ -32,8 +32,8 @@ def decoded(frame: DataFrame, meaning: Mapping[str, Any] | None) -> DataFrame:
         meaning: what the metadata of its `DL` column says.
 
     Returns:
-        the same rows; each field of `DL` is an array of values in ascending order: plain ones where LINEAGE ON has one
-        expression over the table, structs with one field an expression where it has several.
+        the same rows; each field of `DL` is an array of values in ascending order. They are plain if LINEAGE ON has one
+        expression over the table, and structs with one field an expression if it has several.
 
     Raises:
         BadArgumentError: the frame is no such result.

@@ -98,7 +98,7 @@ def quoted_name(name: str) -> str:
 
 
 def field_of_dl(table: str) -> str:
-    """Write the field of the column `DL` that has the lineage in a table; it bears the name as it was registered."""
+    """Write the field of the column `DL` that has the lineage in a table; it bears the registered name."""
     return f"{LINEAGE_COLUMN}.{quoted(table)}"
 
 

@@ -1,4 +1,4 @@
-"""Parquet files that we have Spark write: copies, dictionaries, arrays. Values are written as they are, however old."""
+"""Parquet files that we have Spark write: copies, dictionaries, arrays. Values are written unchanged, however old."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows of a table or view depend on, as Spark's analysed plan says it: sources, chance, order, own rows."""
+"""The facts that the rows of a table or view depend on, by Spark's analysed plan: sources, chance, order, own rows."""
 
 from __future__ import annotations
 

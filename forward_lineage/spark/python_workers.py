@@ -1,4 +1,4 @@
-"""Which Python runs what saving does on the executors."""
+"""The Python that does the work of saving on the executors."""
 
 from __future__ import annotations
 

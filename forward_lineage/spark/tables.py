@@ -1,4 +1,4 @@
-"""What Spark says about a table or view: columns, what it is, the files it reads."""
+"""Spark's facts about a table or view: columns, its kind, the files it reads."""
 
 from __future__ import annotations
 

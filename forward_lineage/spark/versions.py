@@ -1,6 +1,6 @@
-"""What PySpark's versions do in different ways: one function for each thing, which does it in all of them.
+"""The differences between PySpark's versions: one function for each thing, which does it in all of them.
 
-Which versions there are, and what differs in the kernel, is in `udafs.versions`.
+The versions that exist, and the differences in the kernel, are in `udafs.versions`.
 """
 
 from __future__ import annotations
@@ -167,10 +167,10 @@ def is_newer(condition: str | None) -> bool:
 
 
 def said_in(text: str, version: tuple[int, int] = _VERSION) -> tuple[str, bool]:
-    """Return what is said in the text of an error of Spark's, and whether `raise_error` says it in a task.
+    """Return the text of an error of Spark's, and whether `raise_error` says it in a task.
 
-    Up to 3.5 a place, a plan or the statement may follow the text; and what a task says stands behind which task it
-    was. So does, up to 4.1 at least, what a function of Python's over an RDD says.
+    Up to 3.5 a place, a plan or the statement may follow the text; and the words of a task come behind its name. Up to
+    4.1 at least, the words of a function of Python's over an RDD do, too.
     """
     if python := _PYTHON_IN_TASK.search(text):
         return f"Spark's Python worker failed: {python[1].splitlines()[-1]}", False

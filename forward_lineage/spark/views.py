@@ -1,4 +1,4 @@
-"""What the text of a view means to Spark, where that is not what it means in the place of the view's name."""
+"""The meaning of a view's text to Spark, if it is not the meaning in the place of the view's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from udafs.requests import ask_json
 
 
 def refuse_other_meaning(spark: SparkSession, view: FoundName, frame: DataFrame, called: str) -> None:
-    """Refuse a view whose text cannot be rewritten as it stands: Spark reads it as it was read when the view was made.
+    """Refuse a view whose text cannot be rewritten: Spark reads it as it was read when the view was made.
 
     Args:
         spark: a session with the kernel attached.
@@ -23,8 +23,8 @@ def refuse_other_meaning(spark: SparkSession, view: FoundName, frame: DataFrame,
         called: what the user calls it.
 
     Raises:
-        NotTracedError: the view was made under settings that may change what its text means; the text has a name that
-            is a temporary view's or function's now, and was not then; or its columns are others now.
+        NotTracedError: the view was made under settings that may change what its text means. Or the text has a name
+            that is a temporary view's or function's now, and was not then. Or its columns are others now.
 
     """
     for setting, there, here in ask_json(spark, "view settings", name=view.name, temporary=view.temporary):

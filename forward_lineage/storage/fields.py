@@ -1,7 +1,7 @@
-"""The fields of a manifest, checked as they are read.
+"""The fields of a manifest, checked when they are read.
 
-A right checksum says that nothing was damaged by accident. It does not say that a manifest was written by us: so every
-field is looked at before anybody relies on it, as the annotations of its dataclass say what it has to be.
+A right checksum says that nothing was damaged by accident. It does not say that a manifest was written by us. So every
+field is checked against the annotations of its dataclass before anybody relies on it.
 """
 
 from __future__ import annotations

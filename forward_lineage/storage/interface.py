@@ -1,4 +1,4 @@
-"""What manifests, and the clearing away of what they no longer name, ask of the place where they are kept.
+"""The interface that manifests, and the removal of what they no longer name, need of the place where they are kept.
 
 A place holds *objects*: bytes under a key, which is a path of parts with ``/`` between, relative to the place. One
 suite tests the laws for every implementation (tests/forward_lineage/storage/test_storage.py):

@@ -1,10 +1,10 @@
-"""Leases: objects that say that their owner lives. What a lock is on one machine, for sessions on many.
+"""Leases: objects that say that their owner lives. They are to sessions on many machines what a lock is on one.
 
     <place>/<name>    written by its owner again and again; by nobody for `seconds`: the owner is dead
 
-Time is the store's: a lease is as old as the difference of what the store says of it and of one that was written just
-now. Who takes a dead one away does so on condition that it still is what it was; and its owner, should it only have
-slept, renews on the same condition, so one of them learns that it has lost.
+Time is the store's. A lease is as old as the difference between the store's times of it and of one that was written
+just now. A dead one is removed on condition that it has not changed. Its owner, should it only have slept, renews on
+the same condition. So one of them learns that it has lost.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class LocalFolder:
     """The `Storage` that a folder is; it is made when the first object is written.
 
-    An object is written to a hidden file beside its place and then linked there: unlike a rename, a link fails when the
+    An object is written to a hidden file beside its place and then linked there. Unlike a rename, a link fails when the
     name is taken. A process that is killed leaves at most the hidden file. No link below the folder is followed.
 
     Args:
@@ -39,11 +39,11 @@ class LocalFolder:
         return self.root / key
 
     def where(self, key: str) -> str:
-        """See `Storage`."""
+        """Return what messages call an object: a path, an address."""
         return str(self.path(key))
 
     def get(self, key: str) -> bytes:
-        """See `Storage`."""
+        """Return an object."""
         path = self.path(key)
         try:
             return read_file(self.root, key)
@@ -53,11 +53,11 @@ class LocalFolder:
             raise _unreadable(path, error) from None
 
     def exists(self, key: str) -> bool:
-        """See `Storage`."""
+        """Tell whether there is an object of that key."""
         return os.path.lexists(self.path(key))  # a link is there, too: whoever reads it is told
 
     def put_new(self, key: str, data: bytes) -> None:
-        """See `Storage`."""
+        """Write an object whole or not at all; it is there to stay when this returns."""
         path = self.path(key)
         check_no_link(self.root, key.rpartition("/")[0])
         with writable(path.parent):
@@ -72,29 +72,35 @@ class LocalFolder:
             sync_folder(path.parent)
 
     def delete(self, key: str) -> None:
-        """See `Storage`."""
+        """Remove an object, if it is there; after a crash of the machine it may be back."""
         path = self.path(key)
         check_no_link(self.root, key.rpartition("/")[0])
         with writable(path.parent):
             path.unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
-        """See `Storage`; a folder that is reached through a link stays."""
+        """Remove all objects below a folder; what cannot be removed stays.
+
+        A folder that is reached through a link stays.
+        """
         with suppress(DamagedError):
             check_no_link(self.root, folder)
             shutil.rmtree(self.path(folder), ignore_errors=True)
 
     def objects(self, folder: str) -> list[str]:
-        """See `Storage`; hidden files are none. Links and pipes are there, though nobody can read them."""
+        """Return the names of the objects right in a folder, in no order; none of a folder that is not there.
+
+        Hidden files are none. Links and pipes are there, though nobody can read them.
+        """
         entries = self._entries(folder)
         return [each.name for each in entries if not (each.is_dir(follow_symlinks=False) or each.name.startswith("."))]
 
     def folders(self, folder: str) -> list[str]:
-        """See `Storage`."""
+        """Return the names of the folders right in a folder, in no order; none of a folder that is not there."""
         return [entry.name for entry in self._entries(folder) if entry.is_dir()]
 
     def clear_unfinished(self, folder: str) -> None:
-        """See `Storage`."""
+        """Remove what puts that were cut off left behind in a folder; only while nobody else puts into it."""
         for entry in self._entries(folder):
             if entry.name.startswith(".") and entry.name.endswith(_UNFINISHED):
                 Path(entry.path).unlink(missing_ok=True)

@@ -1,8 +1,9 @@
 """Files of a home as code sees them that works with local paths: in the home's folder, or in a store and here in part.
 
-Whoever saves or reads a result is given paths below a folder. In a local home they are the files. In an object home a
-file may be in the store, here, or both: what tasks write they send; what the driver writes is sent before the manifest
-names it; what is read is fetched, once, and checked against size and checksum. None of these files ever changes.
+Savers and readers of a result are given paths below a folder. In a local home they are the files. In an object home a
+file may be in the store, here, or both: Tasks send the files that they write. Files of the driver are sent before the
+manifest names them. Files that are read are fetched, once, and checked against size and checksum. None of these files
+ever changes.
 """
 
 from __future__ import annotations
@@ -94,25 +95,25 @@ class LocalFiles:
         return self
 
     def address(self, folder: Path) -> str:
-        """See `Files`."""
+        """Return where tasks send what they write into a folder; empty where driver and tasks share it."""
         return ""
 
     def read(self, path: Path, size: int | None = None) -> bytes:
-        """See `Files`."""
+        """Return a file whole."""
         return path.read_bytes()
 
     def fetch(self, path: Path, size: int | None = None, checksum: int | None = None) -> None:
-        """See `Files`."""
+        """Do nothing: the file is here, or nowhere."""
 
     def fetch_all(self, files: Iterable[tuple[Path, int | None, int | None]]) -> None:
-        """See `Files`."""
+        """Do as `fetch` for several files, each with its size and checksum."""
 
     def rename(self, path: Path, other: Path) -> None:
-        """See `Files`."""
+        """Give a file another name, below the same folder."""
         path.rename(other)
 
     def share(self, pairs: Sequence[tuple[Path, Path]]) -> None:
-        """See `Files`."""
+        """Give each first file of some pairs the second name as well."""
         for path, other in pairs:
             other.parent.mkdir(parents=True, exist_ok=True)
             other.unlink(missing_ok=True)
@@ -124,20 +125,20 @@ class LocalFiles:
                     os.fsync(copy.fileno())
 
     def remove(self, paths: Collection[Path]) -> None:
-        """See `Files`."""
+        """Remove files, if they are anywhere."""
         for path in paths:
             path.unlink(missing_ok=True)
 
     def remove_folder(self, folder: Path) -> None:
-        """See `Files`."""
+        """Remove a folder with all that is in it."""
         shutil.rmtree(folder, ignore_errors=True)
 
     def below(self, folder: Path) -> set[Path]:
-        """See `Files`."""
+        """Return the files below a folder, hidden ones included."""
         return {path for path in folder.rglob("*") if not path.is_dir()}
 
     def send(self, folder: Path) -> None:
-        """See `Files`."""
+        """Bring the files below a folder to where they stay; those whose name begins with ``.`` or ``_`` do not."""
 
 
 LOCAL = LocalFiles()
@@ -163,11 +164,11 @@ class Mirror:
         return path.relative_to(self.root).as_posix()
 
     def address(self, folder: Path) -> str:
-        """See `Files`."""
+        """Return where tasks send what they write into a folder; empty where driver and tasks share it."""
         return self.store.where(self.key(folder))
 
     def read(self, path: Path, size: int | None = None) -> bytes:
-        """See `Files`."""
+        """Return a file whole."""
         most = LARGEST if size is None else size
         try:
             return read_file(self.root, self.key(path), most)
@@ -175,7 +176,7 @@ class Mirror:
             return self.store.get(self.key(path), most)
 
     def fetch(self, path: Path, size: int | None = None, checksum: int | None = None) -> None:
-        """See `Files`."""
+        """See that a file is on this machine, whole; fetch it once."""
         if os.path.lexists(path):  # whoever reads it looks whether it is what it was
             return
         unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.partial")
@@ -191,13 +192,13 @@ class Mirror:
                 unfinished.unlink(missing_ok=True)
 
     def fetch_all(self, files: Iterable[tuple[Path, int | None, int | None]]) -> None:
-        """See `Files`; many at once."""
+        """Do as `fetch` for several files, each with its size and checksum. Many at once."""
         missing = [each for each in files if not os.path.lexists(each[0])]
         with ThreadPoolExecutor(max(1, min(AT_ONCE, len(missing)))) as pool:
             list(pool.map(lambda each: self.fetch(*each), missing))
 
     def rename(self, path: Path, other: Path) -> None:
-        """See `Files`: the store copies it, nothing comes here."""
+        """Give a file another name, below the same folder. The store copies it, nothing comes here."""
         if path.exists():
             other.parent.mkdir(parents=True, exist_ok=True)
             path.rename(other)
@@ -206,26 +207,29 @@ class Mirror:
         self.store.delete(self.key(path))
 
     def share(self, pairs: Sequence[tuple[Path, Path]]) -> None:
-        """See `Files`."""
+        """Give each first file of some pairs the second name as well."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda pair: self.store.copy(self.key(pair[0]), self.key(pair[1])), pairs))
 
     def remove(self, paths: Collection[Path]) -> None:
-        """See `Files`."""
+        """Remove files, if they are anywhere."""
         LOCAL.remove(paths)
         self.store.delete_all(map(self.key, paths))
 
     def remove_folder(self, folder: Path) -> None:
-        """See `Files`."""
+        """Remove a folder with all that is in it."""
         shutil.rmtree(folder, ignore_errors=True)
         self.store.delete_folder(self.key(folder))
 
     def below(self, folder: Path) -> set[Path]:
-        """See `Files`."""
+        """Return the files below a folder, hidden ones included."""
         return LOCAL.below(folder) | {self.root / self.key(folder) / key for key in self._keys(folder)}
 
     def send(self, folder: Path) -> None:
-        """See `Files`; what was fetched is there already."""
+        """Bring the files below a folder to where they stay; those whose name begins with ``.`` or ``_`` do not.
+
+        The file is there already.
+        """
         ours = [path for path in LOCAL.below(folder) if not path.name.startswith(_HIDDEN)]
         self._at_once(path for path in ours if path.stat().st_mtime_ns != FETCHED)
 

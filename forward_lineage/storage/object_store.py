@@ -45,7 +45,7 @@ class LostError(LineageError):
 
 @dataclass(frozen=True)
 class Entry:
-    """What a listing says of an object: its key, its bytes, when it was written by the clock of the store, its tag."""
+    """A listing's entry for an object: its key, its bytes, when it was written by the clock of the store, its tag."""
 
     key: str
     size: int
@@ -72,18 +72,13 @@ class ObjectStore:
         return ObjectStore(f"{self.address}/{folder}")
 
     def where(self, key: str) -> str:
-        """See `Storage`."""
+        """Return what messages call an object: a path, an address."""
         return f"{self.address}/{key}"
 
     # ------------------------------------------------------------ reading
 
     def get(self, key: str, most: int = LARGEST) -> bytes:
-        """See `Storage`; what is larger than `most` bytes is not read.
-
-        Raises:
-            DamagedError: it is.
-
-        """
+        """Return an object. What is larger than `most` bytes is not read. Raises: DamagedError: it is."""
         with self._asking(key, "read"):
             found = self._store.get(key)
             if found.meta["size"] > most:
@@ -112,7 +107,7 @@ class ObjectStore:
             return bytes(self._store.get_range(key, start=first, length=count))
 
     def exists(self, key: str) -> bool:
-        """See `Storage`."""
+        """Tell whether there is an object of that key."""
         try:
             self.entry(key)
         except MissingError:
@@ -130,12 +125,15 @@ class ObjectStore:
             return _entry(self._store.head(key))
 
     def objects(self, folder: str) -> list[str]:
-        """See `Storage`; hidden ones are none."""
+        """Return the names of the objects right in a folder, in no order; none of a folder that is not there.
+
+        Hidden ones are none.
+        """
         names = [each["path"].rpartition("/")[2] for each in self._listed(folder)["objects"]]
         return [name for name in names if not name.startswith(".")]
 
     def folders(self, folder: str) -> list[str]:
-        """See `Storage`."""
+        """Return the names of the folders right in a folder, in no order; none of a folder that is not there."""
         return [each.rstrip("/").rpartition("/")[2] for each in self._listed(folder)["common_prefixes"]]
 
     def tree(self, folder: str) -> list[Entry]:
@@ -150,7 +148,7 @@ class ObjectStore:
     # ------------------------------------------------------------ writing
 
     def put_new(self, key: str, data: bytes) -> None:
-        """See `Storage`."""
+        """Write an object whole or not at all; it is there to stay when this returns."""
         self.put_tagged(key, data)
 
     def put_tagged(self, key: str, data: bytes) -> str | None:
@@ -198,7 +196,7 @@ class ObjectStore:
             self._store.copy(key, other)
 
     def delete(self, key: str) -> None:
-        """See `Storage`."""
+        """Remove an object, if it is there; after a crash of the machine it may be back."""
         self.delete_all([key])
 
     def delete_all(self, keys: Iterable[str]) -> None:
@@ -209,12 +207,15 @@ class ObjectStore:
                 self._store.delete(listed)
 
     def delete_folder(self, folder: str) -> None:
-        """See `Storage`."""
+        """Remove all objects below a folder; what cannot be removed stays."""
         with suppress(LineageError):
             self.delete_all(each.key for each in self.tree(folder))
 
     def clear_unfinished(self, folder: str) -> None:
-        """See `Storage`: nothing is ever half there."""
+        """Remove what puts that were cut off left behind in a folder; only while nobody else puts into it.
+
+        Nothing is ever half there.
+        """
 
     # ------------------------------------------------------------ the store
 

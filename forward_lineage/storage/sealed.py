@@ -11,12 +11,12 @@ r"""The text that manifests are kept in: a JSON object that ends with a checksum
     }
 
 The checksum is the CRC-32, in decimal, of the bytes of the file before ``,\n "checksum"``; the file ends with
-``,\n "checksum": <decimal>\n}\n``. So a reader checks the bytes as they are, in whatever language, and no flipped or
-missing byte goes unnoticed. What is in the object is the business of those who write it.
+``,\n "checksum": <decimal>\n}\n``. So a reader checks the bytes themselves, in any language, and no flipped or missing
+byte goes unnoticed. The content of the object is the business of those who write it.
 
 Formats are append-only. Format 1 has no seal of its own (registrations had no checksum, saved results one of their own
 making) and is still read. Formats 3 and 4 are format 2 with fields that earlier readers must not pass over, such as
-files of a table that are not local; their writers say so. A later format either keeps this seal or ends in another way.
+files of a table that are not local. Their writers say so. A later format either keeps this seal or ends in another way.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _json_object(data: bytes) -> dict[str, Any]:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """What is named twice means one thing to one reader and another to the next."""
+    """A field that is named twice means one thing to one reader and another to the next."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name twice")

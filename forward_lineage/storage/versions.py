@@ -2,8 +2,8 @@
 
     <place>/<name>/<number>.json    sealed, see `sealed`; numbers count from 1 and are never given twice
 
-Forgetting a thing is a version too, the *drop marker*. A number belongs to whoever puts an object there first, so of
-two sessions that write at once each gets a number of its own, or is told that the one it wanted is taken.
+Forgetting a thing is a version too, the *drop marker*. The first session that puts an object there has the number. So
+if two sessions write at once, each gets a number of its own, or is told that the one it wanted is taken.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Kind(Generic[M]):
 
     Attributes:
         write: gives its fields, JSON-able.
-        read: makes it from what `write` gave, in this release or an earlier one, its name and its number; raises a
-            ValueError, or a BadArgumentError about a name, when the fields cannot be such a manifest.
+        read: makes it from the output of `write`, in this release or an earlier one, its name and its number. It raises
+            a ValueError, or a BadArgumentError about a name, when the fields cannot be such a manifest.
         dropped: tells a drop marker from others.
         damaged: gives the error that says of a file that it is damaged, and what to do.
         latest: the last format that there is of it.

@@ -1,9 +1,9 @@
 """`BACKWARD(…)` and `FORWARD(…)` in a statement: asked when the statement is made, then tables of the rows they name.
 
-The ids travel in the plan of two temporary views, one with the user's columns, one with ids, as a filter right above
-the place where the table's rows are read, so that the scan may read only what holds them. In a text a million ids would
-be megabytes. The views are named by what they hold, so that a statement that was seen before is not rewritten again
-while the answer is the same.
+The ids travel in the plan of two temporary views, one with the user's columns, one with ids. They are a filter right
+above the place where the table's rows are read. So the scan may read only the parts that hold them. In a text a million
+ids would be megabytes. The views are named by their contents. So a statement that was seen before is not rewritten
+again while the answer is the same.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a function gives: rows of a table, each once.
+    """The result of a function: rows of a table, each once.
 
     Attributes:
         table: the table, as its rows are best read in this session.
@@ -65,7 +65,7 @@ class Chooser(Protocol):
     """Answers the functions: from saved results."""
 
     def __call__(self, call: LineageCall, args: Arguments, around: Callable[[], frozenset[str]]) -> Chosen:
-        """Return the rows that a function gives now; those may be left out of which the statement takes none.
+        """Return the rows that a function gives now; rows that the statement does not take may be left out.
 
         Args:
             call: what it says.

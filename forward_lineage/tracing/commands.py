@@ -1,4 +1,4 @@
-"""What is asked of a command before it is run: whether the lineage of its rows has a place where they go."""
+"""The check of a command before it is run: whether the lineage of its rows has a place where they go."""
 
 from __future__ import annotations
 

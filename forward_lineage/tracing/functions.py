@@ -40,7 +40,7 @@ def refuse_functions(tree: exp.Expr, planner: Planner, *, traced: bool) -> None:
 
 
 def refuse_unseen_readings(read: Read, planner: Planner) -> None:
-    """Refuse a statement in which Spark reads a table where its text, as it was read here, does not name it.
+    """Refuse a statement in which Spark reads a table that its text, as read here, does not name.
 
     No rule has looked there, whatever the place is: this is the net below the rules and the refusals.
 

@@ -1,4 +1,4 @@
-"""Which value each row of a table has, looked up once for a version of its registration and kept beside it.
+"""The value of each row of a table, looked up once for a version of its registration and kept beside it.
 
     HOME/tables/<table>/granules-<version>-<digest>/entries/    Parquet: the values with their ids (value_1, …, __id)
                                                    by_row       for each row, by its id: the id of its values

@@ -1,9 +1,9 @@
-"""What a session knows of the values of expressions in LINEAGE ON: their types, and of some tables the values.
+"""The facts that a session has about values of expressions in LINEAGE ON: their types, and of some tables the values.
 
-A type often says enough for values to be ids by themselves. Where it does not, since there are strings, or since two
-BIGINT do not fit one id, the table is looked at, once for each version of its registration: a few strings can be
-listed, and numbers seldom use the whole of their type. What was found so is checked again at every row of the query,
-and a value that is not there fails it; so nothing is looked up that could change without another version.
+A type often says enough for values to be ids by themselves. It does not for strings, or if two BIGINT do not fit one
+id. Then the table is read, once for each version of its registration. A few strings can be listed, and numbers seldom
+use the whole of their type. Every row of the query checks that again, and a value that is not there fails it. So
+nothing is looked up that could change without another version.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What names mean in a session: registered tables, then views, whose text is what the rules rewrite."""
+"""The meaning of names in a session: registered tables, then views, whose text the rules rewrite."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SESSION_CATALOG = "spark_catalog"  # whose tables a name of two parts means, to
 
 @dataclass(frozen=True)
 class NamesOfStatement:
-    """What the names in one statement mean: `rewrites.tables.Tables` over a live session.
+    """The meaning of the names in one statement: `rewrites.tables.Tables` over a live session.
 
     Attributes:
         spark: the session.
@@ -41,8 +41,8 @@ class NamesOfStatement:
         of_catalogs: the registered tables of Spark's catalogs, by full name in lower case.
         read_from: how a table's rows are to be read.
         stored: says what a table means that carries lineage, or why its ids do not hold any more.
-        chosen: tables that no catalog has, by their names: those that stand for BACKWARD(…) and FORWARD(…) in this
-            statement, and for the rows that functions of Python give.
+        chosen: tables that no catalog has, by their names. They stand for BACKWARD(…) and FORWARD(…) in this statement,
+            and for the rows that functions of Python give.
 
     """
 
@@ -60,8 +60,8 @@ class NamesOfStatement:
         A table is one that is registered, or carries the lineage of its rows.
 
         Raises:
-            NotTracedError: a view that was made from a DataFrame, or in another database than the current one; a table
-                that carries lineage and does not say what it means.
+            NotTracedError: a view that was made from a DataFrame, or in another database than the current one. Or a
+                table that carries lineage and does not say what it means.
             NotRegisteredError: a table that carries lineage in one that is not registered.
             ChangedError: the name means another table than the one that was registered under it; or ids in a table that
                 carries lineage mean other rows now.
@@ -77,7 +77,7 @@ class NamesOfStatement:
         return self._in_catalog(parts)
 
     def _refuse_damaged(self, parts: Sequence[str]) -> None:
-        """What was registered, and cannot be read, must not pass for a table that nobody registered."""
+        """A damaged registration must not pass for a table that nobody registered."""
         for name, error in self.damaged.items():
             if name in (".".join(parts).lower(), parts[-1].lower()) or name.endswith(f".{parts[-1].lower()}"):
                 raise error
@@ -142,7 +142,7 @@ class NamesOfStatement:
 
 
 class SessionNames:
-    """What names mean to the statements of a session.
+    """The meaning of names to the statements of a session.
 
     Args:
         tables: the registered tables.
@@ -211,7 +211,7 @@ def _global_views(spark: SparkSession) -> str:
 
 
 def _full_name(spark: SparkSession, name: str) -> str | None:
-    """What a name of one part means to Spark, whether or not there is such a table; None for a temporary view."""
+    """The meaning of a name of one part to Spark, whether or not there is such a table; None for a temporary view."""
     if is_temporary_view(spark, in_backticks(name)):
         return None
     place = (spark.catalog.currentCatalog(), *split_name(spark.catalog.currentDatabase(), keep_case=True))

@@ -1,4 +1,4 @@
-"""Which tables a statement is traced to, and of which of their rows lineage is noted: not all, for those who know."""
+"""The tables that a statement is traced to, and their rows whose lineage is noted: not all, for some callers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rewrites.tables import BaseTable
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What of a statement's lineage is noted.
+    """The part of a statement's lineage that is noted.
 
     Attributes:
         tables: names of the only tables that are traced.
-        restricted: some of them, with a row id that is NULL for rows whose lineage is not noted; they take the places
-            of the tables of their names.
+        restricted: some of them, with a row id that is NULL for rows whose lineage is not noted. They replace the
+            tables of their names.
 
     """
 
@@ -33,5 +33,5 @@ def restricted(table: BaseTable, condition: str) -> BaseTable:
 
 
 def only(tables: Collection[BaseTable]) -> Narrowed:
-    """Trace these tables, as they are given, and nothing else."""
+    """Trace these tables, with their given rows, and nothing else."""
     return Narrowed(tuple(table.name for table in tables), tuple(tables))

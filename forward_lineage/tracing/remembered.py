@@ -1,4 +1,4 @@
-"""What was rewritten before: it holds for the same text as long as all that was asked meanwhile still holds.
+"""The rewritten texts of before: one holds for the same text as long as all answers on the way still hold.
 
 Rewriting depends on the text, on what was said beside it, and on what the names in the text mean. The last is noted,
 question by question; so a text that is seen again costs its questions, and no rule runs.
@@ -89,7 +89,7 @@ class Noted:
     answers: list[Answer] = field(default_factory=list)
 
     def find(self, parts: Sequence[str]) -> Source | None:
-        """See `Tables.find`."""
+        """Return what a query calls by this name of one to three parts; None when there is nothing."""
         found = self.known.find(parts)
         self.answers.append(("find", tuple(parts), found))
         return found
@@ -101,13 +101,13 @@ class Noted:
         return found
 
     def is_variable(self, parts: Sequence[str]) -> bool:
-        """See `Tables.is_variable`."""
+        """Say whether a name that no column has is a variable of the session, or a field of one."""
         found = self.known.is_variable(parts)
         self.answers.append(("is_variable", tuple(parts), found))
         return found
 
     def names(self) -> Sequence[str]:
-        """See `Tables.names`; only messages need them."""
+        """Return the names of all tables, for messages. Only messages need them."""
         return self.known.names()
 
 
@@ -121,7 +121,7 @@ class Memory:
         """Return a statement that was rewritten before, if that still holds.
 
         Args:
-            key: as it was added.
+            key: the one it was added under.
             names: gives what names mean now; asked for a statement that is known.
 
         """

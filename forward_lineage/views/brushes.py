@@ -1,4 +1,4 @@
-"""What a brush leaves: base rows, by the bars that are chosen in some views; how to find them, and what that costs."""
+"""The rows that a brush leaves, by the bars that are chosen in some views; how to find them, and the cost of that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELL = 1.0  # to add up a cell of a cube
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Which rows of a view are meant: those in a chosen bar, and in none that is left out.
+    """The rows of a view that are meant: those in a chosen bar, and in none that is left out.
 
     Attributes:
         chosen: the bars.
@@ -50,7 +50,7 @@ class Selection:
 
     Args:
         memberships: of all views.
-        brush: of which views what is wanted; at least one.
+        brush: the views whose rows are wanted; at least one.
 
     """
 

@@ -1,8 +1,8 @@
 """From a table to the arrays of its views: every row is read once.   [Smoke, §3.2.3, the forward rid array]
 
-Where keys and values are columns of Parquet files as they stand, Arrow reads the files; else Spark computes them, into
-files that are read in the same way and go afterwards. Either way the arrays must say of every bar what Spark's own
-answer to the view's query says, row count by row count and sum by sum, or nothing is made of them.
+If keys and values are plain columns of Parquet files, Arrow reads the files. Else Spark computes them, into files that
+are read in the same way and go afterwards. Either way the arrays must agree with Spark's own answer to the view's
+query, row count by row count and sum by sum. Otherwise nothing is made of them.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 A cube over some views has a cell for each combination of their bars, that of no bar included. It answers a brush in
 some of them for another of them, whatever bars are chosen, by adding up cells. All views in one cube would have too
-many cells (523 million for the paper's four, which have 124 million rows); pairs have few, and pairs are what one
-brush needs. Views are put together into a cube as long as its cells stay few: that takes fewer passes over the rows,
-and answers some brushes in two views at once, too.
+many cells (523 million for the paper's four, which have 124 million rows). Pairs have few, and one brush needs pairs.
+Views are put together into a cube as long as its cells stay few. That takes fewer passes over the rows, and answers
+some brushes in two views at once, too.
 
-Where already two views have too many cells, the cube has those bars of the brushed one that have most rows (`bars_of`);
-the others are answered from their rows, which are few.
+If already two views have too many cells, the cube has those bars of the brushed one that have most rows (`bars_of`).
+The others are answered from their rows, which are few.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Limits:
 
     Attributes:
         cells: that a cube may have.
-        share: cells, of all parts, that further cubes over three views may have altogether for each base row; they
+        share: cells, of all parts, that further cubes over three views may have altogether for each base row. They
             answer brushes in two views at once.
         heavy: rows that a bar must have to be in a cube that does not have all bars.
 
@@ -52,8 +52,8 @@ class Cube:
     Attributes:
         views: their numbers; each is an axis.
         counted: for each part the cells, one axis a view.
-        bars_of: of a view whose bars are not all in it, the number of each bar on its axis, that of those left out
-            being the last one; shape (bars + 1,).
+        bars_of: of a view whose bars are not all in it, the number of each bar on its axis. Bars that are left out have
+            the last one. Its shape is (bars + 1,).
 
     """
 
@@ -108,7 +108,7 @@ class Cube:
     def _sum(self, cells: Numbers, chosen: Mapping[int, Chosen], target: int) -> Numbers:
         """Add up the chosen cells, in blocks of the first axis unless they are few.
 
-        A copy of all would be new memory, which the system has to hand out and clear: of the 35 MB that two brushes
+        A copy of all would be new memory, which the system has to hand out and clear. Of the 35 MB that two brushes
         leave at worst, that took up to ten times as long as adding them up.
         """
         least = min((int(np.count_nonzero(bars)) / bars.size for bars in chosen.values()), default=0.0)
@@ -158,7 +158,7 @@ def planned(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, ...
 def further(
     memberships: Sequence[Dense], parts: Sequence[Sequence[Part]], known: Sequence[tuple[int, ...]], limits: Limits
 ) -> list[tuple[int, ...]]:
-    """Return which three views to put together besides, small cubes first, as long as they are worth their cells.
+    """Return three views to put together besides, small cubes first, as long as they are worth their cells.
 
     Args:
         memberships: of all views.

@@ -1,7 +1,7 @@
 """From columns of keys to numbers of bars, a batch at a time, and from columns of values to numbers.
 
-Keys come in a form in which equal to Arrow is what is equal to Spark's GROUP BY: integers, strings, truth values; what
-has another type was made one of these by Spark (`Question.keys`). NULL is a key like others.
+Keys come in a form in which Arrow and Spark's GROUP BY agree on equality: integers, strings, truth values. Values of
+another type were made one of these by Spark (`Question.keys`). NULL is a key like others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Answers to brushes, each in the cheapest way.   [Smoke, §6.5.1: BT, BT+FT, data cube; and past them]
 
-Counts can be taken apart: what a brush leaves is what another brush left, with what was added since and without what
-was taken away. So an answer starts from a *base*: nothing; an answer from before; or that to the same brush with one
-view less, from which the complement is taken away. What is added and taken away is found in a *cube*, or counted from
-*rows* (`brushes.Selection`). Sums of floats start from nothing: what was taken away would leave its rounding behind.
+Counts can be taken apart. A brush leaves the rows that another brush left, with later additions and without later
+removals. So an answer starts from a *base*. This is nothing, an answer from before, or that to the same brush with one
+view less, from which the complement is taken away. Additions and removals are found in a *cube*, or counted from *rows*
+(`brushes.Selection`). Sums of floats start from nothing: a removal would leave its rounding behind.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What an answer starts from.
+    """The start of an answer.
 
     Attributes:
         name: ``""`` for nothing, ``change`` for an answer from before, ``complement`` for one with a view less.
@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def way(self) -> str:
-        """What it is called, e.g. ``cube``, ``rows``, ``complement by rows``, ``change by cube and rows``."""
+        """Its name, e.g. ``cube``, ``rows``, ``complement by rows``, ``change by cube and rows``."""
         finds = " and ".join(sorted({"rows" if step.cube is None else "cube" for step in self.steps}))
         return " by ".join(filter(None, (self.base.name, finds))) or "nothing"
 
@@ -176,7 +176,7 @@ class Engine:
         return Plan(base, tuple(steps), base.cost + sum(step.cost for step in steps))
 
     def _terms(self, base: Base, choice: Choice) -> list[Term]:
-        """What is to be added to a base, and what to be taken away; terms without rows are left out."""
+        """The terms to be added to a base, and those to be taken away; terms without rows are left out."""
         if not base.name:
             return self._with_rows([(1, {view: Wanted(bars) for view, bars in choice.items()})])
         differs = self._differs(base.choice, choice)

@@ -45,7 +45,7 @@ class ViewEntry:
 
 @dataclass(frozen=True)
 class CubeEntry:
-    """A cube: the views that it is over, its parts (see `Part`), and the view of which it has some bars only."""
+    """A cube: its views, its parts (see `Part`), and the view of which it has some bars only."""
 
     views: tuple[int, ...]
     parts: tuple[tuple[str, int], ...]
@@ -54,7 +54,7 @@ class CubeEntry:
 
 @dataclass(frozen=True)
 class Entries:
-    """What the arrays in a folder mean; for each measure whether all rows have a value."""
+    """The meaning of the arrays in a folder; for each measure whether all rows have a value."""
 
     rows: int
     views: tuple[ViewEntry, ...]
@@ -107,7 +107,7 @@ def read(reader: Reader, table: tuple[str, int], trusted: bool) -> LinkedViews:
     """Open an engine that was written.
 
     Raises:
-        DamagedError: what is said of the arrays cannot be.
+        DamagedError: the entry about the arrays cannot be.
 
     """
     try:

@@ -26,10 +26,10 @@ _REMEMBERED = 8
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What brushes leave of every view.
+    """The rows that brushes leave of every view.
 
-    A view without a brush shows the base rows that are chosen in all views with one; a view with a brush those that are
-    chosen in all *others*, so that its own bars stay there to be chosen.
+    A view without a brush shows the base rows that are chosen in all views with one. A view with a brush shows those
+    that are chosen in all *others*, so that its own bars stay there to be chosen.
 
     Attributes:
         ways: how each view was answered, e.g. ``cube`` or ``change by rows``.
@@ -51,7 +51,7 @@ class Answer:
         """Return the rows of a view, in their order, with the aggregates of the base rows that are left.
 
         The columns and their types are those of the view's query; as in Spark, the sum of nothing is NULL. Those of a
-        saved result stay as they are: what its query would make of fewer rows, counts do not say.
+        saved result do not change: counts do not say what its query would make of fewer rows.
         """
         name = known_view(self._views, view)
         return self._views[name].table(self._counted[name])
@@ -246,7 +246,7 @@ class LinkedViews:
 
 
 class Hand:
-    """What one person has brushed. Its calls may come from any thread; they are answered one after another.
+    """The brushes of one person. Its calls may come from any thread; they are answered one after another.
 
     Args:
         linked: the views.
@@ -317,7 +317,7 @@ class Hand:
 
 
 def known_view(views: Mapping[str, object], name: str) -> str:
-    """Return the name of a view as it was given; raises BadArgumentError when there is none."""
+    """Return the given name of a view; raises BadArgumentError when there is none."""
     if name in views:
         return name
     close = difflib.get_close_matches(str(name), views, n=1)

@@ -1,8 +1,8 @@
-"""What is counted and added up: the parts that the aggregates of a view are made of.
+"""The values that are counted and added up: the parts that the aggregates of a view are made of.
 
 count(*) is the part ROWS; count(x) the rows that have an x; sum(x) and avg(x) are made of the sum and that count. Sums
-of integers and decimals (their unscaled values) are added up in 64 bits, and refused beforehand where these might not
-do; so they are exact, in whatever order. Sums of floats are what adding them in some order gives.
+of integers and decimals (their unscaled values) are added up in 64 bits, and refused beforehand if these might not do.
+So they are exact, in any order. Sums of floats are what adding them in some order gives.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which base rows are in which bar: the lineage relation of a view, ready to be asked in both directions.
+"""The base rows in each bar: the lineage relation of a view, ready to be asked in both directions.
 
-Base rows are numbered 0 … n − 1, bars 0 … bars − 1. What is in no bar (a WHERE left it out) is in the bar numbered
-`bars`, which nobody sees: so the bars of a view together always have all rows, and a view without a brush is one with
-all of them chosen, that last one too.
+Base rows are numbered 0 … n − 1, bars 0 … bars − 1. A row in no bar (a WHERE left it out) is in the bar numbered
+`bars`, which nobody sees. So the bars of a view together always have all rows. A view without a brush is one with all
+of them chosen, that last one too.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ class Dense(Membership):
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        """See `Membership`."""
+        """The number of base rows."""
         return int(self.codes.size)
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """See `Membership`."""
+        """How many base rows each bar has, that of no bar last."""
         return np.diff(self.starts)
 
     def rows_of(self, chosen: Chosen) -> Iterator[Array]:
-        """See `Membership`; neighbouring bars are read in one go."""
+        """Yield the rows of the chosen bars, each once, in batches. Neighbouring bars are read in one go."""
         edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
         begins, ends = self.starts[edges[::2]], self.starts[edges[1::2]]
         if begins.size > 1 and int(np.sum(ends - begins)) <= BATCH:
@@ -107,15 +107,15 @@ class Dense(Membership):
                 yield self.order[first : min(first + BATCH, end)]
 
     def holds(self, chosen: Chosen, rows: Array | slice) -> npt.NDArray[np.bool_]:
-        """See `Membership`."""
+        """Tell for each of some rows whether it is in a chosen bar."""
         return chosen[self.codes[rows]]
 
     def places(self, rows: Array) -> tuple[Array, Array | None]:
-        """See `Membership`."""
+        """Return the bars that some rows are in."""
         return self.codes[rows], None
 
     def arrays(self) -> dict[str, Array]:
-        """See `Membership`."""
+        """Return what the relation is made of, by name, to be kept."""
         return {"codes": self.codes, "order": self.order, "starts": self.starts}
 
 
@@ -153,11 +153,11 @@ class Sparse(Membership):
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """See `Membership`."""
+        """How many base rows each bar has, that of no bar last."""
         return np.diff(self.starts)
 
     def rows_of(self, chosen: Chosen) -> Iterator[Array]:
-        """See `Membership`."""
+        """Yield the rows of the chosen bars, each once, in batches."""
         numbers = np.flatnonzero(chosen)
         found = self.members[ranges(self.starts[numbers], self.sizes[numbers])]
         if numbers.size > 1:
@@ -166,7 +166,7 @@ class Sparse(Membership):
             yield found[first : first + BATCH]
 
     def holds(self, chosen: Chosen, rows: Array | slice) -> npt.NDArray[np.bool_]:
-        """See `Membership`."""
+        """Tell for each of some rows whether it is in a chosen bar."""
         which = np.arange(self.rows)[rows] if isinstance(rows, slice) else rows
         bars, of = self.places(which)
         found = np.zeros(which.size, np.bool_)
@@ -174,11 +174,11 @@ class Sparse(Membership):
         return found
 
     def places(self, rows: Array) -> tuple[Array, Array]:
-        """See `Membership`."""
+        """Return the bars that some rows are in."""
         begins = self.row_starts[rows]
         counts = self.row_starts[rows.astype(np.int64) + 1] - begins
         return self.bar[ranges(begins, counts)], np.repeat(np.arange(rows.size), counts)
 
     def arrays(self) -> dict[str, Array]:
-        """See `Membership`."""
+        """Return what the relation is made of, by name, to be kept."""
         return {"members": self.members, "starts": self.starts, "bar": self.bar, "row_starts": self.row_starts}

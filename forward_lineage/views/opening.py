@@ -56,7 +56,7 @@ class Opening:
         self._spark, self._bring_up_to_date = tables.spark, bring_up_to_date
 
     def views(self, views: Mapping[str, str], table: str | None = None, limits: Limits | None = None) -> LinkedViews:
-        """See `ForwardLineage.views`."""
+        """Link views over the same base rows, so that a brush in one updates all others in milliseconds."""
         limits = limits or Limits()
         asked = _checked(views)
         self._bring_up_to_date()

@@ -57,7 +57,7 @@ class Question:
         return call is not None and call.function != "count"
 
     def keys(self) -> list[exp.Expr]:
-        """The keys as they are compared."""
+        """The keys in the form in which they are compared."""
         return [compared(key, kind, "a view") for key, kind in zip(self.asked.keys, self.key_types, strict=True)]
 
     def bars(self, spark: SparkSession) -> DataFrame:
@@ -85,7 +85,7 @@ def questions(spark: SparkSession, views: dict[str, GroupBy]) -> list[Question]:
     Raises:
         WrongSqlError: Spark does not understand one.
         NotTracedError: one depends on chance, the clock or the session, reads other tables in its functions, or has
-            types that views do not know; or it was not understood as Spark understands it.
+            types that views do not know. Or Spark understands it in another way.
 
     """
     found = []
@@ -125,7 +125,7 @@ def rows_sql(base: BaseTable, views: Sequence[Question]) -> str:
 
 
 def columns_of(views: Sequence[Question]) -> dict[str, Asked] | None:
-    """Return the columns of `rows_sql`, but for the ids, as they are asked of files; None where WHERE chooses rows."""
+    """Return the columns of `rows_sql`, but for the ids, for reading from files; None if WHERE chooses rows."""
     wanted: dict[str, Asked] = {}
     for number, view in enumerate(views):
         if view.asked.condition is not None:

@@ -1,7 +1,7 @@
 """Saved results as views: every row is a bar, with the base rows it was made of in it.   [Smoke, §2.1, linked brushing]
 
-Brushing rows of one result then gives, for every row of the others, how many base rows they have in common: the counts
-of FORWARD(BACKWARD(v1, x), v2). Steps on the way and joins do not matter: the relation is that of the whole pipeline.
+Brushing rows of one result then gives, for every row of the others, the number of common base rows: the counts of
+FORWARD(BACKWARD(v1, x), v2). Steps on the way and joins do not matter: the relation is that of the whole pipeline.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Linked:
     """Saved results that were made of one table.
 
     Attributes:
-        table: its name, as it was when the results were saved.
+        table: its name when the results were saved.
         edges: the steps that lead to it, over all results.
         results: the results, by the names of their views.
 
@@ -58,7 +58,7 @@ class Linked:
 
     @property
     def versions(self) -> list[tuple[str, int, str]]:
-        """What the views depend on, in words: each result is what it is for ever."""
+        """The dependencies of the views, in words: each result never changes."""
         return [(saved.name, saved.version, saved.data) for saved in self.results.values()]
 
 

@@ -17,7 +17,7 @@ class Aggregate(NamedTuple):
 
     Attributes:
         function: ``count``, ``sum`` or ``avg``.
-        measure: of which column of values; -1: count(*).
+        measure: the column of values; -1: count(*).
         scale: digits behind the point of the values, 0 if they are no decimals.
 
     """
@@ -28,7 +28,7 @@ class Aggregate(NamedTuple):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What has to be added up for it."""
+        """The values that have to be added up for it."""
         if self.measure < 0:
             return (ROWS,)
         valid = Part("valid", self.measure)
@@ -82,7 +82,7 @@ class View:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What has to be added up, the number of rows first."""
+        """The values that have to be added up, the number of rows first."""
         wanted = [part for each in self.aggregates if each is not None for part in each.parts]
         return tuple(dict.fromkeys([ROWS, *wanted]))
 

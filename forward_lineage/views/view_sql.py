@@ -1,4 +1,4 @@
-"""What a view is asked for in: SELECT keys and aggregates FROM a table [WHERE …] GROUP BY keys [ORDER BY …].
+"""The form of a view: SELECT keys and aggregates FROM a table [WHERE …] GROUP BY keys [ORDER BY …].
 
 Other queries are views, too, once they are saved: their rows are the bars, and their lineage says what is in them.
 """
@@ -57,7 +57,7 @@ class GroupBy:
 
     @property
     def arguments(self) -> dict[int, exp.Expr]:
-        """What the aggregates are of, by the place of the column; count(*) is of nothing."""
+        """The arguments of the aggregates, by the place of the column; count(*) has none."""
         calls = enumerate(self.items)
         return {place: call.argument for place, call in calls if call is not None and call.argument is not None}
 

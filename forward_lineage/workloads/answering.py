@@ -1,7 +1,7 @@
 """`ForwardLineage.answer`: a consuming query's rows, from what was made for it beforehand, or else as `sql` gives them.
 
-[Smoke, §4.2, Fig. 9, 10]  No Spark job runs for a question that a form answers. What a form has was true when it was
-made; before each answer its tables and its result are compared with what they were.
+[Smoke, §4.2, Fig. 9, 10]  No Spark job runs for a question that a form answers. The data of a form were true when it
+was made. Before each answer its tables and its result are compared with their old state.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Answer:
 
     Attributes:
         table: them, in the columns and types that Spark gives.
-        by: what they were made of: ``"cube"`` or ``"partition"``, made beforehand; ``"captured"`` lineage; lineage that
-            was ``"recomputed"`` now, or after an earlier question, because its save left it out.
+        by: their source. It is ``"cube"`` or ``"partition"``, made beforehand, or ``"captured"`` lineage. Or it is
+            lineage that was ``"recomputed"`` now, or after an earlier question, because its save left it out.
         why: where nothing that was made beforehand answers it, why not.
 
     """
@@ -95,7 +95,7 @@ class Answering:
         self._prepared: OrderedDict[tuple[str, str], _Prepared | str] = OrderedDict()
 
     def answer(self, sql: str, args: Arguments) -> Answer:
-        """See `ForwardLineage.answer`."""
+        """Return the rows of a consuming query, without their lineage, in the fastest way there is."""
         why = self._ready(sql, args)
         if not isinstance(why, str):
             try:
@@ -122,7 +122,7 @@ class Answering:
     # ------------------------------------------------------------ what answers it
 
     def _ready(self, sql: str, args: Arguments) -> _Prepared | str:
-        """What answers a question now; or why nothing does."""
+        """The form that answers a question now; or why nothing does."""
         key = sql, _kinds_of(args)
         found = self._prepared.get(key)
         if found is None or isinstance(found, str) or self._changed(found):

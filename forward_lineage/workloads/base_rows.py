@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class BaseRows:
-    """What was computed.
+    """The computed columns.
 
     Attributes:
         rows: how many rows the table has.
@@ -111,15 +111,15 @@ def base_rows(spark: SparkSession, manifest: Manifest, base: BaseTable, wanted: 
 
 @dataclass
 class _Files:
-    """What of a table's files is read.
+    """The parts of a table's files that are read.
 
     Attributes:
         manifest: the table.
         wanted: what is computed.
         types: of the expressions and their parts.
         names: of the files' columns, by name in lower case.
-        spread: columns of which every row's number is read.
-        few: columns of which the different values are.
+        spread: columns whose number is read for every row.
+        few: columns whose different values are read.
 
     """
 
@@ -132,7 +132,7 @@ class _Files:
 
     @classmethod
     def of(cls, manifest: Manifest, wanted: Wanted, types: Mapping[str, pa.DataType]) -> _Files | None:
-        """What is to be read; None where files do not say it all."""
+        """The parts to be read; None if files do not say it all."""
         if not manifest.provider.by_position or not manifest.files or not manifest.near:
             return None
         names = {name.lower(): name for name, _ in manifest.columns}
@@ -190,7 +190,7 @@ class _Files:
         return self.types[column_text(name)]
 
     def _mapped(self, spark: SparkSession) -> dict[str, pa.Array]:
-        """What expressions over one column are for its different values, by their text."""
+        """The values of expressions over one column for its different values, by their text."""
         texts = {text: next(iter(_columns(text))) for text in self.types if len(_columns(text)) == 1}
         wanted = {text: name for text, name in texts.items() if name in self.few and not _is_plain(text)}
         values = {name: self.few[name].different() for name in dict.fromkeys(wanted.values())}

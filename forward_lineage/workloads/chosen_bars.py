@@ -1,4 +1,4 @@
-"""Which rows of a result a question is about: looked up where its condition compares columns with values."""
+"""The rows of a result that a question is about: looked up if its condition compares columns with values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What expressions are for every base row, as numbers: keys as places among their different values, the rest as values.
+"""The values of expressions for every base row: keys as places among their different values, the rest as numbers.
 
-Every expression is computed by Spark, or is one of few things that Arrow and numpy do as Spark does: a column of a file
-as it stands; an expression over one column, which Spark computes for that column's different values; sums and products
-of decimals, where Spark's type says that nothing is rounded.
+Spark computes every expression, except a few that Arrow and numpy compute like Spark. These are a plain column of a
+file, and sums and products of decimals whose type in Spark says that nothing is rounded. An expression over one column
+is computed by Spark for that column's different values.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Places:
         return Coded(ranked, codes)
 
     def valued(self, values: pa.Array) -> Valued:
-        """What each row has, of values for the different ones."""
+        """The value of each row, from the values for the different ones."""
         few = valued(values)
         valid = None if few.valid is None else few.valid[self._codes]
         return Valued(few.kind, few.values[self._codes], valid)

@@ -25,7 +25,7 @@ Attributes = Mapping[str, Sequence[str]] | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Derived:
-    """What follows from a workload, and from what is said by hand.
+    """The consequences of a workload, and of the user's own arguments.
 
     Attributes:
         tables: names of the tables that questions lead to, as these write them; None: nobody says, so all.
@@ -55,7 +55,7 @@ def derived(name: str, workload: Sequence[str], partition_by: Attributes, cube: 
     Args:
         name: of the result.
         workload: consuming queries, with parameters.
-        partition_by: table → expressions over its columns, values of which questions will choose.
+        partition_by: table → expressions over its columns, among whose values questions will choose.
         cube: table → expressions by which the result's aggregates are added up, too.
         sql: the query of the result, if it has one.
 

@@ -2,8 +2,8 @@
 
 Base rows that some row of the result was made of stand in the order of that row, the *bar*, and of the attributes'
 values. So those that a question chooses, by its bars and by values of attributes, are few runs of entries that follow
-each other. An entry is a base row (data skipping), or all base rows that have the attributes and the keys in common,
-with their number, sums, least and most (group-by push-down): then there is next to nothing left to be added up.
+each other. An entry is a base row (data skipping). Or it is all base rows that have the attributes and the keys in
+common, with their number, sums, least and most (group-by push-down). Then there is next to nothing left to be added up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COUNTED = 1 << 22  # so many places are rather counted than sorted
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What is added up of a column, for each entry.
+    """The values that are added up of a column, for each entry.
 
     Attributes:
         kind: the type of the column.
@@ -52,7 +52,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What is made beforehand for questions of one shape.
+    """The form that is made beforehand for questions of one shape.
 
     Attributes:
         kind: what an entry is.
@@ -266,7 +266,7 @@ def sums_of(column: Valued | Coded, functions: frozenset[str], rows: int, what: 
 
 
 def _start(kind: np.dtype[np.generic], *, least: bool) -> float | int:
-    """What every value takes the place of: for the least NaN, which Spark has above all numbers."""
+    """The value that replaces NULL: for the least NaN, which Spark has above all numbers."""
     if kind.kind == "f":
         return np.nan if least else -np.inf
     info = np.iinfo(kind.str)
@@ -288,6 +288,6 @@ def _sizes(bars: Coded, attributes: Mapping[str, Coded]) -> list[int]:
 
 
 def _runs(places: Ints) -> tuple[Ints, Ints]:
-    """Which places there are among ascending ones, and where each begins and the last ends."""
+    """The places that are there among ascending ones, and where each begins and the last ends."""
     new = np.flatnonzero(np.diff(places, prepend=-1))
     return places[new], np.append(new, places.size)

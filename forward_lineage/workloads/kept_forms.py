@@ -2,7 +2,7 @@
 
     HOME/workloads/<result>/<digest of what they are of>/    views.json, sealed, written last; one raw file an array
 
-They are kept as the arrays of views are (`columns.keeping`) and may be deleted at any time: what they answer is then
+They are kept like the arrays of views (`columns.keeping`) and may be deleted at any time. Their questions are then
 answered from the captured lineage. Files of form n: ``<n>.run``, ``<n>.starts``, ``<n>.order``, ``<n>.counts``;
 ``<n>.attribute<i>``, ``<n>.key<i>`` the different values, ``<n>.codes<i>`` of key i; of column i ``<n>.total<i>``,
 ``<n>.valid<i>``, ``<n>.least<i>``, ``<n>.most<i>``, ``<n>.values<i>``, and ``<n>.type<i>``, an empty table of its type.
@@ -30,7 +30,7 @@ _ROOM = "workloads"
 
 @dataclass(frozen=True)
 class FormEntry:
-    """What a form is for; the fields are those of `Plan`."""
+    """The purpose of a form; the fields are those of `Plan`."""
 
     table: str
     kind: str
@@ -42,7 +42,7 @@ class FormEntry:
 
 @dataclass(frozen=True)
 class Entries:
-    """What the arrays in a folder mean.
+    """The meaning of the arrays in a folder.
 
     Attributes:
         settings: of the session that made them, on which values of expressions may depend.

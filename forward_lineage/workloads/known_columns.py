@@ -1,7 +1,7 @@
 """Columns that were computed lately, kept in this process for the next result that is made of the same table.
 
 Drilling down saves one result after the other over the same rows; each needs a column or two that the one before did
-not. What is kept is of one version of a table, under the settings of the session; the tables used last stay, up to
+not. The kept columns are of one version of a table, under the settings of the session. The tables used last stay, up to
 `MOST_BYTES`.
 """
 
@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 30
 
 @dataclass
 class KnownColumns:
-    """What is known of one table.
+    """The columns that are known of one table.
 
     Attributes:
         rows: how many it has; -1: nothing was computed yet.

@@ -33,7 +33,7 @@ MOST_CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be made for one kind of question.
+    """The form that is to be made for one kind of question.
 
     Attributes:
         table: the base table.

@@ -1,4 +1,4 @@
-"""Which form answers a question: one that is provably over the same rows, groups and values."""
+"""The form that answers a question: one that is provably over the same rows, groups and values."""
 
 from __future__ import annotations
 

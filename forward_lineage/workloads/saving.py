@@ -21,7 +21,7 @@ from udafs.errors import BadArgumentError
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What is known beforehand of the questions about a result: arguments of `ForwardLineage.save`."""
+    """The facts known beforehand about the questions on a result: arguments of `ForwardLineage.save`."""
 
     workload: Sequence[str] = ()
     partition_by: Attributes = None
@@ -47,7 +47,10 @@ class WorkloadSaver:
         self._tables, self._library, self._shelf = making.tables, making.library, answering.shelf
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish, foreseen: Foreseen, reads: Reads) -> SavedResult:
-        """See `ForwardLineage.save`, and `Saver.save` for `reads`."""
+        """Run a query once and save its rows and their lineage under a name. Later queries can read it by the name.
+
+        And `Saver.save` for `reads`.
+        """
         found = Derived()
         if foreseen:
             wish.check()
@@ -75,7 +78,7 @@ class WorkloadSaver:
         return "\n".join(lines)
 
     def prepared(self, name: str) -> list[str]:
-        """See `ForwardLineage.prepared`."""
+        """Return in lines the data that were made for questions about a saved result, and the reasons for gaps."""
         kept = self._shelf.find(self._library.get(name))
         if kept is None:
             return []
@@ -96,7 +99,7 @@ class WorkloadSaver:
         return replace(found, plans=()) if wish.scope.when == "later" else found
 
     def _scope(self, sql: str, wish: Wish, found: Derived) -> Scope:
-        """What is captured; what the user says by hand goes first. What is made beforehand is of lineage that is."""
+        """The lineage that is captured; the user's own arguments go first. Forms are made of captured lineage."""
         scope = wish.scope
         if found.tables is None or (not found.where and self._is_table(only_name(sql))):
             return scope

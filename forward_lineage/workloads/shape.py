@@ -2,9 +2,8 @@
 
     SELECT keys and aggregates FROM BACKWARD(result [WHERE …], table) [WHERE … AND …] [GROUP BY keys]
 
-Expressions are compared by their text, once names are written in one way: two that are the same say the same. What is
-not of this form, or says the same in other words, is no shape that anything is made for beforehand: it is answered from
-the captured lineage.
+Expressions are compared by their text, once names are written in one way: two that are the same say the same. A query
+of another form, or in other words, has no shape that forms are made for. It is answered from the captured lineage.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a consuming query says.
+    """The parts of a consuming query.
 
     Attributes:
         text: as the user wrote it.
@@ -72,7 +71,7 @@ class Shape:
         items: for each column of the answer an aggregate, or the text of a key.
         keys: the texts of all keys.
         compared: conditions that compare an expression with a value.
-        fixed: the texts of the other conditions, none of which has a parameter.
+        fixed: the texts of the other conditions, without any parameter.
 
     """
 

@@ -63,7 +63,7 @@ def answer_of(form: Form, shape: Shape, chosen: Ints | slice, schema: pa.Schema)
 
 
 def _groups(codes: Sequence[Array], sizes: Sequence[int], count: int) -> tuple[npt.NDArray[np.intp], list[Ints]]:
-    """Which group each entry is in, and of each group the codes of its keys."""
+    """The group of each entry, and of each group the codes of its keys."""
     if not codes:
         return np.zeros(count, np.intp), []
     place = places(codes, sizes)

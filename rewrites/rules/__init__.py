@@ -5,8 +5,8 @@ BlockRule   a part of one SELECT: WHERE's subqueries, stars, groups, windows …
 SourceRule  one item of FROM: a table, a view, a subquery, VALUES …            `rules.from_clause.SOURCE_RULES`
 
 Every rule may take for granted that the tree is the front end's (`rewrites.own_trees`), and leaves what
-`rewrites.invariants` checks when it is done. A query or source that is not a rule's own is left as it is, and the rule
-says so with None; a block rule that finds nothing of its own leaves the block as it is.
+`rewrites.invariants` checks when it is done. A rule leaves a query or source that is not its own unchanged, and says so
+with None. A block rule that finds nothing of its own leaves the block unchanged.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 V ▷ W   data: V's lineage, since no row of W matched.
         control: + what W looked at (`rewrites.looked_at`), where rows could come into W if base rows were gone.
 Requires: WITH is bound; the block is as the user wrote it.
-Ensures:  the tree is as it was; `block.constants` has what W looked at.
+Ensures:  the tree is unchanged; `block.constants` has the rows that W looked at.
 Nulls:    –
 Raises:   whatever W is refused for.
 """

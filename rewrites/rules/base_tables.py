@@ -6,8 +6,8 @@ Untraced: only the place where the rows are read is put in (`lineitem` → parqu
 Requires: no CTE has the name.
 Ensures:  every user column under its own name; one hidden BIGINT column of a traced table, none of another.
 Nulls:    an id is never NULL.
-Raises:   NotTracedError for a reading that the ids do not describe (time travel, an unrepeatable sample), and where a
-          CTE would be read in place of the table; BadArgumentError for a catalog whose text names no place to read.
+Raises:   NotTracedError for a reading that the ids do not describe (time travel, an unrepeatable sample). Also where a
+          CTE would be read in place of the table. BadArgumentError for a catalog whose text names no place to read.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def refuse_hidden_by_cte(source: exp.Table, node: exp.Table, block: Block) -> No
 
 
 def refuse_other_readings(node: exp.Table) -> None:
-    """Refuse whatever is said beside a table's name that ids do not describe.
+    """Refuse all additions to a table's name that ids do not describe.
 
     Raises:
         NotTracedError: time travel, an unrepeatable sample, ….

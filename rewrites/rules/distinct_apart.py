@@ -3,7 +3,7 @@
 δ(Q)  →  γ_{all columns; dlunion(__dl_t) for each t}(Q'): a block that groups, ranks, explodes, asks subqueries, joins
          with USING or uses its own aliases is put into a derived table
 Requires: WITH is bound.
-Ensures:  ORDER BY, SORT BY, LIMIT … stay outermost, above the grouping; without lineage the DISTINCT stays as it was.
+Ensures:  ORDER BY, SORT BY, LIMIT … stay outermost, above the grouping; without lineage the DISTINCT is unchanged.
 Nulls:    NULL equals NULL, as in DISTINCT.
 Raises:   NotTracedError for ORDER BY and its kin that mention a column which is not selected.
 """

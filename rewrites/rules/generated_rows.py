@@ -3,7 +3,7 @@
 VALUES (…), …   →  unchanged
 range(10)       →  unchanged
 Requires: –
-Ensures:  the tree is as it was; the columns are known where Spark's names for them are.
+Ensures:  the tree is unchanged; the columns are known if Spark's names for them are.
 Nulls:    –
 Raises:   NotTracedError for a table as argument of a function.
 """

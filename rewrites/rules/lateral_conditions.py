@@ -2,8 +2,8 @@
 
 V JOIN LATERAL (Q') AS q ON q.a…  →  V JOIN LATERAL (SELECT * FROM (Q') AS q WHERE q.a…) AS q ON TRUE
 
-Where its rows are read in another place of the statement, too, which lineage does, Spark numbers the columns of Q'
-anew and not those of ON, and then refuses its own plan.
+Lineage reads its rows in another place of the statement, too. There Spark numbers the columns of Q' anew and not those
+of ON, and then refuses its own plan.
 Requires: names are resolved, and what subqueries in ON add is collected.
 Ensures:  the same pairs of rows, also for LEFT JOIN; a condition stays in which a name may mean something else inside.
 Nulls:    –

@@ -2,7 +2,7 @@
 
 V LATERAL VIEW g(x) e AS y  →  unchanged: V's hidden columns are repeated with V's row.
 Requires: the sources before it are in the scope.
-Ensures:  the tree is as it was; the columns of g are seen under its alias and have no lineage of their own.
+Ensures:  the tree is unchanged; the columns of g are seen under its alias and have no lineage of their own.
 Nulls:    OUTER and LEFT JOIN keep a row that gives nothing, with its lineage.
 Raises:   NotTracedError for a table as argument of LATERAL g(…).
 """

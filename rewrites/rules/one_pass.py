@@ -3,9 +3,9 @@
 SELECT k, f(x) AS a FROM V WHERE p GROUP BY k, where p asks a subquery that `answers` lets its lineage answer
 →  SELECT k, f(x) FILTER (WHERE p) AS a FROM V WHERE p IS NOT NULL OR true GROUP BY k HAVING bool_or(p)
 The same where V is a subquery in FROM with that WHERE: then p is a column of it.
-Requires: `kept_out_rows` has let rows in, and said so in the `meta` of the query: p is loosened, and nothing else;
-          aggregates are of columns as they are, so that nothing is computed of a row that p keeps out; an item with
-          one has a name, which Spark would take from its text. Subqueries are answered for.
+Requires: `kept_out_rows` has let rows in, and said so in the `meta` of the query: p is loosened, and nothing else.
+          Aggregates are of plain columns, so that nothing is computed of a row that p keeps out. An item with one has a
+          name, which Spark would take from its text. Subqueries are answered for.
 Ensures:  groups, values and names are the query's; a group's lineage is that of all rows that were asked about.
 Nulls:    FILTER and HAVING take what is unknown for false, as WHERE does.
 Raises:   NotInOnePassError where a subquery is left in p; `kept_out_rows` then takes two passes.
@@ -34,7 +34,7 @@ _KEPT = "kept"
 
 
 class NotInOnePassError(NotTracedError):
-    """What was kept out cannot be told in the same pass; nothing is lost by another way."""
+    """Rows that were kept out cannot be told in the same pass; nothing is lost by another way."""
 
 
 def in_one_pass(query: exp.Select, asked: exp.Select, env: Environment) -> exp.Select | None:

@@ -7,8 +7,8 @@ V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
 Requires: –
 Ensures:  the columns of the result, which only Spark knows, are its own; one hidden column a table.
 Nulls:    NULL is a group of its own, in PARTITION BY as in PIVOT.
-Raises:   NotTracedError for several PIVOTs, where the columns that PIVOT groups by are not known, and for columns
-          behind it that are named as those of the relation before it.
+Raises:   NotTracedError for several PIVOTs, and if the columns that PIVOT groups by are not known. Also for columns
+          behind it that are named like those of the relation before it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 SELECT a, …  →  SELECT a, …, <union of the terms of t> AS __dl_t, …
 Requires: all lineage is collected; DISTINCT is answered for.
-Ensures:  user columns first and untouched; one hidden column for each traced table, an id where nothing forced a set;
-          `block.columns` and `block.hidden` say what the block yields. Without lineage the list stays as it is.
+Ensures:  user columns come first, untouched. There is one hidden column for each traced table, an id where nothing
+          forced a set. The block's yield is in `block.columns` and `block.hidden`. Without lineage the list does not
+          change.
 Nulls:    an id may be NULL, for no row; a set never is.
 Raises:   nothing.
 """

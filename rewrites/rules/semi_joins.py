@@ -7,8 +7,8 @@ Subqueries in ON count with the right rows that matched, as they do in WHERE of 
 Requires: FROM is rewritten: `block.scope` says which sides are seen by the ON of a SEMI or ANTI JOIN alone.
 Ensures:  user columns unchanged; at most one more source in FROM, of no columns of the user's.
 Nulls:    a NULL key matches nothing: no right row is added.
-Raises:   NotTracedError where the sides of USING are ambiguous, and where a later RIGHT or FULL JOIN pads the left side
-          and a padded row may match, too.
+Raises:   NotTracedError if the sides of USING are ambiguous. Also if a later RIGHT or FULL JOIN pads the left side, and
+          a padded row may match, too.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _all_of(matches: exp.Select, matching: Lineage, block: Block) -> exp.Select:
 
 
 def _looked_through(join: exp.Join, block: Block) -> tuple[list[exp.Expr], list[exp.Expr], Lineage]:
-    """Return what ON says of which right rows match, and what subqueries in it read of each of those.
+    """Return the condition of ON on the right rows that match, and the rows that its subqueries read for each of those.
 
     In conjuncts: all of them, then those that mention nothing of the right side. Left out is one whose subqueries
     mention the left row: it holds for every row that is left. (Spark knows no subquery in a subquery that mentions a

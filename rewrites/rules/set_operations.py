@@ -6,11 +6,11 @@ INTERSECT [ALL]  equal rows of both sides, all of them, for every copy.
 EXCEPT [ALL]     equal rows of the left side; control: + all rows of the right side, and what keeps others out of it.
 
 INTERSECT and EXCEPT are one grouping of both sides that counts where the rows came from:
-    γ_{all columns; dlunion(…), count_if(left) n, count_if(right) m}(V1' ∪ V2'), n > 0 and m > 0 | n > 0 and m = 0,
-and under ALL as many copies of a group as the operator leaves: least(n, m) | n − m.
+    γ_{all columns; dlunion(…), count_if(left) n, count_if(right) m}(V1' ∪ V2'), n > 0 and m > 0 | n > 0 and m = 0.
+Under ALL as many copies of a group as the operator leaves: least(n, m) | n − m.
 Requires: WITH is bound.
-Ensures:  the columns are the left side's; ORDER BY, SORT BY, LIMIT … stay outermost; sides without lineage stay as
-          they are.
+Ensures:  the columns are the left side's; ORDER BY, SORT BY, LIMIT … stay outermost; sides without lineage do not
+          change.
 Nulls:    NULL equals NULL; a side that does not read a table has NULL, or the empty set, for it.
 Raises:   NotTracedError for BY NAME, and under control semantics for an EXCEPT whose right side may have other rows
           when it is read again.

@@ -2,8 +2,8 @@
 
 SELECT *  →  SELECT * EXCEPT (a.__dl_t, b.__dl_u)
 Requires: all sources of FROM are known, those that other rules have joined included.
-Ensures:  Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean;
-          `count(*)` counts rows and stays, as does a star over sources without lineage.
+Ensures:  Spark itself expands the star, so that USING, semi joins and struct columns mean what they always mean. A
+          `count(*)` counts rows and stays, like a star over sources without lineage.
 Nulls:    `count(DISTINCT *)` skips rows with a NULL in the user's columns, whatever the hidden ones are.
 Raises:   nothing.
 """

@@ -10,9 +10,9 @@ Requires: names are resolved (correlation is known after rewriting the subquery 
 Ensures:  the subquery itself runs as the user wrote it, without hidden columns; `block.rows`, `.constants` and
           `.groups` have what subqueries add. A block without subqueries stays as it is.
 Nulls:    those of NOT IN are Spark's own; a subquery that was asked for no row adds nothing.
-Raises:   NotTracedError where the rows that were looked at cannot be told: chance, LIMIT without ORDER BY, a correlated
-          subquery that mentions an alias or an aggregate of the block around it, or below ROLLUP one side of USING;
-          IN in ON that Spark itself does not run.
+Raises:   NotTracedError if the rows that were looked at cannot be told. Reasons are chance, LIMIT without ORDER BY, and
+          a correlated subquery that mentions an alias or an aggregate of the block around it. Others are one side of
+          USING below ROLLUP, and IN in ON that Spark itself does not run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the shell completes: commands, tables, results, columns, words of SQL."""
+"""The words that the shell completes: commands, tables, results, columns, words of SQL."""
 
 from __future__ import annotations
 

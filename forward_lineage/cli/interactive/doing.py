@@ -1,4 +1,4 @@
-"""What the shell does with an entry: a command of the command line, or a statement; errors are one message."""
+"""The work of the shell for an entry: a command of the command line, or a statement; errors are one message."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _PATIENCE = 0.3  # seconds until Spark is told again: a statement may have sever
 class Shell:
     """Does entries, one after another.
 
-    They are done in a thread of their own, always the same, since it is that thread of Spark's which waits for a job:
-    this one is free to hear Ctrl-C, and to tell Spark.
+    They are done in a thread of their own, always the same, since that thread of Spark's waits for a job. This one is
+    free to hear Ctrl-C, and to tell Spark.
 
     Args:
         kept: the session.
@@ -71,7 +71,7 @@ class Shell:
         self._thread = ThreadPoolExecutor(1)
 
     def do(self, entry: Entry) -> bool:
-        """Do an entry; returns whether the shell goes on. What goes wrong is said, and nothing is raised."""
+        """Do an entry; returns whether the shell goes on. Errors are printed, and nothing is raised."""
         if entry.command in QUIT:
             return False
         begun = time.perf_counter()
@@ -172,7 +172,7 @@ def _invoke(kept: KeptSession, name: str, words: list[str], stdin: str | None) -
 
 
 def _words(name: str, text: str) -> tuple[list[str], str | None]:
-    """Take the words of a command apart: what stands behind WHERE is one, and so is a statement.
+    """Take the words of a command apart: the text behind WHERE is one word, and a statement is one.
 
     Raises:
         BadArgumentError: a quote is not closed.

@@ -1,4 +1,4 @@
-r"""What is typed in the shell, cut into entries: statements up to their semicolon, and commands, a line each.
+r"""The entries of text that is typed in the shell: statements up to their semicolon, and commands, a line each.
 
 A command begins a line with a backslash where no statement is open. Those that take a statement end as one does; with
 none they are about the last one that ran:

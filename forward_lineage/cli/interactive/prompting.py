@@ -25,7 +25,7 @@ def history_file() -> Path:
 
 
 def do_script(shell: Shell, lines: Iterator[str]) -> None:
-    """Do what a script says; what goes wrong is said, and the next entry is done."""
+    """Do the entries of a script; an error is printed, and the next entry is done."""
     script = entries(lines)
     while True:
         try:

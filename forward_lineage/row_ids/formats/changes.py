@@ -1,7 +1,8 @@
-"""Which rows of a table with a log were written, or went, between two registered versions of it.
+"""The rows of a table with a log that were written, or went, between two registered versions of it.
 
-A file that both versions have, has the same rows in both. In the others a row is what it was if its id has the number
-that it had: of Delta the row commit version, of Iceberg the last updated sequence number. (Greater numbers alone do not
+A file that both versions have, has the same rows in both. In the others a row is unchanged if its id has the number
+that it had. Of Delta that is the row commit version, of Iceberg the last updated sequence number. (Greater numbers
+alone do not
 tell: a table that is restored to an earlier version has the earlier numbers, too.) A row that went is one of a file
 that only the earlier version has, and its id is in no file that only the later one has.
 """

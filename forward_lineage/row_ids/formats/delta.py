@@ -43,11 +43,11 @@ Action = Mapping[str, Any]
 
 @dataclass
 class State:
-    """What a log says up to some version.
+    """The state of a table that a log gives up to some version.
 
     Attributes:
         protocol, metadata: the last such actions.
-        tracking: what is said of row tracking, ``rowIdHighWaterMark``.
+        tracking: the log's statement of row tracking, ``rowIdHighWaterMark``.
         files: the live files' actions, by the path that stands there.
 
     """

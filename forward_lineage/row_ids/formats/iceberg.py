@@ -1,8 +1,8 @@
 """Iceberg tables: a snapshot of the table, and the ids of its rows, from metadata, manifest list and manifests.
 
 Source: the Iceberg Table Spec (format/spec.md of apache/iceberg), version 3: "Row Lineage", "First Row ID Inheritance",
-"Sequence Number Inheritance". The id of a row is what its file has in the column `_row_id`, else the file's
-`first_row_id` + its position; that of a file is written in its manifest, or inherited from the manifest's.
+"Sequence Number Inheritance". The id of a row is the value in its file's column `_row_id`, else the file's
+`first_row_id` + its position. That of a file is written in its manifest, or inherited from the manifest's.
 
 The metadata is read here, since libraries do not hand out what is needed: pyiceberg 0.12 reads manifests as those of
 version 2, without `first_row_id`. fastavro reads the Avro in it.
@@ -249,7 +249,7 @@ def _of_manifest(manifest: Mapping[str, Any], path: Path, what: str) -> Iterator
 
 
 def _place(path: str) -> str:
-    """Locations are written as they are, nothing encoded, mostly with a scheme."""
+    """Locations are plain text, nothing encoded, mostly with a scheme."""
     if path.startswith("file:"):
         return "/" + path.removeprefix("file:").lstrip("/")
     return path if is_local(path) else address_of(path)

@@ -1,8 +1,8 @@
 """Ids from a table's own format: what its log says is registered, one version of it, and compared before each query.
 
-The ids are the format's promise: a row keeps its id when it is moved or changed, and no other row gets it. What is kept
-here is which version was registered, so that a row that was changed, and has the id that it had, is not taken for what
-it was: another version is a change, whatever is in it.
+The ids are the format's promise: a row keeps its id when it is moved or changed, and no other row gets it. Kept here is
+the registered version. So a row that was changed, and has the id that it had, is not taken for unchanged: another
+version is a change, whatever is in it.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def from_log(spark: SparkSession, name: str, table: Table, last: Manifest | None
 
 
 def _check_rows(spark: SparkSession, manifest: Manifest, snapshot: Snapshot) -> None:
-    """What Spark reads is what the log describes; and ids that writers wrote down are each one row's."""
+    """The log describes the rows that Spark reads; and ids that writers wrote down are each one row's."""
     with files_by_name(spark, manifest):
         found = columns_of(open_relation(spark, f"({manifest.view})"))
     if odd := next(((a, b) for a, b in zip(found, manifest.columns, strict=True) if a != b), None):

@@ -1,8 +1,8 @@
 """How the rows of a version are read by Spark's own Parquet reader, each with the id that its format gives it.
 
 The log says which files there are; their footers say which columns each has. Files that are alike are read together,
-and what they have not is put in: NULL for a column that came later, the value in the log for one that the table is
-partitioned by, `first id + position` where a row has no id written down.
+and missing values are put in. These are NULL for a column that came later, and the value in the log for one that the
+table is partitioned by. A row without a written id gets `first id + position`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _FIELD_ID = b"PARQUET:field_id"
 
 @dataclass(frozen=True)
 class _Footer:
-    """Which columns a file has.
+    """The columns that a file has.
 
     Attributes:
-        names: as they are written, by name in lower case.
+        names: their spelling, by name in lower case.
         types: by name in lower case.
         ids: of fields, by path: the column that it is in, and its number, if the file says one.
 
@@ -47,7 +47,7 @@ class _Footer:
 
 
 def with_rows(snapshot: Snapshot) -> Snapshot:
-    """Return a version without the files of which the log says that they have no rows."""
+    """Return a version without the files that have no rows, by the log."""
     return replace(snapshot, files=tuple(file for file in snapshot.files if file.rows != 0))
 
 

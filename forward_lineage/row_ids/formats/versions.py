@@ -21,7 +21,7 @@ class Table:
     """A table with a log of its own.
 
     Attributes:
-        provider: of which format.
+        provider: the format's.
         place: its folder, or for Iceberg a metadata file.
 
     """

@@ -1,7 +1,7 @@
 """The logs of Delta tables whose rows have ids by value, read by whatever reader the session has.
 
-Files do not show all changes of such a table: a deletion vector takes rows out of a file that stays as it was. So what
-is registered, and compared before each query, is the number of the last commit, too.
+Files do not show all changes of such a table: a deletion vector takes rows out of a file that does not change. So the
+number of the last commit is registered, too, and compared before each query.
 """
 
 from __future__ import annotations

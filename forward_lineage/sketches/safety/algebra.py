@@ -1,7 +1,7 @@
 """The relational algebra in which a statement is reasoned about.   [Niu 2021, §3, fig. 2, and what SQL adds to it]
 
-A column is an object: the same table read twice has two of each. An operator only adds columns to its input's, so a
-row of any operator is thought of as wide: it has, besides its output columns, all those that it was made of.
+A column is an object: the same table read twice has two of each. An operator only adds columns to its input's. So a row
+of any operator is thought of as wide: besides its output columns it has all those that it was made of.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def both(a: Interval, b: Interval) -> Interval:
 
 
 def is_empty(between: Interval) -> bool:
-    """Say whether nothing lies in it; a condition that left it so is true of no row."""
+    """Say whether nothing lies in it; a condition that left it empty is true of no row."""
     return between[0] is not None and between[1] is not None and between[0] > between[1]
 
 

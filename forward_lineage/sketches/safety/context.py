@@ -1,4 +1,4 @@
-"""What the rule of an operator is given: the sketches' columns, and the means to look at what is below."""
+"""The input of an operator's rule: the sketches' columns, and the means to look at the operators below."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Place:
 
 @dataclass
 class Context:
-    """What holds for the whole proof.
+    """The facts of the whole proof.
 
     Attributes:
         sketched: table → the column of its sketch, in lower case, or `ANY_ROWS`.
         facts: what is known of the tables.
-        one_witness: of a group whose aggregates are min and max, or of equal rows, the lineage may be one row that
-            attains them, instead of all.
+        one_witness: the lineage of a group whose aggregates are min and max, or of equal rows, may be one row that
+            attains them.
         has_rows: the result has a row; then that is one of the checks.
-        checks: what must be seen at capture, as far as it was found.
+        checks: the facts to be seen at capture, as far as they were found.
     """
 
     sketched: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What is known of the tables: types of columns, and what their statistics say exactly."""
+"""The facts about tables: types of columns, and the exact content of their statistics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_narrow(type_name: str) -> bool:
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is known of a column.
+    """The facts about a column.
 
     Attributes:
         type: Spark's name of its type, such as ``decimal(12,2)``; empty where it is not known.
@@ -63,7 +63,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of the tables that a statement may read; all names in lower case.
+    """The facts about the tables that a statement may read; all names in lower case.
 
     Attributes:
         tables: name → its columns in order, with what is known of each.

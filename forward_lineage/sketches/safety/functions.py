@@ -1,8 +1,8 @@
 """The functions that may be reasoned about: deterministic, and the same in whatever order rows are read.
 
-A list of what is allowed, not of what is not: a user's function may do anything. What is left out and why: `rand`,
-`uuid` and their like; `first`, `any_value`, `collect_list`, `max_by`, `mode`, `string_agg`, which choose by the order
-of rows; sketches and approximations, whose state depends on how partial results are merged.
+A list of allowed functions: a user's function may do anything. Left out are `rand`, `uuid` and their like; `first`,
+`any_value`, `collect_list`, `max_by`, `mode`, `string_agg`, which choose by the order of rows; sketches and
+approximations, whose state depends on how partial results are merged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which sketches may grow with their table instead of being captured anew.   Not in the paper (its future work).
+"""The sketches that may grow with their table instead of being captured anew.   Not in the paper (its future work).
 
 A sketch 𝒫 over column a of table R was captured in a state D of the tables. Then rows ΔR were added to R: no row of R,
 and no row of another table, is another one in the new state D′. F are the fragments in which rows of ΔR lie. For which
@@ -130,7 +130,7 @@ def _is_by_fragments(plan: Plan, context: Context) -> bool:
 
 
 def _state(plan: Plan, context: Context) -> State | None:
-    """What is known of an operator over whatever sketch, one that need not have any lineage; None: nothing."""
+    """The facts about an operator over any sketch, one that need not have any lineage; None: nothing."""
     try:
         return Prover(context)(plan, Place(kept=False))
     except UnprovenError:

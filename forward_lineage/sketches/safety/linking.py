@@ -1,7 +1,7 @@
 """How the value of an expression over the sketch is linked to that over all rows, from the links of its columns.
 
-Only where some column is not equal is there anything to say. Then an operator that may fail (a division, a cast) is
-not accepted: it would be asked about values that the query over all rows never has, such as the count of half a group.
+Only where some column is not equal is there anything to say. Then an operator that may fail (a division, a cast) is not
+accepted. It would be asked about values that the query over all rows never has, such as the count of half a group.
 """
 
 from __future__ import annotations

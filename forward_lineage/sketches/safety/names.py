@@ -1,4 +1,4 @@
-"""What a name in a statement means; ambiguous and unknown names are not read."""
+"""The meaning of a name in a statement; ambiguous and unknown names are not read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From the parsed statement to our algebra: queries, blocks, set operations.   [Niu 2021, §3]
 
-What is not read raises `UnprovenError`, with its place; nothing is guessed. A CTE that is read twice is its query
+SQL that is not read raises `UnprovenError`, with its place; nothing is guessed. A CTE that is read twice is its query
 twice, as Spark may evaluate it.
 """
 
@@ -235,7 +235,7 @@ class QueryReader:
 def _over_groups(
     keys: Items, items: Items, passing: tuple[Scalar, ...], sorting: list[SortKey]
 ) -> tuple[Items, tuple[Scalar, ...], list[SortKey]]:
-    """What stands above a GROUP BY, its keys replaced by the columns that hold them."""
+    """The expressions above a GROUP BY, its keys replaced by the columns that hold them."""
     replaced: dict[Scalar, Scalar] = {scalar: Ref(column, family=column.family) for column, scalar in keys}
     return (
         [(column, substituted(scalar, replaced)) for column, scalar in items],

@@ -93,13 +93,13 @@ def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, 
         attributes: table → the column of its sketch; every access of the table reads the rows of the sketch. Tables
             that are not named are read whole.
         facts: what is known of the tables; nothing else is looked at.
-        one_witness: sketches may be captured from one row that attains each min and max, and one of equal rows, instead
-            of all of the control lineage.
+        one_witness: sketches may be captured from one row that attains each min and max, and one of equal rows, not
+            from all control lineage.
 
     Returns:
-        what is proven. The answer is a bag of rows: of rows that tie in ORDER BY the order is not promised, as without
-        a sketch. Failures: a statement that fails over all rows (a cast, a division by zero) may succeed with a
-        sketch that skips the row; never the other way round.
+        the proven facts. The answer is a bag of rows: of rows that tie in ORDER BY the order is not promised, as
+        without a sketch. Failures: a statement that fails over all rows (a cast, a division by zero) may succeed with a
+        sketch that skips the row. It is never the other way round.
     """
     try:
         return prove_plan(read_plan(statement.tree, facts), attributes, facts, one_witness=one_witness)
@@ -144,8 +144,8 @@ def _is_closed(plan: Plan) -> bool:
 def safe_attributes(statement: Statement, facts: Facts, *, one_witness: bool = False) -> dict[str, tuple[str, ...]]:
     """Return table → its columns that are proven safe where it alone has a sketch, in the table's order.
 
-    Combinations are another matter (`prove`): two columns that are safe alone need not be so together, where a group
-    is known to be whole by the one but not by the other. `safe_together` finds those that are.
+    Combinations are another matter (`prove`): two columns that are safe alone need not be so together. A group may be
+    known to be whole by the one but not by the other. `safe_together` finds those that are.
     """
     try:
         plan = read_plan(statement.tree, facts)

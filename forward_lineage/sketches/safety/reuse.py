@@ -1,4 +1,4 @@
-"""Which sketches serve which instance of a template.   [Niu 2021, §7, thm. 3]
+"""The sketches that serve an instance of a template.   [Niu 2021, §7, thm. 3]
 
 Sketches that were captured for an instance Q serve another instance Q′ of the template if
 
@@ -7,16 +7,16 @@ Sketches that were captured for an instance Q serve another instance Q′ of the
 
 The second is proven by going through both plans side by side (`side_by_side`):
 
-WHERE, HAVING  what Q′ asks implies what Q asks; of the values of groups, as far as they are linked.
+WHERE, HAVING  the conditions of Q′ imply those of Q; the values of groups as far as they are linked.
 LIMIT          k′ ≤ k, of the same rows in the same order: the first k′ are among the first k. Over fewer rows a row
-               may be among the first k′ of Q′ and not among the first k of Q; unless Q returned fewer than k rows: then
-               all its rows are in its result, as if it had no LIMIT.
+               may be among the first k′ of Q′ and not among the first k of Q. The exception is a Q that returned fewer
+               than k rows: then all its rows are in its result, as if it had no LIMIT.
 subqueries     no truer for Q′ than for Q; below NOT, in EXCEPT, in windows of counted rows: the same.
 literals       in a select list, in GROUP BY, in arguments: the same.
 
 Checks of Q′. Whether a tie stands at the edge of its top k′ is seen over the sketch where k′ < k, since the row behind
-the edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch: what is only safe then is not
-served, unless Q′ is Q, for which all was seen at capture.
+the edge is among the first k. Whether Q′ returns a row cannot be seen over the sketch. A query that is only safe then
+is not served, unless Q′ is Q, for which all was seen at capture.
 """
 
 from __future__ import annotations

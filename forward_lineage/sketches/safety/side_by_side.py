@@ -3,10 +3,10 @@
 For each operator, by induction: an injective map M from the rows of the asked instance (R′) into those of the captured
 one (R), linked column by column, with lineage(r′) ⊆ lineage(M(r′)).            [Niu 2021, §7, ge and Ψ, fig. 5]
 
-Filters are compared where they stand, and what is not implied there is left pending until it is, at the latest by all
-that is known of a returned row: the paper's uconds. Below a group only conditions on its keys may be pending: a group
-passes as a whole. What is asked in excess of the captured instance narrows groups, unless it asks for keys alone: then
-the values of groups are linked as those of parts of groups are (`rules.groups`), in the direction of fewer rows.
+Filters are compared where they stand. A condition that is not implied there is left pending until it is, at the latest
+by all facts about a returned row: the paper's uconds. Below a group only conditions on its keys may be pending: a group
+passes as a whole. Conditions in excess of the captured instance narrow groups, unless they are on keys alone. Then the
+values of groups are linked like those of parts of groups (`rules.groups`), in the direction of fewer rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 
 @dataclass(frozen=True)
 class Both:
-    """What is known of the rows of both instances, by the columns of the asked one.
+    """The facts about the rows of both instances, by the columns of the asked one.
 
     Attributes:
         asked: its rows; `links` lead to the captured ones.
@@ -172,7 +172,7 @@ def _made(plan: Plan) -> list[Column]:
 
 
 def _rest(plan: Plan) -> tuple[object, ...]:
-    """What else an operator says."""
+    """The other facts of an operator."""
     match plan:
         case Access():
             return (plan.table,)

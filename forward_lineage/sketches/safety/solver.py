@@ -1,8 +1,8 @@
 """Implications between conditions on linked rows, decided by z3: unsatisfiable within the time limit, or not proven.
 
 SQL's three-valued logic is modelled as pairs (value, is null). Integers, dates and decimals are exact; strings and
-floating-point numbers are a total order into which literals are put in their places, all arithmetic on the latter is
-left open. What is left open stands for itself: one unknown for each expression and side, and both sides linked.
+floating-point numbers are a total order into which literals are put in their places. All arithmetic on the latter is
+left open. An open expression stands for itself: one unknown for each expression and side, and both sides linked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of an operator's rows over a sketch (R′), beside its rows over all rows (R).
+"""The facts about an operator's rows over a sketch (R′), beside its rows over all rows (R).
 
 For each operator two things are proven, together by induction:
 
@@ -45,7 +45,7 @@ EQUAL, UNKNOWN = Link("="), Link("?", True)
 
 
 def either(a: Link, b: Link) -> Link:
-    """What holds of a value that is linked in one way or in the other."""
+    """The facts about a value that is linked in one way or in the other."""
     vanish = a.vanish or b.vanish
     if a.sense == b.sense:
         return Link(a.sense, vanish)
@@ -54,7 +54,7 @@ def either(a: Link, b: Link) -> Link:
 
 
 class Equalities:
-    """Which columns have equal values in each row (NULL with NULL), and which that of a literal or parameter."""
+    """The columns that have equal values in each row (NULL with NULL), or that of a literal or parameter."""
 
     def __init__(self, pairs: Iterable[tuple[Hashable, Hashable]] = ()) -> None:
         self.pairs = frozenset(pairs)
@@ -84,7 +84,7 @@ Guard = frozenset[tuple[str, Column]]
 
 @dataclass(frozen=True)
 class State:
-    """What is known of an operator.
+    """The facts about an operator.
 
     p_T is the sketch of table T, a predicate on the values of its column. All columns that the rows were made of
     count, not only the output (`algebra`).
@@ -98,7 +98,7 @@ class State:
         present: columns that are never NULL.
         conditions: what is true of each row, of R and of R′.
         defined: column → the expression that it was made by.
-        unique: sets of columns of which no two rows of R have the same values.
+        unique: sets of columns in which no two rows of R have the same values.
         accesses: the tables that were read, each with its columns: which of them are unique, decide the others.
         outer: for a subquery the row of the block around it, which is the same for R and R′.
     """
@@ -139,7 +139,7 @@ class State:
         return self.outer is not None and isinstance(column, Column) and self.outer.link(column) is not None
 
     def all_inside(self) -> Iterator[tuple[str, Column]]:
-        """What is in the sketches, of the blocks around this one too."""
+        """The sketched columns, of the blocks around this one too."""
         yield from self.inside
         if self.outer is not None:
             yield from self.outer.all_inside()
@@ -167,13 +167,13 @@ class State:
         return frozenset(found)
 
     def all_accesses(self) -> Iterator[tuple[str, tuple[Column, ...]]]:
-        """What was read, by the blocks around this one too."""
+        """The columns that were read, by the blocks around this one too."""
         yield from self.accesses
         if self.outer is not None:
             yield from self.outer.all_accesses()
 
     def with_pairs(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> Equalities:
-        """What is equal besides: two rows of one table with equal keys are one row."""
+        """The further equalities: two rows of one table with equal keys are one row."""
         equal = self.equal.with_pairs(pairs)
         read = list(self.all_accesses())
         for place, (table, columns) in enumerate(read):
@@ -212,7 +212,7 @@ def is_key(column: Column) -> bool:
 
 
 def union(*guards: Guard | None) -> Guard | None:
-    """What takes care of all of them."""
+    """The object that takes care of all of them."""
     if any(each is None for each in guards):
         return None
     return frozenset().union(*(each for each in guards if each is not None))

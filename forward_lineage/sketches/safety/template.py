@@ -1,7 +1,8 @@
 """Parameterised statements: the text with its literals lifted out, and the values that stood there.   [Niu 2021, §7]
 
-Statements of one template differ in literals of conditions and in parameters only. What shapes the result otherwise
-(positions in ORDER BY and GROUP BY, LIMIT, arguments of functions) stays in the template; LIMIT k is lifted, too.
+Statements of one template differ in literals of conditions and in parameters only. Literals that shape the result
+otherwise (positions in ORDER BY and GROUP BY, LIMIT, arguments of functions) stay in the template; LIMIT k is lifted,
+too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Instance:
 
     Attributes:
         template: the statement with `:1`, `:2`, … where literals stood; the same text for all instances.
-        bindings: the literals in their order, as SQL; parameters as they are written (or as their values, if given).
+        bindings: the literals in their order, as SQL; parameters by their text (or as their values, if given).
         statement: the statement itself, with the values of its parameters put in where they are known.
     """
 

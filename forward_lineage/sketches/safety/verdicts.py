@@ -1,4 +1,4 @@
-"""What is said of a set of attributes: safe, with what must be seen when the sketch is captured; or why not."""
+"""The verdict on a set of attributes: safe, with the facts to be seen when the sketch is captured; or why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewrites.refusals import position_of
 
 @dataclass(frozen=True)
 class RunTimeCheck:
-    """What must be seen on all rows when a sketch is captured, else it must not be used.
+    """A fact that must be seen on all rows when a sketch is captured, else it must not be used.
 
     Attributes:
         kind: ``"no tie"``: the statement's rows number `row` and `row + 1` in its order, had it no LIMIT and OFFSET,

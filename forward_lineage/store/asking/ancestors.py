@@ -1,4 +1,4 @@
-"""Which table a question about a saved result means, and whether ids that came on several paths mean the same rows."""
+"""The table that a question about a saved result means, and whether ids from several paths mean the same rows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`BACKWARD(…)` and `FORWARD(…)` in a statement, answered from saved results.   [Smoke §2.1, L_b(O', R), L_f(R', O)]
 
-What a function gives is a set of ids in one table, and each step of a nested one starts from the set of the step
-within: nothing is read in between but where there is a condition. What ids mean goes with them, as the steps over which
-they came; where rows are read in the end, or where another result is entered, it must be the same still.
+The result of a function is a set of ids in one table, and each step of a nested one starts from the set of the step
+within: nothing is read in between but where there is a condition. The meaning of ids goes with them, as the steps over
+which they came. Where rows are read in the end, or another result is entered, it must still be the same.
 """
 
 from __future__ import annotations

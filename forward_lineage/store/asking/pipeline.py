@@ -1,13 +1,14 @@
 """Tracing through pipelines: saved results that were made of saved results.   [Zhang 2007, §2.3, §3.1]
 
 A version of a result is a node; its edges lead to the tables it was made of, in the versions it was made of. Versions
-only ever point to versions saved before them, so the graph has no cycles, and a question ends at the first version of
-the table that it asks for: of a result that was made of its own older self, the newer one. Sets of rows go through it
-edge by edge, and where two paths meet their sets are united: that is the relational product of every path, and the
+only ever point to versions saved before them, so the graph has no cycles. A question ends at the first version of the
+table that it asks for. For a result that was made of its own older self, that is the newer one. Sets of rows go through
+it edge by edge, and where two paths meet their sets are united. That is the relational product of every path, and the
 union over paths.
 
 The walk is by hand: the graph is read from manifests while it is walked, and a question of one result takes 0.15 ms.
-networkx would make that 1.15 times as long, and 0.1 s once for its import; the standard library's graphlib 1.06 times.
+networkx would make that 1.15 times as long, and 0.1 s once for its import. The standard library's graphlib would make
+it 1.06 times as long.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _save_again(names: Iterable[str], otherwise: str) -> str:
 
 @dataclass
 class Reached:
-    """What a question reached in one table.
+    """The rows that a question reached in one table.
 
     Attributes:
         edges: the edges that lead to it, each with the ids reached through it; at least one.
@@ -69,7 +70,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Touched:
-    """What suspected rows do to one result.
+    """The effect of suspected rows on one result.
 
     Attributes:
         result: the result.

@@ -1,4 +1,4 @@
-"""Base tables of saved results as they are now: do their ids still mean what they meant when a result was saved?"""
+"""Present base tables of saved results: do their ids still mean what they meant when a result was saved?"""
 
 from __future__ import annotations
 

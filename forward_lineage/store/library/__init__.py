@@ -1,1 +1,1 @@
-"""What is on disk of saved results: versions and their manifests, what is still needed of them, whether it is whole."""
+"""The files of saved results on disk: versions and their manifests, which are still needed, whether one is whole."""

@@ -1,4 +1,4 @@
-"""What of a result's lineage is captured, when, and what it takes to capture the rest.   [Smoke, §3.2, §4.1]"""
+"""The captured part of a result's lineage, when it was captured, and how to capture the rest.   [Smoke, §3.2, §4.1]"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Captured(StrEnum):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What rows were made with beside the query and its tables, to make them again and capture what was not captured.
+    """The other inputs of rows, beside the query and its tables, to make them again and capture the rest.
 
     Attributes:
         settings: of the session, by name.

@@ -1,8 +1,8 @@
-"""What is still needed of saved results, and clearing away the rest; of a local home all of it under its lock.
+"""The saved results that are still needed, and the removal of the rest; of a local home all of it under its lock.
 
 A process that dies while it saves leaves a data folder that no manifest names. It held the lock of a file in that
-folder, which died with it, or a lease, which ends, so others know what to clear away. Where a manifest cannot be read,
-whatever it may name stays.
+folder, which died with it, or a lease, which ends. So others know what to remove. If a manifest cannot be read, all
+that it may name stays.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Clearing:
 def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:
     """Return the versions that nobody needs.
 
-    A version is needed when it is the newest, when it or a later one of a result that was not dropped is kept, or when
-    one that is needed was made of it.
+    A version is needed when it is the newest, or when one that is needed was made of it. It is also needed when it, or
+    a later one of a result that was not dropped, is kept.
 
     Args:
         there: all versions; None for those that name nothing, like drop markers.

@@ -5,8 +5,8 @@
         lineage.json                        says what is in the folder, sealed; its fields are those of `LaterLineage`
         lineage/, stages/                   segments, as in a data folder
 
-A folder gets its name at one stroke, when all that is in it has reached the disk; of two processes that capture at once
-the second finds what the first has made. It may be deleted at any time: the next question captures again.
+A folder gets its name at one stroke, when all that is in it has reached the disk. If two processes capture at once, the
+second finds the result of the first. It may be deleted at any time: the next question captures again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MANIFEST = "lineage.json"
 
 @dataclass(frozen=True)
 class LaterLineage:
-    """What a folder holds: fields of `SavedResult`; `data` is the data folder whose rows have this lineage."""
+    """The content of a folder: fields of `SavedResult`; `data` is the data folder whose rows have this lineage."""
 
     data: str
     tables: tuple[TableLineage, ...]
@@ -44,7 +44,7 @@ class LaterLineage:
 
 
 class Later:
-    """What was captured later of the results of a home.
+    """The lineage that was captured later of the results of a home.
 
     Args:
         place: where results are kept.
@@ -65,7 +65,7 @@ class Later:
             whole: whether all its lineage is wanted, or what the save left for later.
 
         Raises:
-            CorruptSegmentError: what says so is damaged.
+            CorruptSegmentError: its entry is damaged.
 
         """
         key = _key(saved, whole)

@@ -1,7 +1,7 @@
 """The saved results under a home folder: reading them, and saving at once from many sessions.
 
 Data is written to a folder of its own first, and counts from the moment its manifest is there under the next version
-number. What keeps sessions from each other's results is in `publishing`; what is cleared away, in `clearing`.
+number. The module `publishing` keeps sessions from each other's results, and `clearing` removes files.
 """
 
 from __future__ import annotations

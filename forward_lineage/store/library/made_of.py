@@ -1,4 +1,4 @@
-"""What a saved result consists of, as its manifest says it: files of rows, lineage in tables and in stages."""
+"""The parts of a saved result, by its manifest: files of rows, lineage in tables and in stages."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class TracedTable:
         granules: under LINEAGE ON the expressions whose values the ids stand for; () when they stand for rows.
         dictionary: folder of the granules' values, relative to the data folder.
         dictionary_files: the files in it; `first_row` counts from 0 over all of them.
-        manifest: the registration as it was, as JSON-able data; None for a saved result, which has a manifest itself.
+        manifest: the registration at that time, as JSON-able data; None for a saved result, which has a manifest
+            itself.
         captured: when the lineage is captured; the segments are there if that was with the rows.
         only: a condition over the table's columns: lineage in rows that meet it is all that is captured; None: all is.
 
@@ -120,13 +121,13 @@ class TracedTable:
         return sum(segment.size for segment in self.segments)
 
     def registration(self) -> Manifest | None:
-        """Return the registration as it was when the result was saved; None for a saved result."""
+        """Return the registration at the time when the result was saved; None for a saved result."""
         return None if self.manifest is None else Manifest.from_data(self.manifest)
 
 
 @dataclass(frozen=True)
 class TableLineage:
-    """What rows of a stage were made of in a base table; `TracedTable` knows more of it."""
+    """The lineage of a stage's rows in a base table; `TracedTable` knows more of it."""
 
     table: str
     segments: tuple[SegmentEntry, ...] = field(repr=False)
@@ -134,7 +135,7 @@ class TableLineage:
 
 @dataclass(frozen=True)
 class StageLineage:
-    """What rows were made of in a stage: numbers of its rows.
+    """The lineage of rows in a stage: numbers of its rows.
 
     Attributes:
         stage: the number of the stage in `SavedResult.stages`.
@@ -148,7 +149,7 @@ class StageLineage:
 
 @dataclass(frozen=True)
 class Stage:
-    """Rows of an inner query, or places in the order of a window, of which rows of the result were made.
+    """Rows of an inner query, or places in the order of a window, that rows of the result were made of.
 
     They are no rows that anybody asks for: what is kept is their lineage, once, however many rows refer to it.
 

@@ -1,8 +1,8 @@
 """How results are written, so that each counts as a whole or not at all, with many sessions at once.
 
-In a local home one short lock orders publishing, dropping and clearing, and a mark that dies with its process says of a
-folder that it is being written. An object store has neither: a number belongs to whoever puts its manifest there first,
-the other takes the next, if what it was asked for still holds; and a lease says that a save is alive.
+In a local home one short lock orders publishing, dropping and clearing. A mark that dies with its process says of a
+folder that it is being written. An object store has neither. The session that puts its manifest there first has the
+number. The other takes the next, if its request still holds. A lease says that a save is alive.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class UnderLock:
         self._clearing = Clearing(place, versions, lambda folder: is_busy(place.path(folder)))
 
     def writing(self, name: str) -> Iterator[Path]:
-        """See `Publishing`."""
+        """Yield a new data folder for a result, in a block; see `Library.writing`."""
         folder = self._place.path(name) / _new_name()
         with self._locked():
             self._clearing.clear_leavings()
@@ -86,7 +86,7 @@ class UnderLock:
                 self._clearing.clear_folders(name)
 
     def publish(self, name: str, draft: Draft) -> SavedResult | None:
-        """See `Publishing`."""
+        """Make a version count, and clear away versions that nobody needs any more; returns it."""
         with self._locked():
             newest = self._versions.newest(name)
             saved = draft(newest)
@@ -113,9 +113,9 @@ class Optimistic:
     """Results of a home in an object store.
 
     A save has a lease from before it writes until it has published. While another's lives nobody removes versions,
-    since that save may be about to name them; a data folder is cleared away when no manifest names it and no lease that
-    lives is its own. A clearing that was itself suspended between its look at the leases and its deletions can still
-    take a version that a new result was made of: questions through it are then refused, none is answered wrongly.
+    since that save may be about to name them. A data folder is removed when no manifest names it and no lease that
+    lives is its own. A clearing may itself be suspended between its look at the leases and its deletions. Then it can
+    still take a version that a new result was made of. Questions through it are then refused; none is answered wrongly.
 
     Args:
         home: the home.
@@ -132,7 +132,7 @@ class Optimistic:
         self._published: set[str] = set()  # data folders that are, or may be
 
     def writing(self, name: str) -> Iterator[Path]:
-        """See `Publishing`."""
+        """Yield a new data folder for a result, in a block; see `Library.writing`."""
         data = _new_name()
         folder = self._near.path(name) / data
         lease = self._alive[data] = Lease(self._leases, _lease_name(name, data))
@@ -155,7 +155,7 @@ class Optimistic:
             lease.release()
 
     def publish(self, name: str, draft: Draft) -> SavedResult | None:
-        """See `Publishing`."""
+        """Make a version count, and clear away versions that nobody needs any more; returns it."""
         while True:
             newest = self._versions.newest(name)
             saved = draft(newest)

@@ -1,4 +1,4 @@
-"""What is known about a saved result, written down: a manifest, one for each version.
+"""The facts about a saved result, written down: a manifest, one for each version.
 
 HOME/results/<name>/<version>.json      this; immutable, the highest version counts
 HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineage, granules/<table>/*.parquet,
@@ -184,8 +184,8 @@ class SavedResult:
             files: in it.
 
         Raises:
-            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError. What is right for
-                itself may still not fit together: see `soundness`.
+            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError. Fields that are
+                right for themselves may still not fit together: see `soundness`.
 
         """
         if data["format"] == 1:

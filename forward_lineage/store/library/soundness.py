@@ -66,7 +66,7 @@ def _check_table(table: TracedTable, rows: int) -> None:
 
 
 def _check_stages(saved: SavedResult, tables: set[str]) -> None:
-    """What a stage was made of, and what refers to it: tables of the result, and stages before it, so in no circle."""
+    """The sources of a stage, and the parts that refer to it: tables of the result, and stages before it."""
     for number, stage in enumerate(saved.stages):
         _demand(0 <= stage.rows <= MAX_ID, "no such number")
         _demand(all(each.table.lower() in tables for each in stage.tables), "a stage of another table")
@@ -104,7 +104,7 @@ def _check_segments(segments: Iterable[SegmentEntry], rows: int, folder: str, fi
 
 
 def _check_origin(table: TracedTable) -> None:
-    """A saved result has a manifest of its own; a registration is kept as it was."""
+    """A saved result has a manifest of its own; a registration is kept unchanged."""
     if table.is_result:
         _demand(table.manifest is None and is_name(table.name), "no result")
         return

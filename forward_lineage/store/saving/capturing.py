@@ -1,7 +1,7 @@
 """Lineage of a saved result that is captured afterwards, from the same versions of its tables.   [Smoke, §3.2, DEFER]
 
-The query runs once more, with lineage. What it gives counts only if its tables and views are what they were and its
-rows are those that were saved; else what was captured would be the lineage of other rows.
+The query runs once more, with lineage. Its result counts only if its tables and views have not changed, and its rows
+are those that were saved. Otherwise the captured lineage would be that of other rows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Capturing:
                 return self._library.later.publish(saved, folder, lineage, whole=whole)
 
     def capture(self, name: str) -> SavedResult:
-        """See `ForwardLineage.capture`."""
+        """Capture the lineage of a saved result that its save left for later. If none is left, nothing happens."""
         saved = self._library.get(name)
         if any(table.captured is Captured.LATER for table in saved.tables):
             self(saved, whole=False)

@@ -17,7 +17,7 @@ from forward_lineage.store.saving.tasks import MOST_RUNS, RowWriter, TaskFiles, 
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """What is to be saved.
+    """The query that is to be saved.
 
     Attributes:
         sql: a query that gives these rows, in some order, with this lineage.

@@ -40,7 +40,7 @@ _BATCH = str(64 << 20)
 
 @dataclass(frozen=True)
 class Written:
-    """What saving wrote: row files, the segments of each lineage value, and what the rows' window frames are."""
+    """The output of saving: row files, the segments of each lineage value, and the rows' window frames."""
 
     row_files: tuple[RowFile, ...]
     segments: tuple[tuple[SegmentEntry, ...], ...]

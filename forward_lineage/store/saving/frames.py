@@ -1,7 +1,7 @@
 """Window frames of saved rows, as relations: row → places of its frame, place → what the row there was made of.
 
-The kernel's `dl_frame` says of each row where it stands in the order of a window, and which places before and behind it
-its frame has. All partitions, one behind the other, give every row one place; a frame is then one run of places.
+The kernel's `dl_frame` gives for each row its place in the order of a window, and the places before and behind it in
+its frame. All partitions, one behind the other, give every row one place; a frame is then one run of places.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class FrameWriter:
     """The frames of one task's rows, as they come.
 
     Args:
-        path: of the file, which holds them as they are in memory; none is written for no rows.
+        path: of the file, which holds them in their memory format; none is written for no rows.
 
     """
 

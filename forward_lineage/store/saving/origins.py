@@ -1,4 +1,4 @@
-"""What a result is made of, noted as it was when its query was made, and checked to be so still."""
+"""The sources of a result, noted when its query was made, and checked to be unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it takes to make the rows of a result again, noted when they are saved and put in force when they are made."""
+"""The facts needed to make a result's rows again, noted when they are saved and in force when they are made."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def settings_of_then(spark: SparkSession, recipe: Recipe) -> Iterator[None]:
 
 
 def _settings(spark: SparkSession) -> dict[str, str]:
-    """What holds in this session and can be set for another; secrets are left as they are."""
+    """The settings that hold in this session and can be set for another; secrets are left alone."""
     mine = {key: value for key, value in sorted(settings_in_force(spark).items()) if key.startswith(_OURS)}
     return {key: value for key, value in mine.items() if spark.conf.isModifiable(key) and not gives_away(key, value)}
 

@@ -2,8 +2,8 @@
 
 As bags they must be the same; row by row they are matched, so that lineage goes to the rows it belongs to. Rows that
 are equal in every column cannot be told apart: whichever gets whose lineage, some run of the query would have given it
-so. Sums of floats may differ in their last bits, because Spark adds in another order every time: where all other
-columns tell the rows apart, floats that are as good as equal match.
+so. Sums of floats may differ in their last bits, because Spark adds in another order every time. If all other columns
+tell the rows apart, floats that are as good as equal match.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def matched(before: pa.Table, again: pa.Table) -> Numbers | None:
 
     Args:
         before: the rows as they were.
-        again: the rows as they are, with the same columns.
+        again: the rows made again, with the same columns.
 
     Returns:
         for each row of `again` the number of the row of `before` that it is; None if they are not the same rows.

@@ -75,7 +75,7 @@ class Saver:
         self._tracer, self._tables, self._library = tracer, tables, library
 
     def save(self, df_or_sql: DataFrame | str, wish: Wish, reads: Reads = lambda tables: None) -> SavedResult:
-        """See `ForwardLineage.save`.
+        """Run a query once and save its rows and their lineage under a name.
 
         Args:
             df_or_sql: the query.
@@ -159,7 +159,7 @@ class Saver:
             self._check_not_saved(name)
 
     def _still_free(self, saved: SavedResult, newest: int, before: SavedResult | None, mode: Mode) -> SavedResult:
-        """What may have changed while the query ran; asked again under the lock of the home."""
+        """The facts that may have changed while the query ran; asked again under the lock of the home."""
         if newest and mode == "error":
             self._check_not_saved(saved.name)
         overtaken = mode == "append" and newest and newest != (before.version if before else 0)

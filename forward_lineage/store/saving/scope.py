@@ -17,7 +17,7 @@ WHEN: tuple[When, ...] = ("now", "later", "auto")
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be captured, as the user says it.
+    """The lineage that is to be captured, by the user's arguments.
 
     Attributes:
         tables: names of the only tables whose lineage is captured; None: all that the query reads.

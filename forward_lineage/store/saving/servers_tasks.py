@@ -1,4 +1,4 @@
-"""What a task does where a Spark Connect server runs it: see first whether Python there has the client's release."""
+"""The work of a task of a Spark Connect server: see first whether Python there has the client's release."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class NotStagedError(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """What was written of a result.
+    """The written parts of a result.
 
     Attributes:
         row_files: its rows.
@@ -94,7 +94,7 @@ class Staging:
         self._numbers: dict[str, int] = {}
 
     def save(self, parts: Sequence[StatementPart], prefix: str, schema: StructType, first_row: int) -> Kept:
-        """Run and write all parts, the last of which is the result.
+        """Run and write all parts; the last one is the result.
 
         Args:
             parts: each behind those that it reads.

@@ -1,8 +1,8 @@
-"""What a Spark task does with its rows: write them as Parquet, and their lineage as segments, where the data is.
+"""The work of a Spark task on its rows: write them as Parquet, and their lineage as segments, where the data is.
 
 Runs in the executors' Python workers. A task counts its rows from 0, since nobody knows yet how many rows the tasks
-before it have; it reports its files, and only what the successful attempt of a task reports is taken. So rows and
-lineage always come from one and the same execution.
+before it have. It reports its files, and only the report of a task's successful attempt is taken. So rows and lineage
+always come from one and the same execution.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MOST_RUNS = 1 << 18
 
 @dataclass(frozen=True)
 class Task:
-    """What every task is told.
+    """The message for every task.
 
     Attributes:
         folder: data folder of the result, which driver and executors share, unless there is an address.
@@ -73,7 +73,7 @@ class Task:
 
 @dataclass
 class TaskFiles:
-    """What one task wrote; row numbers are the task's own. Paths are relative to the data folder."""
+    """The output of one task; row numbers are the task's own. Paths are relative to the data folder."""
 
     rows: list[RowFile] = field(default_factory=list)
     segments: list[list[SegmentEntry]] = field(default_factory=list)
@@ -159,8 +159,8 @@ def _write_into(folder: Path, task: Task, batches: Iterator[pa.RecordBatch], nam
 def _check_shared(folder: Path) -> None:
     """Check that the driver's folder is here, too, and make none in its place.
 
-    It is not where home is no folder that all machines share, nor when the driver has died and another session has
-    cleared away what it left.
+    It is not if home is no folder that all machines share. Nor is it if the driver has died and another session has
+    removed its files.
 
     Raises:
         SetupError: it is not.

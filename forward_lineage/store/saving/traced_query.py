@@ -34,7 +34,7 @@ _NO_ROWS = "a statement that is no query has no rows to save"
 
 @dataclass(frozen=True)
 class TracedQuery:
-    """What is to be saved.
+    """The query that is to be saved.
 
     Attributes:
         rows: gives its rows, with `DL` if any lineage is to be written with them; not asked where parts will do.
@@ -155,7 +155,7 @@ class Tracer:
         return TracedQuery.of(frame, meaning)
 
     def _in_parts(self, traced: TracedStatement, prefix: str) -> TracedQuery | None:
-        """What is saved in parts, whose rows nobody makes as a whole then; None if it is not, or may not be."""
+        """The query if it is saved in parts, whose rows nobody makes as a whole; None if it is not, or may not be."""
         rewritten = traced.rewritten
         if not rewritten.parts or rewritten.through:
             return None

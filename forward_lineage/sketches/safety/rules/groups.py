@@ -135,7 +135,7 @@ def _whole(state: State, keys: frozenset[Column]) -> bool:
 
 
 def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole: bool) -> State:
-    """What is known of groups, but for their values."""
+    """The facts about groups, but for their values."""
     if not plan.keys:
         return _single_row(state, whole=whole)
     constant = frozenset(column for column in state.links if column in keys or state.is_fixed(column))
@@ -154,7 +154,7 @@ def group_state(plan: Aggregate, state: State, keys: frozenset[Column], *, whole
 
 
 def _single_row(state: State, *, whole: bool) -> State:
-    """What is known of the row of a global aggregate: it is there over no rows, too, so nothing of them holds of it."""
+    """The facts about a global aggregate's row: it is there over no rows, too, so none of their facts hold."""
     guard: list[tuple[str, Column]] | None = [] if whole and state.guard is not None else None
     for table, column in state.guard or () if whole else ():
         outer = [each for each in state.equal.same(column) if isinstance(each, Column) and state.is_outer(each)]

@@ -86,7 +86,7 @@ def _unique(left: State, right: State) -> tuple[frozenset[Column], ...]:
 
 
 def paired(left: State, right: State) -> State:
-    """What is known of a row of one side with a row of the other."""
+    """The facts about a row of one side with a row of the other."""
     return State(
         links={**left.links, **right.links},
         guard=union(left.guard, right.guard),

@@ -92,7 +92,7 @@ def _guard(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Gua
 
 
 def _inside(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Guard:
-    """What is in the sketches, by the columns of the whole."""
+    """The sketched columns, by the columns of the whole."""
     return frozenset(
         (table, a) for a, b in _alike(plan, columns) for table, column in state.inside if b in state.equal.same(column)
     )
@@ -116,7 +116,7 @@ def _alike(plan: SetOperation, columns: tuple[Column, ...]) -> list[tuple[Column
 
 
 def _equal(plan: SetOperation, state: State, columns: tuple[Column, ...]) -> Equalities:
-    """Which columns of the whole are equal by what is known of one side; with literals, and with the row around."""
+    """The columns of the whole that are equal by the facts of one side; with literals, and with the row around."""
     pairs: set[tuple[object, object]] = set() if state.outer is None else set(state.outer.equal.pairs)
     named = _alike(plan, columns)
     for position, (a, b) in enumerate(named):

@@ -1,4 +1,4 @@
-"""What the subqueries of an expression do to it: EXISTS, IN, scalar subqueries.
+"""The effect of the subqueries of an expression: EXISTS, IN, scalar subqueries.
 
 A subquery S is looked at for a pair of outer rows (r′, r) whose columns that S mentions are equal; then S′ ⪯ S
 (containment), and S′ = S where the guard of S is discharged: each sketched table in S has its sketch's column equal to

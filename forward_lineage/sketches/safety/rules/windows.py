@@ -8,7 +8,7 @@ reproduced, nothing else is there, since M keeps places: the same value.
 Values are equal where R′ = R, and where each (T, c) of the guard is one value in a partition and in the sketches there
 (as for groups): then a partition is there as a whole or not at all. Else of parts of partitions: rank, dense_rank and
 row_number can only fall; aggregates over the whole partition or up to the row's peers are linked as those of groups.
-Everything else is unknown. What numbers rows or counts them off (row_number, lag, ROWS) needs a total order.
+Everything else is unknown. Functions that number rows or count them off (row_number, lag, ROWS) need a total order.
 """
 
 from __future__ import annotations
