@@ -85,9 +85,8 @@ class _OneLineErrors(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             close = get_close_matches(args[0], COMMANDS, n=1)
-            if close:
-                error.message += f" Did you mean {close[0]}?"
-            raise
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise click.UsageError(error.message + hint, ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*COMMANDS, *super().list_commands(ctx)})
