@@ -76,5 +76,7 @@ def test_lineage_is_that_by_value(sessions: dict[str, ForwardLineage], kind: str
     lineage, query = sessions[kind], queries.SHAPES[shape]
     with configured(lineage.spark, {BY_REFERENCE: "false"}):
         wanted = queries.rows_of(queries.with_ids(lineage.sql(query)))
+        alone = queries.rows_of(queries.with_ids(lineage.sql(query).select("DL")))
     assert queries.rows_of(queries.with_ids(lineage.sql(query))) == wanted
+    assert queries.rows_of(queries.with_ids(lineage.sql(query).select("DL"))) == alone
     assert wanted

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, ExprId, SortOrder}
-import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, LogicalPlan, OrderPreservingUnaryNode, Statistics, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, LogicalPlan, Statistics, Subquery, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
@@ -23,9 +23,10 @@ import org.apache.spark.sql.types.DataType
  *
  * @param stage a number that no other stage of the process has
  */
-case class EvaluatedOnce(stage: Long, child: LogicalPlan) extends OrderPreservingUnaryNode {
+case class EvaluatedOnce(stage: Long, child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override def maxRows: Option[Long] = child.maxRows
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
   override def stats: Statistics = child.stats
   override protected def withNewChildInternal(newChild: LogicalPlan): EvaluatedOnce = copy(child = newChild)
 }

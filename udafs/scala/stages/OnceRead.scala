@@ -1,5 +1,6 @@
 package org.apache.spark.sql.forwardlineage
 
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationDef, CTERelationRef, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{CTE, PLAN_EXPRESSION}
@@ -23,12 +24,24 @@ object OnceRead extends Rule[LogicalPlan] {
     val several = read.diff(read.distinct).toSet
     val isApart = (stage: CTERelationDef) => several(stage.id) && stage.output.exists(HiddenColumns.is)
     val defined = plan.collectWithSubqueries { case stage: CTERelationDef => stage }
+    val known = defined.map(stage => stage.id -> stage).toMap
+    if (PlansAsTheyStand.carriesLineage(plan)) checkColumns(plan, known)
     if (defined.forall(isApart)) plan
     else {
-      val known = defined.map(stage => stage.id -> stage).toMap
       StagesApart.inlined(plan, isApart).transformDownWithSubqueries { case stage: CTERelationDef => asBefore(stage, known) }
     }
   }
+
+  /** From here on Spark goes by position: what is read of a stage has to be what the stage has. */
+  private def checkColumns(plan: LogicalPlan, known: Map[Long, CTERelationDef]): Unit = {
+    val read = plan.collectWithSubqueries { case reading: CTERelationRef => reading }
+    if (read.exists(reading => known.get(reading.cteId).exists(stage => !isReadAsItIs(reading.output, stage.output))))
+      LineageErrors.refuse("Spark reads other columns of a stage than it has. This is a bug of forward_lineage: please report the " +
+        "query. SET spark.forward_lineage.by_reference = false carries lineage without stages.")
+  }
+
+  private def isReadAsItIs(read: Seq[Attribute], there: Seq[Attribute]): Boolean = read.size == there.size &&
+    read.zip(there).forall { case (one, other) => one.name.equalsIgnoreCase(other.name) && one.dataType.sameType(other.dataType) }
 
   /** Spark copies what it leaves where it is, without what is remembered of it. */
   private def asBefore(stage: CTERelationDef, known: Map[Long, CTERelationDef]): CTERelationDef = {

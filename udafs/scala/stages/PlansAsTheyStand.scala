@@ -43,7 +43,7 @@ object PlansAsTheyStand extends Rule[LogicalPlan] {
     predicates.nonEmpty && known.nonEmpty && known.forall(one => predicates.exists(_.semanticEquals(one)))
 
   /** Whether there is any in the plan; CTEs that have lost it were seen here before. Queries that are none of ours stay as Spark plans them. */
-  private def carriesLineage(plan: LogicalPlan): Boolean = plan.collectWithSubqueries { case cte: CTERelationDef => cte }.exists { cte =>
+  def carriesLineage(plan: LogicalPlan): Boolean = plan.collectWithSubqueries { case cte: CTERelationDef => cte }.exists { cte =>
     cte.getTagValue(Pushed).isDefined || (cte.child +: cte.originalPlanWithPredicates.map(_._1).toSeq).exists(_.output.exists(HiddenColumns.is))
   }
 }

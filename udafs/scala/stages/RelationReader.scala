@@ -132,10 +132,14 @@ private final class RelationReader(val bytes: Array[Byte]) {
       val middle = (low + high) >>> 1
       if (number(middle) < wanted) low = middle + 1 else high = middle
     }
-    // A number comes from the very rows that the relation was made of.
-    if (rows == 0 || number(low) != wanted) bug(s"row $wanted of a stage")
+    // A number comes from the very rows that the relation was made of, unless Spark has lost them and made them again.
+    if (rows == 0 || number(low) != wanted) { if (frames > 0) computedAgain() else bug(s"row $wanted of a stage") }
     low
   }
+
+  private def computedAgain(): Nothing = LineageErrors.refuse(
+    "Spark has computed a window twice, as it does when an executor is lost, and has seen rows that are equal to its ORDER BY in another " +
+      "order. Run the query again, or add columns to ORDER BY until no two rows are equal, or SET spark.forward_lineage.by_reference = false.")
 
   private def bug(what: String): Nothing =
     LineageErrors.refuse(s"$what is not there. This is a bug of forward_lineage: please report the query.")
