@@ -37,7 +37,7 @@ def moves_safely(planner: Planner, rewritten: RewrittenStatement, args: Argument
 
 
 def refuse_another_plan(frame: DataFrame, rewritten: RewrittenStatement) -> None:
-    """Refuse a rewritten query that computes the user's columns of other columns than the user's text, or compares others.
+    """Refuse a rewritten query that computes the user's columns of other columns than the text, or compares others.
 
     Its lineage is left out of what is compared, as it is when the user drops it. What it sees and what it does not:
     `udafs/scala/session/RunsAsAsked.scala`.

@@ -11,7 +11,7 @@ from rewrites.lineage_functions import DL_PARQUET, NAMES
 from tests.conftest import REPOSITORY
 
 KERNEL = REPOSITORY / "udafs" / "scala"
-TABLES = [KERNEL / "session" / f"{name}.scala" for name in ("Registry", "VersionFunctions")]
+TABLES = [KERNEL / "session" / f"{name}.scala" for name in ("Registry", "ComparedFunctions", "VersionFunctions")]
 
 
 def test_the_names_are_those_of_the_registration_table() -> None:

@@ -70,7 +70,8 @@ def make(spark: SparkSession, lineage: ForwardLineage, inner: str, outer: str) -
 def test_rows_are_sparks(two: tuple[SparkSession, ForwardLineage], inner: str, outer: str) -> None:
     spark, lineage = two
     make(spark, lineage, inner, outer)
-    spark.conf.set("spark.sql.ansi.enabled", str(inner != "string" or outer != "date").lower())
+    is_read = inner == "string" and outer in ("date", "timestamp")  # which fails for such texts, under ANSI
+    spark.conf.set("spark.sql.ansi.enabled", str(not is_read).lower())
     for sql, semantics in ((SUM, "data"), (EXISTS, "control"), (IN_UNION, "data")):
         found = lineage.sql(sql, semantics=semantics)
         assert sorted(map(tuple, found.drop("DL").collect()), key=str) == sorted(

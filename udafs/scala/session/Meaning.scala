@@ -161,6 +161,7 @@ private object Meaning {
   type Known = Map[ExprId, Value]
 
   private val Fields = "struct"
+  private val Unknown = "unknown"
   private val Gathered = "list"
   private val Told: Set[Class[_]] = Set(classOf[Sum], classOf[Max], classOf[Min], classOf[Count], classOf[Average])
 
@@ -174,11 +175,14 @@ private object Meaning {
     /** The columns of leaves that it is made of, and some of the aggregates. */
     lazy val sources: Set[String] = parts.foldLeft(told)(_ ++ _.sources)
 
+    /** Whether all of it is: where Spark has computed rows beforehand, their columns are not made of anything any more. */
+    lazy val isKnown: Boolean = !label.startsWith(Unknown) && parts.forall(_.isKnown)
+
     /** Constants in it. */
     lazy val literals: Set[String] = parts.foldLeft(literal.toSet)(_ ++ _.literals)
   }
 
-  private def unknown(column: NamedExpression): Value = new Value(s"unknown ${column.name}", Nil)
+  private def unknown(column: NamedExpression): Value = new Value(s"$Unknown ${column.name}", Nil)
 
   private def oneOf(values: Seq[Value]): Value = {
     val different = values.groupBy(_.digest).toSeq.sortBy(_._1).map(_._2.head)

@@ -282,27 +282,6 @@ object Registry {
         |       3
         |""".stripMargin),
     SqlFunction(
-      "dl_alike",
-      Some(2),
-      arguments => DlAlike(arguments.head, arguments(1)),
-      classOf[DlAlike],
-      "misc_funcs",
-      "_FUNC_(key, value) - Returns true; refused where the types are such that several different keys may equal one value.",
-      """      > SELECT _FUNC_(7, 7L);
-        |       true
-        |""".stripMargin),
-    SqlFunction(
-      "dl_moved",
-      Some(1),
-      arguments => DlMoved(arguments.head),
-      classOf[DlMoved],
-      "misc_funcs",
-      "_FUNC_(column) - Returns the column, to be compared elsewhere; refused where it is of type CHAR, which Spark pads only " +
-        "where it sees columns compared.",
-      """      > SELECT _FUNC_(n) FROM VALUES (7) AS t(n);
-        |       7
-        |""".stripMargin),
-    SqlFunction(
       "dl_encoding",
       Some(1),
       arguments => DlEncoding(widened(arguments.head, BinaryType)),
@@ -311,7 +290,7 @@ object Registry {
       "_FUNC_(dl) - Returns the encoding of the lineage value `dl`: set, bdd or roaring.",
       """      > SELECT _FUNC_(dl_of(7));
         |       set
-        |""".stripMargin)) ++ VersionFunctions.all
+        |""".stripMargin)) ++ ComparedFunctions.all ++ VersionFunctions.all
 
   private def counted(function: String, arguments: Seq[Expression], least: Int, most: Int): Seq[Expression] =
     if (least <= arguments.size && arguments.size <= most) arguments
