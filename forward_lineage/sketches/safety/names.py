@@ -77,6 +77,8 @@ class Names:
 
     def star(self, qualifier: str, node: exp.Expr) -> list[tuple[str | None, Scalar]]:
         """Return the columns that a star stands for."""
+        if any(each.args.get("db") is not None for each in node.find_all(exp.Column)):
+            unproven("a star of a name of several parts", node)
         merged: list[tuple[str | None, Scalar]] = [] if qualifier else list(self.merged.items())
         sources = [source for source in self.sources if qualifier in ("", source.alias)]
         if not sources:

@@ -170,6 +170,8 @@ class QueryReader:
         items: Items,
     ) -> Items:
         if group.args.get("all"):
+            if any((each.name or "").lower() == "all" for source in names.sources for each in source.columns):
+                unproven("GROUP BY all, where a column is called so, is not read", group)
             found = [scalar for (_, scalar), item in zip(items, node.expressions, strict=False) if not _folds(item)]
         else:
             others = [key for key, value in group.args.items() if value and key != "expressions"]
