@@ -108,7 +108,7 @@ def _stage(node: exp.Expr, hidden: Mapping[str, Kind], env: Environment) -> Stag
 def can_move(query: exp.Query, env: Environment) -> bool:
     """Say whether a query may be a stage: lineage goes by reference, and the CTEs it names can go with it."""
     ctes = _needed(query, env.ctes) if env.stages is not None and env.tracing else None
-    if ctes is None:
+    if ctes is None or any(IN_PLACE in cte.meta for cte in query.find_all(exp.CTE)):
         return False
     # Of a CTE that it evaluates once, Spark 4.3 loses columns of a LATERAL join, and in a correlated subquery generated
     # ones and those that its windows are computed over.

@@ -84,7 +84,9 @@ def test_columns_of_any_name(market: ForwardLineage) -> None:
     """`r1.x` would be a field of a column that is called `r1`."""
     trades, named = market.spark.table("trades"), market.spark.table("named")
     frame = trades._joinAsOf(named, leftAsOfColumn="at", rightAsOfColumn="at", on="paper", how="left")  # type: ignore[operator]
-    found = rows_with_lineage(market.trace(frame.drop("paper", "at")))
+    traced = market.trace(frame.drop("paper", "at"))
+    assert traced.columns == ["t_id", "q_id", *NAMES, "DL"]
+    found = rows_with_lineage(traced.toDF(*(f"v{place}" for place in range(len(NAMES) + 2)), "DL"))
     assert [row for row, _ in found] == sorted(map(tuple, frame.drop("paper", "at").collect()), key=repr)
     quotes = rows_with_lineage(market.trace(joined(market, on="paper", how="left")))
     assert [(row[:2], ids["named"]) for row, ids in found] == [((row[0], row[2]), ids["quotes"]) for row, ids in quotes]

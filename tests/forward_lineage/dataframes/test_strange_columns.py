@@ -128,7 +128,7 @@ SHAPES: dict[str, Shape] = {
         "SELECT variant_get(parse_json(text), '$.a', 'struct<b: array<bigint>>') AS x FROM lists WHERE id = 41",
     ),
     "a sample with a seed": Shape(
-        lambda t: t.quarters.sample(0.6, seed=5).filter("id < 9"),
+        lambda t: t.quarters.sample(fraction=0.6, seed=5).filter("id < 9"),
         "SELECT * FROM quarters TABLESAMPLE (60 PERCENT) REPEATABLE (5) WHERE id < 9",
     ),
     "pipes": Shape(
