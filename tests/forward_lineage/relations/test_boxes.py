@@ -24,7 +24,7 @@ from tests.forward_lineage.relations.forms import as_set
 from udafs.errors import BadArgumentError
 
 Shape = tuple[int, ...]
-some = settings(max_examples=60)
+some = settings(max_examples=30)
 small = box_cases.shapes(3, 5)
 
 

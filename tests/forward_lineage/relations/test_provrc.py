@@ -25,7 +25,7 @@ def captured(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], set[tup
     return out_shape, in_shape, pairs ^ draw(st.sets(pair, max_size=draw(st.sampled_from([0, 2, 40]))))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(captured())
 def test_decoding_gives_the_pairs_again(case: tuple[tuple[int, ...], tuple[int, ...], set[tuple[int, int]]]) -> None:
     out_shape, in_shape, pairs = case
