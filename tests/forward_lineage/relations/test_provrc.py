@@ -65,6 +65,13 @@ def test_patterns_are_few_rows(name: str) -> None:
     assert as_set(found) == set(zip(rows.tolist(), ids.tolist(), strict=True))
 
 
+def test_groups_of_random_rows_make_no_boxes_by_chance() -> None:
+    """Steps that a few cells have by chance would make wide boxes over others, and counting would list all pairs."""
+    group = np.random.default_rng(4).integers(0, 200, 20_000)
+    found = provrc.encode((200,), (20_000,), group, np.arange(20_000))
+    assert not box_counts.may_overlap(found) and np.all(found.axis < 0)
+
+
 def test_what_the_published_code_gets_wrong() -> None:
     """A diagonal is no box, the last row of a forward table is there, and rows that merge lose no cell."""
     two = np.arange(2)
