@@ -55,7 +55,9 @@ def test_what_is_worse_is_said() -> None:
     assert sizes.worse(slow) == ["above the bar of 0.0002 MB", "capture takes 1 ms or more"]
     console = Console(record=True, width=250)
     encoding.show(console, [{"kind": "k", "cells": 5, "rule": 1, "pairs": 3, "parquet": 2, "parquet_gzip": 4}])
-    questions.show(console, [{"pipeline": "image", "share": 0.2, "cells": 3, "boxes": 1, "ours": 20, "duckdb": 10}])
+    questions.show(
+        console, [{"pipeline": "image", "share": 0.2, "cells": 3, "boxes": 1, "ours": 20, "own": 3, "duckdb": 10}]
+    )
     sizes.show(console, [{**slow, "pairs": 10}])
     text = console.export_text()
     assert "the encoder is slower than parquet" in text and "slower than DuckDB; more than 10 ms" in text
