@@ -194,14 +194,15 @@ def _view(call: Call, output: Output, source: Input) -> Handle:
     assert source.array is not None
     for edge, mine in zip(output.edges, output.sources, strict=True):
         if mine.array is not None and mine.array.buffer is source.array.buffer and not edge.control:
-            return call.kind(output.values, mine.array.buffer, edge.steps + mine.array.steps, call.name)
+            deciding = tuple(each for each in output.edges if each.control)
+            return mine.array.showing(output.values, edge.steps, call.name, deciding)
     raise InternalError(f"{call.name} returned a view of an array that its rule does not name")
 
 
 def carried(array: Handle, values: Values, operation: str) -> Handle:
     """The same cells as other values, e.g. of another type; a view where the values are."""
     if values.size and np.may_share_memory(values, array.shown):
-        return type(array)(values, array.buffer, array.steps, operation)
+        return array.showing(values, (), operation)
     return array.alike(values, Node(values.shape, [Edge(array.node, ())], operation=operation))
 
 

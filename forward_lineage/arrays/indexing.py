@@ -37,7 +37,7 @@ def read_item(array: Handle, key: Any) -> Handle:
     if is_basic(key):
         steps = basic(key, array.shape)(values.shape, array.shape)
         if values.size and np.may_share_memory(values, array.shown):
-            return type(array)(values, array.buffer, steps + array.steps, "indexing")
+            return array.showing(values, steps, "indexing")
         return type(array)(values, Buffer(Node(values.shape, [Edge(array.node, steps)], operation="indexing")))
     edges = [Edge(array.node, _chosen(plain(key), array.shape)(values.shape, array.shape))]
     for source in frozen_inputs(key).values():
