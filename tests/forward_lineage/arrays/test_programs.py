@@ -150,7 +150,7 @@ def test_random_programs(names: list[str], seed: int) -> None:
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=2000)
+@settings(deadline=None, max_examples=500)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=10), st.integers(0, 2**32 - 1))
 def test_many_random_programs(names: list[str], seed: int) -> None:
     _check(names, seed)
