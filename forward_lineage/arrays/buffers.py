@@ -34,12 +34,16 @@ class Buffer:
             steps: from the cells of the view to those of the buffer; none: the view shows all, in order.
 
         """
+        lengths = self.state.lengths
         if not steps:
+            node.lengths = lengths if node.shape == self.state.shape else node.lengths
             self.state = node
             return
+        node.lengths = {}  # what was written is as long as the view, or numpy had refused it
         into_view, rest = _turned(node.shape, self.state.shape, steps)
         edges = [Edge(node, into_view), *([] if rest is None else [Edge(self.state, rest)])]
         self.state = Node(self.state.shape, edges, operation=node.operation)
+        self.state.lengths = lengths
 
 
 def _turned(view: Shape, buffer: Shape, steps: Steps) -> tuple[Steps, Steps | None]:

@@ -50,6 +50,7 @@ class Output:
     values: Values
     edges: list[Edge] = field(default_factory=list)
     sources: list[Input] = field(default_factory=list)
+    lengths: dict[int, tuple[Node, ...]] = field(default_factory=dict)
 
     @property
     def shape(self) -> Shape:
@@ -68,6 +69,18 @@ class Output:
     def control(self, source: Input | None, rule: Rule) -> None:
         """Cells of an input decided what it holds."""
         self._add(source, rule, control=True)
+
+    def decided_by(self, source: Input | None, axis: int = 0) -> None:
+        """All cells of an input decided how long an axis is."""
+        if source is not None and source.node is not None and self.ndim:
+            self.lengths[axis] = (*self.lengths.get(axis, ()), source.node)
+
+    def node(self, operation: str) -> Node:
+        """Return what it is made of."""
+        made = Node(self.shape, self.edges, operation=operation)
+        for axis, deciding in self.lengths.items():
+            made.lengths[axis] = (*made.lengths.get(axis, ()), *deciding)
+        return made
 
     def unused(self, source: Input | None) -> None:
         """Nothing of an input shows: only its shape or type was taken."""

@@ -61,7 +61,7 @@ def cells_of(capture: PerCell, number: int, out: Shape, into: Shape) -> npt.NDAr
     given = list(capture(place))
     if not given:
         return np.empty(0, np.int64)
-    return np.unique(_flat(np.array(given).reshape(len(given), -1), into, "input"))
+    return np.unique(_flat(np.array(given), into, "input"))
 
 
 def _flat(indices: Any, shape: Shape, what: str) -> npt.NDArray[np.int64]:
@@ -70,16 +70,16 @@ def _flat(indices: Any, shape: Shape, what: str) -> npt.NDArray[np.int64]:
         return np.empty(0, np.int64)
     if given.dtype.kind not in "iu":
         raise BadArgumentError(f"{what} cells as {given.dtype}", instead="Name cells by integers, one for each axis.")
-    if given.ndim == 1 or (given.shape[1] == 1 and len(shape) != 1):
+    if given.ndim == 1:
         flat, size = given.reshape(-1).astype(np.int64), prod(shape)
         if flat.min() < 0 or flat.max() >= size:
             raise BadArgumentError(
                 f"{what} cells beyond the {size} that there are", instead="Count from 0, in C order."
             )
         return flat
-    if given.shape[1] != len(shape):
+    if given.ndim != 2 or given.shape[1] != len(shape):
         raise BadArgumentError(
-            f"{what} cells with {given.shape[1]} indices, in an array of {len(shape)} axes",
+            f"{what} cells with {given.shape[-1]} indices, in an array of {len(shape)} axes",
             instead="Give an index for each axis, or flat ones.",
         )
     try:

@@ -44,7 +44,7 @@ def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Map
     if not targets:
         return wrapped(call, result)
     for target, output in zip(targets, outputs, strict=True):
-        target.write(Node(output.shape, output.edges, operation=name))
+        target.write(output.node(name))
     return given.get("out")
 
 
@@ -130,7 +130,7 @@ def _at(ufunc: np.ufunc, name: str, inputs: Sequence[Any], rule: CaptureRule) ->
         ufunc.at(*plain(inputs))
         call = Call(name, given, plainly, [Output(target.shown)], before)
         _ask(rule, call, [target])
-    target.write(Node(target.shape, call.out.edges, operation=name))
+    target.write(call.out.node(name))
 
 
 def _written_ufunc(call: Call, outs: Sequence[Any], before: Mapping[int, Node], masked: Values | None) -> Any:
@@ -141,7 +141,7 @@ def _written_ufunc(call: Call, outs: Sequence[Any], before: Mapping[int, Node], 
             continue
         if masked is not None:
             _keep_where_not(call, output, before[id(target)], masked)
-        target.write(Node(output.shape, output.edges, operation=call.name))
+        target.write(output.node(call.name))
         done.append(target)
     return done[0] if len(done) == 1 else tuple(done)
 
@@ -170,7 +170,7 @@ def _wrapped(call: Call, output: Output) -> Handle:
             return _view(call, output, source)
     if any(np.may_share_memory(output.values, each) for each in _arrays(call.plain)):
         output.values = output.values.copy()  # a view of a plain array, whose owner may write into it unseen
-    return call.kind(output.values, Buffer(Node(output.shape, output.edges, operation=call.name)))
+    return call.kind(output.values, Buffer(output.node(call.name)))
 
 
 def _arrays(given: Any) -> Iterator[Values]:
@@ -194,14 +194,15 @@ def _view(call: Call, output: Output, source: Input) -> Handle:
     assert source.array is not None
     for edge, mine in zip(output.edges, output.sources, strict=True):
         if mine.array is not None and mine.array.buffer is source.array.buffer and not edge.control:
-            return call.kind(output.values, mine.array.buffer, edge.steps + mine.array.steps, call.name)
+            deciding = tuple(each for each in output.edges if each.control)
+            return mine.array.showing(output.values, edge.steps, call.name, deciding)
     raise InternalError(f"{call.name} returned a view of an array that its rule does not name")
 
 
 def carried(array: Handle, values: Values, operation: str) -> Handle:
     """The same cells as other values, e.g. of another type; a view where the values are."""
     if values.size and np.may_share_memory(values, array.shown):
-        return type(array)(values, array.buffer, array.steps, operation)
+        return array.showing(values, (), operation)
     return array.alike(values, Node(values.shape, [Edge(array.node, ())], operation=operation))
 
 

@@ -37,12 +37,17 @@ def read_item(array: Handle, key: Any) -> Handle:
     if is_basic(key):
         steps = basic(key, array.shape)(values.shape, array.shape)
         if values.size and np.may_share_memory(values, array.shown):
-            return type(array)(values, array.buffer, steps + array.steps, "indexing")
+            return array.showing(values, steps, "indexing")
         return type(array)(values, Buffer(Node(values.shape, [Edge(array.node, steps)], operation="indexing")))
     edges = [Edge(array.node, _chosen(plain(key), array.shape)(values.shape, array.shape))]
     for source in frozen_inputs(key).values():
         edges.append(_deciding(key, source, values.shape, array.shape))
-    return type(array)(values, Buffer(Node(values.shape, edges, operation="indexing")))
+    node = Node(values.shape, edges, operation="indexing")
+    for source in frozen_inputs(key).values():
+        if source.values.dtype == bool and source.node is not None and values.ndim:
+            axis = _first_axis(key) % values.ndim if _masks(key) else 0
+            node.lengths[axis] = (*node.lengths.get(axis, ()), source.node)
+    return type(array)(values, Buffer(node))
 
 
 def _chosen(key: Any, shape: Shape) -> Rule:

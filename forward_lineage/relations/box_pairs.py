@@ -9,15 +9,15 @@ from forward_lineage.relations.relation import Numbers, sorted_pairs
 from forward_lineage.relations.run_arrays import ranges
 from udafs.errors import BadArgumentError
 
-#: So many pairs are listed at most, as of a BDD.
-MOST_LISTED = 1 << 30
+#: So many pairs are listed at most: their numbers alone take 4 GB.
+MOST_LISTED = 1 << 28
 
 
 def out_cells(relation: BoxTable) -> tuple[Numbers, Numbers]:
     """The output cells of each row, one after the other: the row, and the place on each axis, shape (cells, axes).
 
     Raises:
-        BadArgumentError: there are more than 2^30.
+        BadArgumentError: there are more than 2^28.
 
     """
     sizes = relation.last - relation.first + 1

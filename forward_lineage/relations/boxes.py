@@ -107,7 +107,7 @@ class BoxRelation(BoxTable, LineageRelation):
         return box_counts.pairs_of(self)
 
     def pairs(self) -> tuple[Numbers, Numbers]:
-        """See `LineageRelation`; more than 2^30 pairs are refused."""
+        """See `LineageRelation`; more than 2^28 pairs are refused."""
         return box_pairs.listed(self)
 
     def rows(self) -> LineageSet:

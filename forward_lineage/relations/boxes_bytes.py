@@ -23,6 +23,8 @@ from udafs.errors import BadArgumentError
 MOST_AXES = 64
 #: Rows that share pairs are read where these are in so many rows on average; a few rows could promise billions.
 MOST_SHARED = 64
+#: Columns of zeros take no bytes, and a row has many.
+MOST_ROWS = 1 << 24
 
 
 def encode(relation: LineageRelation) -> bytes:
@@ -36,6 +38,11 @@ def encode(relation: LineageRelation) -> bytes:
     many = boxes.first.shape[0] > MOST_SHARED  # then a pair may be in more rows than that
     if many and box_counts.pairs_of(boxes) > MOST_SHARED * max(boxes.cardinality, 1):
         boxes = provrc.encode(boxes.out_shape, boxes.in_shape, *boxes.pairs())
+    boxes = boxes if boxes.out_shape or boxes.in_shape else BoxRelation.united([boxes])
+    if boxes.first.shape[0] > MOST_ROWS:
+        raise BadArgumentError(
+            f"{boxes.first.shape[0]} rows of boxes in a segment", instead="Save it in the form `runs`, or `gather`."
+        )
     writer = Writer()
     write_shapes(writer, boxes.out_shape, boxes.in_shape)
     writer.number(boxes.first.shape[0])
@@ -68,6 +75,10 @@ def decode(reader: Reader, most_rows: int, pairs: int | None) -> BoxRelation:
     """
     out_shape, in_shape = read_shapes(reader)
     rows = reader.number()
+    if pairs is not None:
+        reader.most_numbers = min(reader.most_numbers, MOST_SHARED * max(pairs, 1))
+    if rows > min(reader.most_numbers, MOST_ROWS if out_shape or in_shape else 1):
+        raise ValueError(f"{rows} rows of boxes")
     first, last, low, high = [], [], [], []
     for _ in out_shape:
         first.append(summed(steps(reader.column(rows))))

@@ -3,7 +3,7 @@
 1. Sort the pairs. Merge the cells of the input into ranges, the last axis first, where all else is equal.
 2. Merge the cells of the output into ranges, the last axis first, where each bound of the input either stays the same
    or moves by the same step from cell to cell. The paper's steps are 0 (absolute) and 1 (relative); what is left
-   is tried with any other step, which three cells have to confirm.
+   is tried with any other step, which four cells have to confirm.
 
 No two rows have a pair in common, so decoding gives the pairs again.
 """
@@ -22,6 +22,8 @@ from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import Numbers, sorted_pairs
 from udafs.errors import BadArgumentError
 
+#: So many cells in a row have a step other than 0 and 1, or it is chance: boxes by chance are wide and lie over others.
+LEAST_CELLS = 4
 Flags = npt.NDArray[np.bool_]
 
 
@@ -156,7 +158,7 @@ def _outputs_merged(table: _Table, axis: int, *, any_step: bool) -> _Table:
         return table
     table, layer = _by_layers(table, axis)
     joined, step = _steps(table, layer, axis, any_step=any_step)
-    group = _groups(joined, step, 3 if any_step else 2)
+    group = _groups(joined, step, LEAST_CELLS if any_step else 2)
     begins = np.flatnonzero(group)
     if begins.size == table.rows:
         return table

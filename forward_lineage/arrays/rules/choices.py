@@ -65,6 +65,7 @@ def compress(call: Call) -> None:
     places = np.flatnonzero(mask.values)
     call.out.data(source, gather(places) if axis is None else on_axis(axis, places))
     call.out.control(mask, up_to_chosen(mask.values, axis or 0))
+    call.out.decided_by(mask, axis or 0)
 
 
 @rule(np.extract)
@@ -73,6 +74,7 @@ def extract(call: Call) -> None:
     source, mask = call.input("arr"), call.input("condition")
     call.out.data(source, gather(np.flatnonzero(mask.values)))
     call.out.control(mask, up_to_chosen(mask.values, 0))
+    call.out.decided_by(mask)
 
 
 @rule(np.where)
@@ -144,6 +146,7 @@ def named(call: Call, source: Input) -> None:
     for output in call.outputs:
         output.data(source, cell)
         output.control(source, up_to_chosen(source.values, 0))
+        output.decided_by(source)
 
 
 @rule(np.delete)
@@ -158,6 +161,7 @@ def delete(call: Call) -> None:
     if not isinstance(call["obj"], slice):
         gone = call.input("obj")
         call.out.control(gone, up_to_chosen(~gone.values, axis) if gone.values.dtype == bool else everything)
+        call.out.decided_by(gone, axis)
 
 
 @rule(np.insert)
@@ -205,3 +209,5 @@ def trim_zeros(call: Call) -> None:
     along = {k: [Stretch(0, n - 1, {k: (At(1, first[k]), At(1, first[k]))})] for k, n in enumerate(call.out.shape)}
     call.out.data(source, lambda out, into: boxes(out, into, along))
     call.out.control(source, everything)
+    for k in axes:
+        call.out.decided_by(source, k)

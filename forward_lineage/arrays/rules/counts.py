@@ -35,6 +35,8 @@ def unique(call: Call) -> None:
     for kind, output in zip(kinds, call.outputs, strict=True):
         output.data(source, {"v": of_value, "c": of_value, "n": gather(output.values), "i": reshaped}[kind])
         output.control(source, everything)
+        if kind != "i":
+            output.decided_by(source)
 
 
 def groups(source: Input, values: np.ndarray, *, equal_nan: bool = True) -> Rule:
@@ -86,6 +88,7 @@ def _both(call: Call, output: Output, data: list[Input], control: list[Input]) -
         output.data(source, groups(source, output.values))
     for source in control:
         output.control(source, everything)
+        output.decided_by(source)
 
 
 @rule(np.isin)

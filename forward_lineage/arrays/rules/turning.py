@@ -113,6 +113,7 @@ def repeat(call: Call) -> None:
     index = np.repeat(np.arange(seen[axis]), times.values)
     call.out.data(source, _seen_as(seen, on_axis(axis, index)))
     call.out.control(times, up_to_index(axis, index))
+    call.out.decided_by(times, axis)
 
 
 def _seen_as(seen: Shape, then: Rule) -> Rule:

@@ -35,8 +35,6 @@ BARS = {"sort": 2.2, "group by": 6.0, "inner join": 1.6, "image filter": 0.002, 
 
 FIGURES = {
     "Fig. 7": "formats lie within one order of magnitude; ProvRC-GZip is slower than Parquet on one-to-one lineage.",
-    "Fig. 8": (
-        "DSLog is faster than the others, at most 1,500 times, but for the most selective questions on images."
-    ),
+    "Fig. 8": ("DSLog is faster than the others, at most 1,500 times, but for the most selective questions on images."),
 }
 """What the text says of figures that give no numbers."""

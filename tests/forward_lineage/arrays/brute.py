@@ -110,6 +110,6 @@ def relation(node: Node, source: Node, *, control: bool) -> Matrix:
 def relations(result: Any, inputs: Mapping[str, TrackedArray], name: str, *, control: bool) -> Iterator[Matrix]:
     for each in listed(result):
         if isinstance(each, TrackedArray):
-            yield relation(each.node, inputs[name].node, control=control).reshape(each.size, -1)
+            yield relation(each.node, inputs[name].node, control=control).reshape(each.size, inputs[name].size)
         else:
             yield np.zeros((np.asarray(each).size, inputs[name].size), bool)

@@ -144,7 +144,7 @@ ELEMENTWISE = [
     *_unary("sqrt cbrt square absolute fabs real i0 nan_to_num"),
     *_unary("angle", "x", flat=FLAT),
     *_unary("imag", flat=SIGNS, still=SIGNS),
-    *_unary("real_if_close", still=COMPLEX),
+    *_unary("real_if_close"),
     *_unary("spacing", flat=FLAT),
     *_unary("sign signbit isnan isinf isfinite", "x", flat=FLAT, still=FLAT),
     *_unary("iscomplex isreal isneginf isposinf", "x", flat=FLAT, still=FLAT),

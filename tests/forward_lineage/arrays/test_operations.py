@@ -9,6 +9,7 @@ from forward_lineage.arrays import TrackedArray, track
 from tests.forward_lineage.arrays import brute
 from tests.forward_lineage.arrays.arguments import ARGUMENTS
 from tests.forward_lineage.arrays.cases import CASES, Case
+from tests.forward_lineage.arrays.lengths import LENGTHS
 from tests.tiers import every_day
 
 
@@ -46,6 +47,6 @@ def _compare(case: Case, name: str, array: np.ndarray, result: object, source: o
             assert not (c & ~large).any(), f"{where}: control has {np.argwhere(c & ~large).tolist()} too many"
 
 
-@pytest.mark.parametrize("case", ARGUMENTS, ids=str)
+@pytest.mark.parametrize("case", [*ARGUMENTS, *LENGTHS], ids=str)
 def test_arguments(case: Case) -> None:
     test_capture(case)

@@ -150,7 +150,7 @@ def test_random_programs(names: list[str], seed: int) -> None:
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=2000)
+@settings(deadline=None, max_examples=500)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=10), st.integers(0, 2**32 - 1))
 def test_many_random_programs(names: list[str], seed: int) -> None:
     _check(names, seed)
@@ -159,6 +159,19 @@ def test_many_random_programs(names: list[str], seed: int) -> None:
 @pytest.mark.parametrize("name", STEPS)
 def test_each_step(name: str) -> None:
     _check([name, name], 7)
+
+
+def test_how_long_an_axis_is_may_be_decided() -> None:
+    x = track(np.array([3.0, -1.0, 2.0, -4.0]), "x")
+    chosen = x[x > 0]
+    for shown in (chosen + 1, np.cumsum(chosen), np.sort(chosen[::-1]), np.flip(chosen)[None]):
+        assert 3 not in backward(shown, (0,) * shown.ndim, semantics="control")["x"].numbers()
+    for hidden in (chosen.sum(), chosen[-1], chosen[:1], np.concatenate([chosen, x]), np.pad(chosen, (3, 0))[:4]):
+        assert len(backward(hidden, (0,) * hidden.ndim, semantics="control")["x"]) == 4
+        assert len(backward(hidden, (0,) * hidden.ndim)["x"]) < 4
+    kept = x.copy()
+    kept[:2] = chosen
+    assert len(backward(kept, 3, semantics="control")["x"]) == 1
 
 
 def test_paths_go_through_the_arrays_that_are_named() -> None:

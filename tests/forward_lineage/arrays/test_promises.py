@@ -9,6 +9,7 @@ from forward_lineage.arrays import track
 from tests.forward_lineage.arrays import brute, carried
 from tests.forward_lineage.arrays.arguments import ARGUMENTS
 from tests.forward_lineage.arrays.cases import CASES, MOVES, POOL, SHAPE, Case
+from tests.forward_lineage.arrays.lengths import LENGTHS
 from tests.tiers import every_day
 
 #: Operations that other code paths of numpy refuse to do with objects, or that look at values.
@@ -28,7 +29,9 @@ _OF_OBJECTS = [
 
 @pytest.mark.parametrize(
     "case",
-    every_day([*CASES, *ARGUMENTS], lambda case: case in CASES and not case.twin and case.still in ("", SHAPE)),
+    every_day(
+        [*CASES, *ARGUMENTS, *LENGTHS], lambda case: case in CASES and not case.twin and case.still in ("", SHAPE)
+    ),
     ids=str,
 )
 def test_other_cells_do_not_matter(case: Case) -> None:

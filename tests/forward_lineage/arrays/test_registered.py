@@ -60,8 +60,9 @@ def test_inputs_that_decide_and_constants() -> None:
     ("capture", "message"),
     [
         ([None, None], "2 captures for 1 inputs"),
-        (lambda at: [7], "does not have"),
-        (lambda at: [(0, 1)], "1 axes"),
+        (lambda at: [7], "beyond the 3"),
+        (lambda at: [(7,)], "does not have"),
+        (lambda at: [(0, 1)], "with 2 indices, in an array of 1 axes"),
         (([0, 1], [0]), "2 output cells for 1"),
         (([5], [0]), "output cells beyond"),
         (([0.5], [0]), "float64"),

@@ -102,9 +102,7 @@ REFUSED: dict[str, Callable[[TrackedArray], Any]] = {
     "numpy.piecewise": lambda x: np.piecewise(x, [x > 1], [1, 2]),
     "numpy.unique along an axis": lambda x: np.unique(x, axis=0),
     "numpy.pad with mode 'mean'": lambda x: np.pad(x, 1, mode="mean"),
-    "numpy.tile with a tracked array as reps": lambda x: (
-        np.tile(np.ones(2), x[0, 1].astype(int)) and np.tile(x, x[0, 1:3].astype(int))
-    ),
+    "numpy.tile with a tracked array as reps": lambda x: np.tile(x, x[0, 1:3].astype(int)),
     "numpy.add with where=… and no out": lambda x: np.add(x, 1, where=x > 3),
     "numpy.nan_to_num would write": lambda x: np.nan_to_num(x, copy=False),
     "a field": lambda x: x["name"],
@@ -115,7 +113,7 @@ REFUSED: dict[str, Callable[[TrackedArray], Any]] = {
 def test_what_has_no_rule_is_refused_by_name(name: str) -> None:
     with pytest.raises(NotTracedError) as refused:
         REFUSED[name](track(np.arange(12.0).reshape(3, 4), "x"))
-    assert str(refused.value).startswith(name) or name.startswith("numpy.tile")
+    assert str(refused.value).startswith(name)
 
 
 def test_what_a_rule_refuses_has_not_been_written() -> None:
@@ -197,7 +195,6 @@ def test_cells_are_named_in_every_way() -> None:
     expected = [[0, 3], [2, 1]]
     for cells in (mask, np.array([[3, 0], [1, 2]]), forward(x, np.array([[0, 3], [2, 1]]), y)):
         assert backward(y, cells)["x"].indices().tolist() == expected
-    assert backward(y, (slice(None), 1))["x"] == forward(y, (slice(None), 1), y) or True
     assert len(backward(y, (slice(1, None), 1))["x"]) == 3
     assert backward(x.sum(), ())["x"].mask().all()
     for wrong in ((9, 9), np.array([[4, 0]]), np.zeros((3, 4), bool), np.array([1.5])):
@@ -212,7 +209,7 @@ def test_names_are_told_apart() -> None:
     with pytest.raises(BadArgumentError, match="called 'x' already"):
         track(x, "y")
     named = track(x + 1, "sum")
-    assert prov_query(["sum", "x"], 1) if False else prov_query([named * 2, "sum"], 1).indices().tolist() == [[1]]
+    assert prov_query([named * 2, "sum"], 1).indices().tolist() == [[1]]
     assert explain(named).splitlines() == ["sum (2,) of x (2,) as data", "x (2,) tracked"]
     for wrong in ("", 3):
         with pytest.raises(BadArgumentError, match="under a name"):

@@ -93,14 +93,16 @@ def boxes(pairs: Pairs) -> LineageRelation:
 
 
 def gather(pairs: Pairs) -> LineageRelation:
-    """The k-th ids of all rows, each k by itself: one for each row."""
+    """The first id of every row, and the second and third: one for each row. What is left is runs."""
     place: Counter[int] = Counter()
     parts: dict[int, list[tuple[int, int]]] = {}
     for row, row_id in sorted(pairs):
-        parts.setdefault(place[row], []).append((row, row_id))
+        parts.setdefault(min(place[row], 3), []).append((row, row_id))
         place[row] += 1
     shapes = shapes_of(pairs)
-    return PathsRelation([(GatherRelation.from_pairs(*shapes, *columns(part)), None) for part in parts.values()])
+    others = runs(set(parts.pop(3, ())))
+    made = [(GatherRelation.from_pairs(*shapes, *columns(part)), None) for part in parts.values()]
+    return PathsRelation([*made, (others, None)] if others else made)
 
 
 FORMS: dict[str, Callable[[Pairs], LineageRelation]] = {

@@ -209,6 +209,8 @@ def refused_between_arrays() -> Iterator[tuple[str, str, bytes]]:
     head = varints(0, 5)
     yield "boxes-of-65-axes", "shape", sealed(3, head + varints(65, *[1] * 65))
     yield "boxes-of-too-many-cells", "shape", sealed(3, head + varints(2, 1 << 40, 1 << 40))
+    yield "boxes-too-many-rows", "too many numbers", sealed(3, head + varints(1, 5, 1, 5, 2**24 + 1) + planes(0, 0) * 9)
+    yield "boxes-of-numbers-twice", "too many numbers", sealed(3, head + varints(0, 0, 2))
     yield "boxes-cut", "cut short", sealed(3, head + ROLL[:-1])
     yield "boxes-beyond-the-output", "box", sealed(3, head + ROLL.replace(plain(1, 2), plain(1, 3)))
     yield "boxes-before-the-output", "box", sealed(3, head + ROLL.replace(plain(0, 4), plain(1, 5)))

@@ -184,6 +184,7 @@ def number_in(sizes: list[int], places: tuple[int, ...]) -> int:
 def boxes(body: Body) -> Iterator[tuple[int, int]]:
     out, into = shape(body), shape(body)
     rows = body.varint()
+    check(rows <= (2**24 if out or into else 1), "too many numbers")
     corners = []
     for _ in out:
         first = sums([unzigzag(each) for each in body.column(rows)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +23,10 @@ from tests.forward_lineage.relations import box_cases
 from tests.forward_lineage.relations.box_cases import Rows, assert_normal, cells_of, isl_map, isl_set, questions, rules
 from tests.forward_lineage.relations.forms import as_set
 from udafs.errors import BadArgumentError
+from udafs.lineage_set import LineageSet
 
 Shape = tuple[int, ...]
-some = settings(max_examples=60)
+some = settings(max_examples=30)
 small = box_cases.shapes(3, 5)
 
 
@@ -211,6 +213,13 @@ def test_a_diagonal_is_not_a_square() -> None:
     assert not diagonal.forward_cells(boxes_of((2, 2), (0, 1)))
 
 
+def test_what_is_too_large_to_list_is_counted_and_asked() -> None:
+    product = BoxRelation.rule((1000, 1000), (1000, 1000), [SAME, (0, 999)])
+    assert product.cardinality == 10**9 and len(product.backward(LineageSet([5]))) == 1000
+    with pytest.raises(BadArgumentError, match=r"about 1e\+09 pairs is too large to list\. Ask it for boxes of cells"):
+        product.pairs()
+
+
 def test_rows_that_overlap_are_counted_once() -> None:
     rows = [BoxRow([(0, 3)], [(0, 3)]), BoxRow([(2, 5)], [(2, 5)])]
     relation = BoxRelation.from_rows((6,), (6,), rows)
@@ -266,3 +275,27 @@ def test_cells_as_they_are_named(cells: object, wanted: list[int]) -> None:
 def test_cells_that_are_refused(cells: object, message: str) -> None:
     with pytest.raises(BadArgumentError, match=rf"{message}.*\. [A-Z].*\.$"):
         boxes_of((6, 4), cells)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- more of the same, seldom
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    "test",
+    [
+        test_a_rule_is_a_set_of_pairs,
+        test_questions_are_answered_exactly,
+        test_large_arrays_as_islpy_has_them,
+        test_paths_as_islpy_composes_them,
+        test_reshaped,
+    ],
+)
+def test_many_more_of(test: Any) -> None:
+    @settings(max_examples=1500)
+    @given(st.data())
+    def tried(data: st.DataObject) -> None:
+        test.hypothesis.inner_test(data)
+
+    tried()

@@ -31,7 +31,7 @@ def indices(draw: st.DrawFn) -> tuple[list[int], int]:
     return found, inputs
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.data())
 def test_questions(data: st.DataObject) -> None:
     index, inputs = data.draw(indices())
