@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.oracle import __main__ as command
 from tests.oracle import campaign
 from tests.oracle.blocks import Block, Outcome, blocks, faults, summary
 from tests.oracle.campaign import Progress, State, StateError, fingerprint, judge_blocks
+from tests.spark_switches import SWITCHES
 
 WELL = Outcome("queries 0", 7, 100, {"data": {"agree": 98, "refused": 2}}, {"data refused: LIMIT …": 2}, [], 1.5)
 ILL = replace(WELL, block="queries 1", found={"data": {"agree": 99, "disagree": 1}}, disagreements=["seed 7, mode …"])
@@ -38,6 +40,30 @@ def test_blocks_share_no_seeds_and_grow_at_the_end() -> None:
     assert len({block.name for block in many}) == len({block.seed for block in many}) == len(many)
     queries = [block for block in many if block.law is None]
     assert sum(block.granules for block in queries) == sum("values" in block.modes for block in queries) == 20
+
+
+def test_continued_blocks_and_settings_have_seeds_of_their_own() -> None:
+    found = blocks(200, 0, 5, continuations=1_950, under_settings=150)
+    assert len({block.name for block in found}) == len({block.seed for block in found}) == len(found)
+    assert sum(block.continued for block in found) == 20
+    assert sum(block.continued and block.stacked for block in found) == 14, "two of three stand on groups and windows"
+    assert {block.setting for block in found} == {None, *SWITCHES}
+    assert len(SWITCHES) >= 12
+    assert set(blocks(0, 0, 5, continuations=300)) <= set(found)
+
+
+def test_a_block_that_ended_spark_is_reported_and_its_process_replaced(tmp_path: Path) -> None:
+    todo = [Block(f"b{place}", place, 1, continued=True) for place in (11, 12)]
+    outcomes = list(judge_blocks(todo, 1, dying))
+    assert [(each.died, each.block) for each in outcomes] == [(True, "b11"), (True, "b12")]
+
+
+def dying(connection: Connection, scratch: Path) -> None:
+    """A process whose Spark dies of its first block; what it is given afterwards is never answered."""
+    block = connection.recv()
+    connection.send(replace(WELL, block=block.name, seed=block.seed, died=True))
+    with suppress(EOFError):
+        connection.recv()
 
 
 def test_a_state_remembers_whole_lines(tmp_path: Path) -> None:

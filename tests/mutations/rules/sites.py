@@ -196,7 +196,8 @@ def _operands_dropped(tree: ast.AST) -> Found:
     for node in _nodes(tree):
         if isinstance(node, ast.BoolOp):
             for place in range(len(node.values)):
-                yield node, _set(node, "values", [*node.values[:place], *node.values[place + 1 :]])
+                left = [*node.values[:place], *node.values[place + 1 :]]
+                yield node, _set(node, "values", left if len(left) > 1 else left * 2)
 
 
 def _comparisons_turned(tree: ast.AST) -> Found:
