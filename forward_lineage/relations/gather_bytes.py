@@ -22,6 +22,8 @@ from udafs.errors import BadArgumentError
 _STEPS = (0, 1, -1)
 _WHOLE = 3
 _PLACE = 4
+#: Where one row in so many has an id, or more, a number may be written for each row.
+SPARSEST = 4
 
 
 def encode(relation: LineageRelation) -> bytes:
@@ -38,7 +40,7 @@ def encode(relation: LineageRelation) -> bytes:
     row, ids = gather.blocks()
     ways = [_runs(row, ids)]
     outputs = math.prod(gather.out_shape) // gather.block
-    if row.size * 4 >= outputs:
+    if row.size * SPARSEST >= outputs:
         ways.append(_numbers(gather, row, ids, outputs))
     return writer.bytes() + min(ways, key=len)
 
@@ -103,6 +105,8 @@ def decode(reader: Reader, most_rows: int, pairs: int | None) -> GatherRelation:
     if block < 1 or math.prod(out_shape) % block or math.prod(in_shape) % block:
         raise ValueError(f"blocks of {block} cells")
     outputs = math.prod(out_shape) // block
+    if pairs is not None:  # each run has a pair; and numbers are written where a quarter of the rows has one
+        reader.most_numbers = min(reader.most_numbers, pairs if way < _WHOLE else SPARSEST * pairs)
     try:
         if way < _WHOLE:
             return _of_runs(reader, out_shape, in_shape, block, _STEPS[way])
