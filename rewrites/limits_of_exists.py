@@ -3,7 +3,7 @@
     EXISTS (SELECT … FROM u WHERE p LIMIT 1)  →  EXISTS (SELECT … FROM u WHERE p)
     EXISTS (SELECT … LIMIT 0)                 →  EXISTS (SELECT 1 WHERE false)
 
-Which rows a LIMIT without ORDER BY takes is chance, so a query with one cannot be read once more for its lineage. All
+LIMIT without ORDER BY takes rows by chance, so a query with one cannot be read once more for its lineage. All
 rows that EXISTS could have seen count, as without the LIMIT. OFFSET stays: how many rows there are decides then.
 """
 

@@ -1,4 +1,4 @@
-"""What lies in memory once and may be seen through several arrays: a buffer, the state it has, and writing into it."""
+"""Buffers: memory that several arrays may show, the state it has, and writing into it."""
 
 from __future__ import annotations
 

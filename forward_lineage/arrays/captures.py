@@ -1,4 +1,4 @@
-"""What a user says of an operation's lineage: pairs, a function of an output index, a relation.   [DSLog, §III-A]"""
+"""Lineage of an operation as a user gives it: pairs, a function of an output index, a relation.   [DSLog, §III-A]"""
 
 from __future__ import annotations
 

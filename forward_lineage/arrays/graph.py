@@ -1,4 +1,4 @@
-"""What an array was made of: a node for each state of an array, an edge for each array that went into it.
+"""The graph of derivations: a node for each state of an array, an edge for each array that went into it.
 
 A node is written once. Writing into an array makes a new node of it, which refers to the state before. An edge holds
 one relation, or several that are followed one after the other: nothing is composed before somebody asks.

@@ -1,4 +1,4 @@
-"""What every tracked array is underneath: values, the buffer that they lie in, and which cells of it they show."""
+"""The inside of a tracked array: values, the buffer that they lie in, and which cells of it they show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells of an input a cell of an output is made of, where shapes alone say so.   [DSLog, §IV]
+"""Rules by shape: the input cells of an output cell, as shapes alone tell them.   [DSLog, §IV]
 
 A *rule* here is a function of the shapes (out, in) that gives the steps of an edge. It is a few boxes whatever the
 sizes are: each says, for a box of output cells and each input axis, the first and the last index, constant or
@@ -169,7 +169,7 @@ def moved(axes: Sequence[int | None]) -> Rule:
 
 
 def along_axes(stretches: Mapping[int, Sequence[Stretch]]) -> Rule:
-    """What holds on some axes is given, the others are the same in both; each follows the axis of its own number."""
+    """Take the stretches of some axes as given; each other axis follows the axis of its own number."""
 
     def rule(out: Shape, into: Shape) -> Steps:
         rest = {k: same(k, into[k]) for k in range(len(into)) if k not in stretches}

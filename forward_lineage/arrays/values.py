@@ -1,4 +1,4 @@
-"""Which cells of an input a cell of an output is made of, where values say so: masks, indices, groups."""
+"""Rules by value: the input cells of an output cell, as masks, indices and groups tell them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user does next with a frame: random steps and an end, the same on every frame with the same columns.
+"""Continuations of a frame: random steps and an end, the same on every frame with the same columns.
 
 A step makes its choices with a seed of its own, from the names and types of the user's columns alone: it does the same
 to a traced frame, to the plain one, and to one whose rows and lineage were written down. The column `DL` is lineage,

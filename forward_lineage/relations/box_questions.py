@@ -1,7 +1,7 @@
 """Backward and forward over boxes in place: a range join, then lines applied to whole runs.   [Zhao 2024, §V-B]
 
-Whatever a line does to a lattice is a lattice again, or a few: by residues where it divides, run by run where its
-bounds move at different speeds. Input axes that move with one output axis stay linked.
+A line maps a lattice to a lattice, or to a few. It is split by residues where the line divides, and run by run where
+its bounds move at different speeds. Input axes that move with one output axis stay linked.
 """
 
 from __future__ import annotations

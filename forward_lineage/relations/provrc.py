@@ -199,7 +199,7 @@ def _by_layers(table: _Table, axis: int) -> tuple[_Table, Numbers]:
 
 
 def _steps(table: _Table, layer: Numbers, axis: int, *, any_step: bool) -> tuple[Flags, list[Numbers]]:
-    """Which rows go on in the next one, and by how much each bound moves from one to the other."""
+    """Mark the rows that go on in the next one, and give the step of each bound."""
     first, last = table.first[axis], table.last[axis]
     joined = (first[1:] - 1 == last[:-1]) & (first[:-1] == last[:-1]) & (first[1:] == last[1:])
     rest = [
@@ -217,7 +217,7 @@ def _steps(table: _Table, layer: Numbers, axis: int, *, any_step: bool) -> tuple
 
 
 def _groups(joined: Flags, step: list[Numbers], least: int) -> Flags:
-    """Which rows begin a group: one of at least so many rows that follow each other by the same steps, or of one."""
+    """Mark the rows that begin a group: at least so many rows that follow each other by the same steps, or one."""
     begins = joined.copy()  # a stretch of equal steps begins with this pair
     again = joined[1:] & joined[:-1]
     for moved in step:

@@ -1,4 +1,4 @@
-"""Which cells each operation's result is made of: a file for each family, a function for each rule."""
+"""Rules that give the cells each result is made of: a file for each family, a function for each rule."""
 
 from forward_lineage.arrays.rules import (
     axes,
