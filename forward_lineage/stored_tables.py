@@ -107,7 +107,7 @@ class Meaning:
         tables: what gives the ids, for each field of `DL`, in their order.
         semantics: ``"data"`` or ``"control"``.
         granularity: ``"rows"``; ``"granules"`` under LINEAGE ON.
-        open, fleeting: under control semantics, what may change in the rows, see `rewrites.fleeting.Shape`.
+        open, fleeting: under control semantics, what may change in the rows, see `rewrites.non_monotonic.Shape`.
 
     """
 

@@ -11,17 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewrites import frames, limits_of_exists, lineage_column, own_fragments, own_trees, witnesses
+from rewrites import limits_of_exists, lineage_column, own_fragments, own_trees, window_frames, witnesses
 from rewrites.block import Block
-from rewrites.chance import mark
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.explanation import Step, explained
-from rewrites.fleeting import Shape, shape_of
 from rewrites.granules import Granules, KnownValues
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
 from rewrites.merged_columns import named_apart, names_what_was_merged
-from rewrites.parts import Part, parted
+from rewrites.non_monotonic import Shape, shape_of
+from rewrites.nondeterminism import mark
 from rewrites.qualifiers import by_alias
 from rewrites.readings import Read, as_written, base_tables, names_in
 from rewrites.refusals import bugs_reported, position_of, refuse
@@ -50,6 +49,7 @@ from rewrites.rules import (
     windows,
 )
 from rewrites.shared_files import named_once
+from rewrites.stage_queries import Part, parted
 from rewrites.stages import PLACE, asked, tables_of
 from rewrites.tables import BaseTable, StoredTable, Tables
 
@@ -84,7 +84,7 @@ def select_block(query: exp.Query, env: Environment) -> TracedQuery | None:
     invariants.check_end(BLOCK_RULES[-1])
     block.refuse_unclaimed()
     if block.frames:
-        return frames.referred(block)
+        return window_frames.referred(block)
     return TracedQuery(query, block.columns, block.hidden, block.scope.correlated)
 
 
@@ -154,7 +154,7 @@ def rewrite(
         granules: in place of that clause, the granules of the tables to trace; none: no such granules.
         known: what is known of the values of its expressions, see `rewrites.domains`; None: nothing.
         by_reference: whether inner queries may be stages, see `rewrites.stages`.
-        in_parts: give the statement in parts, too: what their names begin with, see `rewrites.parts`.
+        in_parts: give the statement in parts, too: what their names begin with, see `rewrites.stage_queries`.
         to_store: whether its rows go into a table, lineage included.
         by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see `decorrelation`.

@@ -98,7 +98,7 @@ class Stage:
         name: of its CTE, and of its column of numbers, as if it were a base table.
         query: all that it needs is in it; its hidden columns come last, and behind them the number.
         hidden: base table or other stage → how the lineage of its rows is carried.
-        frames: further columns, each what a window frame is to a row; see `rewrites.frames`.
+        frames: further columns, each what a window frame is to a row; see `rewrites.window_frames`.
         at: where the user's text of it begins.
     """
 

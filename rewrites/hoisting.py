@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from rewrites import decorrelation, outermost, witnesses
 from rewrites.block import Block, is_aggregate
-from rewrites.chance import is_by_chance
 from rewrites.environment import Names, TracedQuery
 from rewrites.lineage_functions import dlunion, is_dlunion
+from rewrites.nondeterminism import is_by_chance
 from rewrites.refusals import refuse
 from rewrites.scope import FromItem
 from rewrites.spark_functions import GENERATORS

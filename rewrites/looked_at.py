@@ -20,9 +20,9 @@ from rewrites import outermost
 from rewrites.aliases import table_name
 from rewrites.conditions import conjuncts
 from rewrites.environment import Definition, Environment
-from rewrites.fleeting import Reading, Source, bound, definition_of, shape_of
-from rewrites.loosened import condition, loosen, loosen_on
+from rewrites.non_monotonic import Reading, Source, bound, definition_of, shape_of
 from rewrites.refusals import refuse
+from rewrites.relaxed_conditions import condition, loosen, loosen_on
 from rewrites.sources import joins
 
 Look = tuple[exp.Query, Environment]

@@ -25,10 +25,10 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
-from rewrites.chance import is_by_chance
 from rewrites.conditions import is_asked
 from rewrites.environment import Environment, Stage, Stages, TracedQuery
 from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation, make_quick
+from rewrites.nondeterminism import is_by_chance
 from rewrites.scope import FromItem, blocks_out
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
 

@@ -52,7 +52,7 @@ class StoredTable:
         semantics: whether that is data or control lineage: ``"data"``, ``"control"``.
         meaning: what it says of its lineage; nothing to the rules.
         check: by which the kernel knows that it still says so.
-        open: under control semantics, whether rows might be in it that are not, see `rewrites.fleeting`.
+        open: under control semantics, whether rows might be in it that are not, see `rewrites.non_monotonic`.
         fleeting: its columns that might have other values; None: any.
         gone: base table → ids whose rows are gone, as ranges: ``"3-5,9-12"`` without 5 and 12.
         only: base table → SQL of the set of ids that are asked for; no entry: all.

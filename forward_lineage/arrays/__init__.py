@@ -1,6 +1,6 @@
 """Arrays whose every cell says which cells it was made of: numpy, tracked.   Needs numpy and no Spark."""
 
-from forward_lineage.arrays.asking import backward, explain, forward, prov_query
+from forward_lineage.arrays.cell_questions import backward, explain, forward, prov_query
 from forward_lineage.arrays.cells import Cells
 from forward_lineage.arrays.namespace import (
     asanyarray,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.checking.again import PlainAgain
 from forward_lineage.checking.base_tables import BaseTables
 from forward_lineage.checking.comparison import compare_bags, first_difference
 from forward_lineage.checking.copies import Copies, NotCutError, OtherRows
-from forward_lineage.checking.frames import Continued
+from forward_lineage.checking.frame_law import Continued
 from forward_lineage.checking.laws import Trial
 from forward_lineage.checking.ordering import Expected
 from forward_lineage.checking.outcomes import Laws, Outcome, Rows, Verdict, grouped
+from forward_lineage.checking.reordered_runs import PlainAgain
 from forward_lineage.checking.results import Failure, Result, collect, failure_of
 from forward_lineage.checking.shapes import is_deterministic, is_join_of_tables
 from forward_lineage.checking.statements import is_query, is_script, names_in, stays_out, without_lineage_on

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
-from forward_lineage.cli.frames import FrameRows
+from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.frontend import check_condition
-from forward_lineage.row_ids.known_names import registered
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 
 
 @click.command()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from forward_lineage.cli.opening import Opening
-from forward_lineage.row_ids.known_names import registered
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.spark.paths import is_address
 from forward_lineage.storage.homes import folder_of
 from forward_lineage.store.asking.ancestors import known_as

@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from forward_lineage.cli.frames import FrameRows
+from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.tables import lineage_table, show
 from forward_lineage.demo.store_example import Q1, Q4, register_store_example
 from forward_lineage.demo.tpch_data import generate

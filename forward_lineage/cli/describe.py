@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.known_tables import as_object, described_table
 from forward_lineage.cli.ls import print_result, result_object
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option, json_option
 from forward_lineage.cli.plain_text import UNCHECKED, in_one_line, print_objects
-from forward_lineage.row_ids.known_names import registered
+from forward_lineage.cli.table_summary import as_object, described_table
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 

@@ -9,9 +9,9 @@ import click
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option
 from forward_lineage.cli.plain_text import in_one_line
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.store.library.library import Library
-from forward_lineage.workloads.kept_forms import FormShelf
+from forward_lineage.workloads.form_files import FormShelf
 
 
 @click.command()

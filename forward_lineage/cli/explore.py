@@ -10,7 +10,7 @@ import click
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.asked import read_page
+from forward_lineage.pages.page_definition import read_page
 from forward_lineage.spark.progress import spark_progress
 
 

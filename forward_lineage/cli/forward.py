@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
-from forward_lineage.cli.asking import Asked, ask
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
+from forward_lineage.cli.question_executors import Asked, ask
 
 
 @click.command()

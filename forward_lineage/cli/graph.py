@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.asking import ask
 from forward_lineage.cli.checks import check_asked_about, check_result
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers
 from forward_lineage.cli.plain_text import plain
+from forward_lineage.cli.question_executors import ask
 from forward_lineage.drawing import PAGE, check_format, check_installed
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.store.library.library import Library
 
 

@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 
 from forward_lineage.cli.answers import Answer, Rows, answer_options, note_trust, print_lines
-from forward_lineage.cli.asking import Asked, ask
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Numbers, where_option
 from forward_lineage.cli.plain_text import cell, in_one_line, print_objects
+from forward_lineage.cli.question_executors import Asked, ask
 from forward_lineage.cli.tables import plain_table
 
 

@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.table import Table
 
 from forward_lineage.cli.checks import check_home
-from forward_lineage.cli.known_tables import as_object, identified_by, knows_rows, place_of, rows_of
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option, json_option
 from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects
+from forward_lineage.cli.table_summary import as_object, identified_by, knows_rows, place_of, rows_of
 from forward_lineage.cli.tables import plain_table
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registrations import Registrations, home_folder
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.storage.homes import Home
 from forward_lineage.store.library.library import Library
 from udafs.errors import LineageError

@@ -19,7 +19,7 @@ from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.options import Command, catalog_option, home_option, master_option
 from forward_lineage.row_ids.catalog_file import read_catalog_file
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.registration_store import home_folder
 
 if TYPE_CHECKING:
     from forward_lineage.embedded.questions import Questions

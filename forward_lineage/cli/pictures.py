@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forward_lineage.cli.asking import Asked, asked_of
 from forward_lineage.cli.pipeline_page import shown_of, title_of
+from forward_lineage.cli.question_executors import Asked, asked_of
 from forward_lineage.drawing import PAGE
 from forward_lineage.drawing.canvas import Canvas, shortened
 from forward_lineage.drawing.page import pipeline_page, write_page

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from forward_lineage.cli.asking import Asked
+from forward_lineage.cli.question_executors import Asked
 from forward_lineage.cli.tables import show
 from forward_lineage.drawing.page import MadeOf, Row, Shown
 from forward_lineage.store.asking.pipeline import Node, Pipeline

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from forward_lineage.cli.answers import FOUND
 from forward_lineage.cli.checks import check_asked_about
-from forward_lineage.cli.frames import json_lines
+from forward_lineage.cli.frame_rows import json_lines
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
 from forward_lineage.cli.plain_text import UNCHECKED, cell, in_one_line, plain, print_objects

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from forward_lineage.cli.known_tables import in_words
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
-from forward_lineage.row_ids.known_names import registered
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.cli.table_summary import in_words
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 
 
 @click.command()

@@ -8,13 +8,13 @@ import click
 
 from forward_lineage.catalog import parquet_tables
 from forward_lineage.cli.inputs import is_catalog_file
-from forward_lineage.cli.known_tables import in_words
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Setting
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.table_summary import in_words
 from forward_lineage.row_ids.catalog_file import arguments_of, read_catalog_file
 from forward_lineage.row_ids.other_formats import refuse_other_formats
-from forward_lineage.row_ids.request import Request
+from forward_lineage.row_ids.registration_request import Request
 from forward_lineage.spark.names import glob_literal
 from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.progress import spark_progress

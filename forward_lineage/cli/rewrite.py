@@ -13,7 +13,7 @@ from forward_lineage.cli.inputs import read_catalog, read_statement
 from forward_lineage.cli.options import catalog_option, home_option, semantics_option, sql_argument
 from forward_lineage.cli.plain_text import plain
 from forward_lineage.frontend import explain_sql, layout, parse, rewrite_sql, rewrite_statement
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.spark.names import LINEAGE_COLUMN, field_of_dl, string_literal
 from udafs.errors import NotTracedError
 

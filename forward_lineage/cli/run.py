@@ -6,13 +6,13 @@ import click
 from rich.console import Console
 
 from forward_lineage.cli.answers import note_trust, print_lines
-from forward_lineage.cli.frames import FrameRows
+from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.tables import lineage_table
-from forward_lineage.cli.written import said_of_command
+from forward_lineage.cli.write_summary import said_of_command
 from forward_lineage.spark.progress import spark_progress
 
 

@@ -12,7 +12,7 @@ from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.showing.plain_text import counted
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import check_name
 from forward_lineage.store.saving.saver import Mode
 

@@ -7,11 +7,11 @@ from contextlib import closing
 
 import click
 
-from forward_lineage.cli.interactive.doing import Shell
-from forward_lineage.cli.interactive.kept import KeptSession
+from forward_lineage.cli.interactive.entry_runner import Shell
 from forward_lineage.cli.interactive.prompting import do_script, do_what_is_typed, is_typed
+from forward_lineage.cli.interactive.shell_session import KeptSession
 from forward_lineage.cli.opening import Opening, session_options
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.registration_store import home_folder
 
 
 @click.command()

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from forward_lineage.cli.answers import Answer, Rows, exit_code_option
-from forward_lineage.cli.asking import ask
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
+from forward_lineage.cli.question_executors import ask
 
 _NOW = "now"
 _UNREGISTERED = "changed, not registered again"

@@ -11,9 +11,9 @@ import click
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.options import home_option
 from forward_lineage.cli.plain_text import in_one_line
-from forward_lineage.row_ids.known_names import registered
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from udafs.errors import BadArgumentError
 
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from forward_lineage.dataframes.marks import How, mark_of
 from forward_lineage.dataframes.tasks import FunctionTask, over_group, over_groups, over_partition
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.stored_tables import Meaning, row_ids_of

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.results import meaning_of
 from forward_lineage.row_ids.catalog_file import Entry, read_catalog_file
-from forward_lineage.row_ids.registrations import Registrations, home_folder
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.session import ForwardLineage
 from udafs.errors import ChangedError
 

@@ -9,9 +9,9 @@ from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.parquet_rows import DataFileRows
 from forward_lineage.row_ids.checks import check_copied, check_files, first_change, missing
 from forward_lineage.row_ids.data_files import DataFile, list_files, read_footers, stat_files
-from forward_lineage.row_ids.known_names import registered
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.name_lookup import registered
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.spark.paths import is_far
 from forward_lineage.store.library.saved_result import TracedTable
 from udafs.errors import LineageError

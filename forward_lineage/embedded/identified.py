@@ -13,9 +13,9 @@ from forward_lineage.catalog import no_such_column
 from forward_lineage.embedded.answers import PickedRows
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.parquet_rows import DataFileRows, Places, concatenated
-from forward_lineage.predicates.doubtful import Doubtful, UnknownColumn
 from forward_lineage.predicates.reading import read_condition
 from forward_lineage.predicates.typing import Predicate, arrow_type, typed
+from forward_lineage.predicates.unsupported import Doubtful, UnknownColumn
 from udafs.lineage_set import LineageSet
 
 

@@ -11,7 +11,7 @@ from forward_lineage.embedded.identified import Identified
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.parquet_rows import DataFileRows
 from forward_lineage.embedded.settings import refuse_settings
-from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.storage.homes import Home
 from forward_lineage.store.asking.ancestors import (
     Edge,

@@ -1,6 +1,5 @@
 """The front end: reads Spark SQL, hands trees to the rules, prints what they make of them."""
 
-from forward_lineage.frontend.asking import asks_for_lineage, without_request
 from forward_lineage.frontend.conditions import check_condition
 from forward_lineage.frontend.dialect import print_sql
 from forward_lineage.frontend.layout import layout
@@ -16,6 +15,7 @@ from forward_lineage.frontend.rewriting import (
 from forward_lineage.frontend.script import split_script
 from forward_lineage.frontend.settings import refuse_other_readings
 from forward_lineage.frontend.statement import Statement, parse, without_clause
+from forward_lineage.frontend.with_lineage import asks_for_lineage, without_request
 
 __all__ = [
     "GranuleDictionary",

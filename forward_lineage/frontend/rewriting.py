@@ -11,8 +11,8 @@ from sqlglot import exp
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.consuming import refuse_calls
 from forward_lineage.frontend.dialect import print_sql
-from forward_lineage.frontend.keeping import as_inserted, meaning_of, write_empty_lineage, write_meaning
 from forward_lineage.frontend.lineage_on import GranuleDictionary, dictionary_of
+from forward_lineage.frontend.lineage_properties import as_inserted, meaning_of, write_empty_lineage, write_meaning
 from forward_lineage.frontend.parameters import in_order, name_positional, refuse_other_order, restore_positional
 from forward_lineage.frontend.parsing import read_fragment
 from forward_lineage.frontend.pipes import name_columns
@@ -22,10 +22,10 @@ from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
 from rewrites.granules import Granules, KnownValues
-from rewrites.known_files import read_by_kernel
-from rewrites.parts import Part
+from rewrites.kernel_files import read_by_kernel
 from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
+from rewrites.stage_queries import Part
 from rewrites.tables import StoredTable, Tables
 from rewrites.terms import LINEAGE_COLUMN
 from udafs.errors import BadArgumentError, NotTracedError
@@ -36,7 +36,7 @@ _CHANGES_ROWS = ("UPDATE", "DELETE", "MERGE", "TRUNCATE")
 
 @dataclass(frozen=True)
 class StatementPart:
-    """A part of a statement as text; the fields are those of `rewrites.parts.Part`."""
+    """A part of a statement as text; the fields are those of `rewrites.stage_queries.Part`."""
 
     sql: str
     name: str | None
@@ -164,10 +164,10 @@ def rewrite_statement(
         text_only: whether somebody else gives values to its positional parameters. Lineage that travels by reference
             moves parts of the text. It goes by value if that would move a parameter.
         files_by_kernel: whether files that it names by their paths are read through a function, see
-            `rewrites.known_files`.
+            `rewrites.kernel_files`.
         known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
         by_reference: whether it may, see `rewrites.stages`.
-        in_parts: give the query in parts, too: what their names begin with, see `rewrites.parts`.
+        in_parts: give the query in parts, too: what their names begin with, see `rewrites.stage_queries`.
         by_chance: names, in lower case. They are of functions of the user's that may give another value for the same
             row, and of tables that may have other rows.
         granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.

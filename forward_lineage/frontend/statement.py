@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from forward_lineage.frontend.asking import ends_with_request
 from forward_lineage.frontend.lexing import Token, lex, meaningful, position_at, with_depth, without_comments
 from forward_lineage.frontend.lineage_on import find_clause, read_clause
 from forward_lineage.frontend.parsing import read_tree
 from forward_lineage.frontend.roundtrip import check_printed_as_read
 from forward_lineage.frontend.script import refuse_block
+from forward_lineage.frontend.with_lineage import ends_with_request
 from rewrites.refusals import bugs_reported
 from udafs.errors import LineageError, NotTracedError, Position, WrongSqlError
 

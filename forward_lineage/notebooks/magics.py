@@ -11,8 +11,8 @@ from IPython.core.magic_arguments import MagicArgumentParser
 from pyspark.sql import DataFrame
 
 from forward_lineage.frontend import split_script
-from forward_lineage.notebooks.asked import USAGE, Asked, understood
 from forward_lineage.notebooks.finding import Namespace, session_of
+from forward_lineage.notebooks.magic_line import USAGE, Asked, understood
 from forward_lineage.notebooks.pictures import pipeline_picture
 from forward_lineage.session import ForwardLineage
 from forward_lineage.store.library.saved_result import SavedResult

@@ -14,7 +14,7 @@ from forward_lineage.openlineage.naming import Name, of_catalog_table, of_place,
 from forward_lineage.openlineage.scopes import Made, Unknown
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable

@@ -11,7 +11,7 @@ from typing import Any
 from openlineage.client.facet_v2 import DatasetFacet
 
 from forward_lineage.openlineage.schema import SCHEMA
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 
 #: Under which an event has it.

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from forward_lineage.openlineage.saving import Saving
 from forward_lineage.openlineage.settings import Destination, OpenLineage, check_installed, settings_of
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import in_backticks
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import TracedStatement
@@ -37,7 +37,7 @@ class Runs:
         self._teller: Any = None
         if settings is not None:
             check_installed()
-            from forward_lineage.openlineage.telling import Teller  # noqa: PLC0415 - it needs an extra
+            from forward_lineage.openlineage.emitter import Teller  # noqa: PLC0415 - it needs an extra
 
             self._teller = Teller(settings, tables, names, home)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forward_lineage.pages.asked import AskedView, Kind
+from forward_lineage.pages.page_definition import AskedView, Kind
 from forward_lineage.views.linked import Answer, LinkedViews
 from udafs.errors import BadArgumentError
 

@@ -20,7 +20,7 @@ from bokeh.server.views.static_handler import StaticHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import OutputTransform, RequestHandler
 
-from forward_lineage.pages.together import Together
+from forward_lineage.pages.batched_updates import Together
 
 _REFUSED = (
     "This is not the whole address of the page. Open the one that was printed when it was started, token included."

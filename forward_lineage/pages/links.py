@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from forward_lineage.pages.asked import Kind
 from forward_lineage.pages.charts import Chart
+from forward_lineage.pages.page_definition import Kind
 
 _NULL = "!"
 _SHORTEST_RUN = 3

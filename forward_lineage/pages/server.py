@@ -25,13 +25,13 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.web import StaticFileHandler
 
-from forward_lineage.pages.asked import Kind
+from forward_lineage.pages.captions import Words
 from forward_lineage.pages.charts import Chart
 from forward_lineage.pages.guard import Guarded
-from forward_lineage.pages.person import Person, Pools
-from forward_lineage.pages.shown import TABLE_ROWS, Shown
+from forward_lineage.pages.page_definition import Kind
+from forward_lineage.pages.page_model import TABLE_ROWS, Shown
 from forward_lineage.pages.spans import BARS_SEEN
-from forward_lineage.pages.words import Words
+from forward_lineage.pages.visitor import Person, Pools
 from udafs.errors import BadArgumentError, SetupError
 
 LOOPBACK = "127.0.0.1"

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from bokeh.models import ColumnDataSource, FixedTicker, Range1d, WheelPanTool
 
-from forward_lineage.pages.asked import Kind
 from forward_lineage.pages.charts import Bars, Chart, Floats
 from forward_lineage.pages.drawing import (
     ALL,
@@ -27,6 +26,7 @@ from forward_lineage.pages.drawing import (
     moved,
     numbers_axis,
 )
+from forward_lineage.pages.page_definition import Kind
 
 #: So many lying bars are in sight at once.
 BARS_SEEN = 15

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from forward_lineage.predicates.doubtful import Doubtful
+from forward_lineage.predicates.unsupported import Doubtful
 from forward_lineage.spark.names import AMBIGUOUS, RESERVED
 
 _TOKEN = re.compile(

@@ -19,7 +19,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forward_lineage.predicates.doubtful import Doubtful, UnknownColumn
 from forward_lineage.predicates.reading import (
     Among,
     Column,
@@ -32,6 +31,7 @@ from forward_lineage.predicates.reading import (
     Operand,
     Truth,
 )
+from forward_lineage.predicates.unsupported import Doubtful, UnknownColumn
 
 Arrays = Mapping[str, pa.Array]
 Test = Callable[[Arrays], pa.Array]

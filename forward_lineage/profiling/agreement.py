@@ -6,10 +6,10 @@ import numpy as np
 
 from forward_lineage.frontend.constraints import Dependency, Key, names_apart
 from forward_lineage.profiling.codes import both, grouped
-from forward_lineage.profiling.columns import ROWS, Check, Checked, Columns
 from forward_lineage.profiling.conflicts import disagreeing
-from forward_lineage.profiling.found import Found
+from forward_lineage.profiling.constraint_check import ROWS, Check, Checked, Columns
 from forward_lineage.profiling.queries import GroupedRows, disagreeing_sql, repeated_sql
+from forward_lineage.profiling.violation_graph import Found
 
 
 class DependencyCheck(Check):

@@ -12,12 +12,12 @@ from sqlglot import exp
 from forward_lineage.frontend import print_sql
 from forward_lineage.frontend.constraints import Attribute, Denial, errors_of, names_apart, row_of
 from forward_lineage.profiling.codes import Array, Known, both, grouped
-from forward_lineage.profiling.columns import ROWS, Check, Checked, Columns
 from forward_lineage.profiling.conflicts import groups_with
-from forward_lineage.profiling.found import Found
+from forward_lineage.profiling.constraint_check import ROWS, Check, Checked, Columns
 from forward_lineage.profiling.joint import check_comparable, joined, of_rows, ranked
 from forward_lineage.profiling.pairs import Comparison, Operator, Sides, Truth, with_partner
 from forward_lineage.profiling.queries import GroupedRows, denied_sql
+from forward_lineage.profiling.violation_graph import Found
 from forward_lineage.row_ids.manifest import Manifest
 from rewrites.refusals import refuse
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from forward_lineage.frontend.constraints import Inclusion, names_apart
 from forward_lineage.profiling.codes import grouped
-from forward_lineage.profiling.columns import ROWS, Check, Checked, Columns
-from forward_lineage.profiling.found import Found
+from forward_lineage.profiling.constraint_check import ROWS, Check, Checked, Columns
 from forward_lineage.profiling.joint import check_comparable, joined, of_rows, ranked
 from forward_lineage.profiling.queries import missing_sql
+from forward_lineage.profiling.violation_graph import Found
 
 
 class InclusionCheck(Check):

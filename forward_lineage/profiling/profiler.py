@@ -19,20 +19,20 @@ from forward_lineage.frontend.constraints import (
     slug,
 )
 from forward_lineage.profiling.agreement import DependencyCheck, KeyCheck
-from forward_lineage.profiling.capture import Attributes, Tell, Wanted
-from forward_lineage.profiling.columns import Check, Checked, Columns
+from forward_lineage.profiling.attribute_arrays import Attributes, Tell, Wanted
+from forward_lineage.profiling.constraint_check import Check, Checked, Columns
 from forward_lineage.profiling.denials import denial_check
 from forward_lineage.profiling.inclusions import InclusionCheck
 from forward_lineage.profiling.understanding import check_denial, understood
 from forward_lineage.profiling.verdict import Verdict
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.versions import arrow_schema
 from forward_lineage.store.library.library import check_name
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.store.saving.computed import Computed
+from forward_lineage.store.saving.local_rows import Computed
 from forward_lineage.store.saving.saver import Saver, Wish
 from udafs.errors import BadArgumentError
 

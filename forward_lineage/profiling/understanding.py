@@ -13,7 +13,7 @@ from forward_lineage.columns.files import ID
 from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
 from forward_lineage.frontend.constraints import Attribute, Denial, errors_of, row_of
-from forward_lineage.profiling.capture import Wanted
+from forward_lineage.profiling.attribute_arrays import Wanted
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors

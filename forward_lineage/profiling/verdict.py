@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from forward_lineage.profiling.codes import Array, Codes
-from forward_lineage.profiling.found import Found, Kind
+from forward_lineage.profiling.violation_graph import Found, Kind
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import BadArgumentError

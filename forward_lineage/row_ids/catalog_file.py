@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forward_lineage.row_ids.request import Request
+from forward_lineage.row_ids.registration_request import Request
 from forward_lineage.spark.paths import is_address
 from udafs.errors import BadArgumentError, LineageError
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, Looks, input_files, of_far, read_footers, stat_files
+from forward_lineage.row_ids.file_locations import described, files_of
 from forward_lineage.row_ids.formats.versions import check_version
 from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import described, files_of
 from forward_lineage.row_ids.sources import check_repeatable, check_watched, have_changed
 from forward_lineage.spark.errors import NOT_FOUND
 from forward_lineage.spark.far_files import files_there

@@ -17,8 +17,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
+from forward_lineage.row_ids.file_locations import Paths, source_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import Paths, source_of
 from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.row_ids.written_sql import ROW_ID

@@ -12,9 +12,9 @@ from pyspark.sql.types import IntegralType
 
 from forward_lineage.catalog import key_table
 from forward_lineage.row_ids.data_files import input_files
+from forward_lineage.row_ids.file_locations import relation_of
 from forward_lineage.row_ids.formats.watching import logs_read
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.places import relation_of
 from forward_lineage.row_ids.sources import (
     check_rows,
     check_source,

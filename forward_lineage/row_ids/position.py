@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.row_ids.checks import look_alikes, still_the_same
 from forward_lineage.row_ids.data_files import DataFile, Looks, read_footers, with_offsets
+from forward_lineage.row_ids.file_locations import described, files_of, relation_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.named_files import by_kernel
-from forward_lineage.row_ids.places import described, files_of, relation_of
+from forward_lineage.row_ids.parquet_function import by_kernel
 from forward_lineage.row_ids.secrets import check_addresses
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import ROW_ID

@@ -15,15 +15,15 @@ from forward_lineage.row_ids import copies, dictionary, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
+from forward_lineage.row_ids.file_locations import as_list, source_of
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
+from forward_lineage.row_ids.hidden_views import drop_hidden_views, make_views
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.named_files import know_columns
 from forward_lineage.row_ids.other_formats import refuse_other_formats
-from forward_lineage.row_ids.places import as_list, source_of
-from forward_lineage.row_ids.registrations import Registrations
-from forward_lineage.row_ids.request import Request
-from forward_lineage.row_ids.resolved_views import drop_hidden_views, make_views
+from forward_lineage.row_ids.parquet_function import know_columns
+from forward_lineage.row_ids.registration_request import Request
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
 from forward_lineage.spark.paths import is_far

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.stored_tables import Meaning, RowIds
 from udafs.errors import ChangedError, LineageError, NotRegisteredError, NotTracedError
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forward_lineage.row_ids.file_locations import relation_of
 from forward_lineage.row_ids.manifest import THIS_MANIFEST, Manifest, Provider
-from forward_lineage.row_ids.places import relation_of
 from forward_lineage.spark.names import data_source, data_sources, glob_literal, quoted, quoted_name, string_literal
 from forward_lineage.storage.fields import text
 

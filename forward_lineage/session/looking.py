@@ -9,14 +9,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from forward_lineage.results import MADE_WITH, meaning_of, trusted_tables
-from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.showing.frames import first_rows, listed_ids, rows_by_id
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.showing.display import Shown
+from forward_lineage.showing.first_rows import first_rows, listed_ids, rows_by_id
 from forward_lineage.showing.model import Opened, Origin, ShownRow, ShownRows
 from forward_lineage.showing.plain_text import counted
-from forward_lineage.showing.shown import Shown
 from forward_lineage.store.asking.pipeline import Reached
 from forward_lineage.store.asking.questions import Questions
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from forward_lineage.profiling.verdict import Verdict
-from forward_lineage.session.parts import Parts
+from forward_lineage.session.components import Parts
 
 
 class ProfileCalls:

@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.frontend import explanation, refuse_other_order
 from forward_lineage.results import meaning_of
-from forward_lineage.session.parts import Parts
+from forward_lineage.session.components import Parts
 from forward_lineage.spark.granules import decoded
 from forward_lineage.spark.names import field_of_dl, quoted_name
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.saving.scope import Scope, When
-from forward_lineage.tracing.narrowed import only, restricted
+from forward_lineage.tracing.trace_scope import only, restricted
 from forward_lineage.workloads.answering import Answer
 from forward_lineage.workloads.deriving import Attributes
 from forward_lineage.workloads.saving import Foreseen

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, as_answer
-from forward_lineage.session.parts import Parts
+from forward_lineage.session.components import Parts
 from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult

@@ -7,8 +7,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from forward_lineage.openlineage.runs import Given
-from forward_lineage.row_ids.registrations import Registrations, home_folder
-from forward_lineage.session.parts import parts_of
+from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from forward_lineage.session.components import parts_of
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.remote_calls import says_when_the_server_is_gone

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.session.parts import Parts
+from forward_lineage.session.components import Parts
+from forward_lineage.showing.display import Shown
 from forward_lineage.showing.html import facts_html, table_html
-from forward_lineage.showing.shown import Shown
 from forward_lineage.spark.names import field_of_dl
 from forward_lineage.storage.homes import Home
 from forward_lineage.store.library.saved_result import SavedResult

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.session.parts import Parts
+from forward_lineage.session.components import Parts
 from forward_lineage.sketches.decisions import Decision
 from forward_lineage.sketches.tuning import Tuning
 from forward_lineage.spark.planning import Arguments

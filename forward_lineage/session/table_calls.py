@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.request import Request, refuse_unnamed
-from forward_lineage.session.parts import Parts
+from forward_lineage.row_ids.registration_request import Request, refuse_unnamed
+from forward_lineage.session.components import Parts
 from forward_lineage.store.asking.trust import on_trust
 from udafs.lineage_set import LineageSet
 

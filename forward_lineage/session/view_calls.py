@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.asked import AskedPage, page_of, read_page
-from forward_lineage.session.parts import Parts
+from forward_lineage.pages.page_definition import AskedPage, page_of, read_page
+from forward_lineage.session.components import Parts
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.versions import arrow_table
 from forward_lineage.views.linked import LinkedViews
@@ -101,8 +101,8 @@ class ViewCalls:
 
         """
         check_installed()
+        from forward_lineage.pages.page_model import shown  # noqa: PLC0415 - the same
         from forward_lineage.pages.server import Page  # noqa: PLC0415 - it needs the extra
-        from forward_lineage.pages.shown import shown  # noqa: PLC0415 - the same
 
         if isinstance(views, LinkedViews):
             linked, asked = views, AskedPage({}, title=title)

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from forward_lineage.frontend import Statement
-from forward_lineage.sketches.asked import Table
 from forward_lineage.sketches.safety.facts import Facts, family
 from forward_lineage.sketches.safety.proving import safe_attributes, safe_together
+from forward_lineage.sketches.sketched_query import Table
 
 _WITH_RANGES = ("int", "decimal", "string", "date", "timestamp", "float")
 _TRIED = 4  # columns of a table, at most, when tables are combined

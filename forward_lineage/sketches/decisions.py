@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.sketches.kept import Captured
+from forward_lineage.sketches.sketch_store import Captured
 from udafs.errors import BadArgumentError
 
 MOST = 10_000

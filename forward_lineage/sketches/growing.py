@@ -16,11 +16,11 @@ import numpy as np
 from forward_lineage.columns.ranges import Sketch
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.asked import AskedQuery, Table
-from forward_lineage.sketches.capture import from_ids
-from forward_lineage.sketches.kept import Captured
-from forward_lineage.sketches.use import kept_size
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.sketches.find_sketches import from_ids
+from forward_lineage.sketches.sketch_store import Captured
+from forward_lineage.sketches.sketched_query import AskedQuery, Table
+from forward_lineage.sketches.sketched_scan import kept_size
 from udafs.lineage_set import LineageSet
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.asked import AskedQuery, Reader, can_be_written
-from forward_lineage.sketches.capturing import Capturer
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.sketches.capture_plan import Capturer
 from forward_lineage.sketches.decisions import Decision, Decisions, Way
-from forward_lineage.sketches.kept import Captured, KeptSketches
 from forward_lineage.sketches.serving import Serving
+from forward_lineage.sketches.sketch_store import Captured, KeptSketches
+from forward_lineage.sketches.sketched_query import AskedQuery, Reader, can_be_written
+from forward_lineage.sketches.sketched_scan import as_it_is, cut_down, said_of, skipped
 from forward_lineage.sketches.tuning import Mode, Tuning, is_worth_it, pays, too_many
-from forward_lineage.sketches.use import as_it_is, cut_down, said_of, skipped
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.tracing.names import SessionNames
 from forward_lineage.tracing.statements import Statements

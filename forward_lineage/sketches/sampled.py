@@ -13,10 +13,10 @@ from collections.abc import Callable
 from random import Random
 
 from forward_lineage.columns.ranges import Partition, Sketch
-from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.asked import AskedQuery, Table
-from forward_lineage.sketches.capture import capturing
-from forward_lineage.sketches.use import cut_down, kept_size
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.sketches.find_sketches import capturing
+from forward_lineage.sketches.sketched_query import AskedQuery, Table
+from forward_lineage.sketches.sketched_scan import cut_down, kept_size
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.tracing.statements import Statements
 from udafs.lineage_set import LineageSet

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 
-from forward_lineage.row_ids.registered_tables import RegisteredTables
-from forward_lineage.sketches.asked import AskedQuery, Reader, is_plain
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.sketches.failed_proofs import Tried, signs
 from forward_lineage.sketches.growing import appended, as_grown, grown
-from forward_lineage.sketches.kept import Captured, KeptSketches
 from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import Instance
 from forward_lineage.sketches.safety.verdicts import Verdict
-from forward_lineage.sketches.tried import Tried, signs
+from forward_lineage.sketches.sketch_store import Captured, KeptSketches
+from forward_lineage.sketches.sketched_query import AskedQuery, Reader, is_plain
 from forward_lineage.sketches.tuning import LEAST_GAIN, is_worth_it, rows_left
 from forward_lineage.spark.settings import Settings
 

@@ -16,8 +16,8 @@ from enum import StrEnum
 from sqlglot import exp
 
 from forward_lineage.frontend import Statement
-from forward_lineage.sketches.asked import AskedQuery
-from forward_lineage.sketches.kept import Captured, KeptSketches
+from forward_lineage.sketches.sketch_store import Captured, KeptSketches
+from forward_lineage.sketches.sketched_query import AskedQuery
 from udafs.errors import BadArgumentError
 
 HOPED_FOR = 0.7

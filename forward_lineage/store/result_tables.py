@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.paths import is_far
 from forward_lineage.storage.mirror import LOCAL

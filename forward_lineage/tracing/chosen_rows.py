@@ -21,13 +21,13 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.frontend import Statement
 from forward_lineage.frontend.consuming import LONGEST_NAME, FoundCall, LineageCall, find_calls, with_names
-from forward_lineage.frontend.demanded import conditions_around
 from forward_lineage.frontend.lexing import lex, meaningful
+from forward_lineage.frontend.pushed_conditions import conditions_around
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.planning import Arguments
-from forward_lineage.tracing.narrowed import Narrowed
+from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.refusals import position_of
 from rewrites.tables import BaseTable
 from udafs.errors import NotTracedError

@@ -14,7 +14,7 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.results import LINEAGE_COLUMN, carries_lineage
 from forward_lineage.row_ids.checks import other_table
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.row_ids.stored_ids import ids_that_are_gone
 from forward_lineage.spark.errors import without_stack_traces
 from forward_lineage.spark.found_names import FoundName, found_name, is_temporary_view
@@ -22,7 +22,7 @@ from forward_lineage.spark.names import in_backticks, joined, split_name
 from forward_lineage.spark.tables import columns_of, open_relation
 from forward_lineage.spark.views import refuse_other_meaning
 from forward_lineage.stored_tables import Kept
-from forward_lineage.tracing.narrowed import Narrowed
+from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.lineage_functions import DLUNION
 from rewrites.tables import BaseTable, Source, StoredTable, View
 from udafs.errors import LineageError, NotTracedError

@@ -14,7 +14,7 @@ from typing import Literal
 from pyspark.sql.types import StructType
 
 from forward_lineage.frontend import RewrittenStatement, Statement
-from forward_lineage.tracing.narrowed import Narrowed
+from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from rewrites.tables import Source, Tables
 from udafs.errors import LineageError

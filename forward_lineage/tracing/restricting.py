@@ -6,13 +6,13 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from forward_lineage.frontend import parse
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.tracing.narrowed import restricted
 from forward_lineage.tracing.statements import Statements
+from forward_lineage.tracing.trace_scope import restricted
 from rewrites.tables import BaseTable
 from udafs.errors import NotTracedError
 

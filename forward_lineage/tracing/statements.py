@@ -23,7 +23,7 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.results import described, with_meaning
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
@@ -33,14 +33,14 @@ from forward_lineage.spark.tables import check_expression
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
+from forward_lineage.tracing.column_ranges import KnownRanges
 from forward_lineage.tracing.commands import form_of_insert, refuse_permanent_view, refuse_values
 from forward_lineage.tracing.functions import functions_by_chance, refuse_functions, refuse_unseen_readings
+from forward_lineage.tracing.granule_cache import KnownHere
 from forward_lineage.tracing.guarding import moves_safely, refuse_another_plan
-from forward_lineage.tracing.kept_granules import KnownHere
-from forward_lineage.tracing.known_ranges import KnownRanges
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
-from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.remembered import Asked, Memory, Noted, Remembered
+from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 from udafs.requests import resolved_once
@@ -121,7 +121,7 @@ class Statements:
             anywhere: whether the text is to run in other sessions, too; that of a command is: views outlive sessions.
             narrowed: what of the lineage is noted; None: all.
             unless_query: what to raise when the statement is a command or anything else that has no rows.
-            in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.parts`.
+            in_parts: rewrite the query in parts, too: what their names begin with, see `rewrites.stage_queries`.
             granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
             to_store: whether others read its rows with their lineage.
 

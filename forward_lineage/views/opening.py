@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from forward_lineage.columns import files
+from forward_lineage.columns.array_cache import Shelf, Writer, digest
 from forward_lineage.columns.files import Batch, Ids
-from forward_lineage.columns.keeping import Shelf, Writer, digest
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import settings_of_values
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.views import kept_engine, saved
-from forward_lineage.views.capture import Bars, Capture
+from forward_lineage.views import engine_files, saved
+from forward_lineage.views.build_arrays import Bars, Capture
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Engine, engine_of
 from forward_lineage.views.linked import LinkedViews
@@ -86,7 +86,7 @@ class Opening:
                     reader = shelf.find(versions)
         if reader is None:
             raise ChangedError("the views' files were removed meanwhile", instead="Open the views again.")
-        return kept_engine.read(reader, _name_and_version(manifest, linked), trusted)
+        return engine_files.read(reader, _name_and_version(manifest, linked), trusted)
 
     def _table_of(self, over: Sequence[Question], table: str | None) -> Manifest | None:
         """The one table that the queries are over."""
@@ -224,11 +224,11 @@ class _Making:
     def _engine(self, found: Found, measures: tuple[Measure, ...]) -> Engine:
         memberships = [found[name][1] for name in self._names]
         parts = [found[name][0].parts for name in self._names]
-        cubes = kept_engine.cubes_of(memberships, parts, measures, self._limits)
+        cubes = engine_files.cubes_of(memberships, parts, measures, self._limits)
         return engine_of(memberships, parts, measures, cubes)
 
     def _write(self, found: Found, engine: Engine, ids: Ids | None) -> None:
-        kept_engine.write(self._writer, [found[name][0] for name in self._names], engine, ids)
+        engine_files.write(self._writer, [found[name][0] for name in self._names], engine, ids)
 
 
 def _name_and_version(manifest: Manifest | None, linked: saved.Linked | None) -> tuple[str, int]:

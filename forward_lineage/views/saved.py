@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.groups import narrowest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.versions import arrow_table
 from forward_lineage.store.asking.ancestors import Edge, ancestor, check_one_kind_of_ids
 from forward_lineage.store.asking.pipeline import Pipeline, ends_in_values
@@ -21,7 +21,7 @@ from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.views.capture import MOST_BARS
+from forward_lineage.views.build_arrays import MOST_BARS
 from forward_lineage.views.membership import Dense, Membership, Sparse
 from forward_lineage.views.view import View
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError

@@ -18,7 +18,7 @@ from sqlglot import exp
 from forward_lineage.frontend import parse, print_sql, refuse_other_readings
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
@@ -30,11 +30,11 @@ from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.workloads.chosen_bars import ChosenBars
-from forward_lineage.workloads.kept_forms import FormShelf, KeptForms
-from forward_lineage.workloads.known_values import OtherKindError
+from forward_lineage.workloads.comparable_values import OtherKindError
+from forward_lineage.workloads.form_files import FormShelf, KeptForms
 from forward_lineage.workloads.matching import Match, match
-from forward_lineage.workloads.placing import placed_table
 from forward_lineage.workloads.shape import Shape, shape_of
+from forward_lineage.workloads.table_placeholder import placed_table
 from forward_lineage.workloads.totals import answer_of
 from udafs.errors import LineageError
 

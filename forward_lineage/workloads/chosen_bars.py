@@ -17,7 +17,7 @@ from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import Asked
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.workloads.known_values import OtherKindError, check_comparable, value_of
+from forward_lineage.workloads.comparable_values import OtherKindError, check_comparable, value_of
 from forward_lineage.workloads.shape import Compared, column_text, compared_with, parts_of
 
 _MOST_ROWS = 1 << 16

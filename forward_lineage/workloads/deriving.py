@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql
 from forward_lineage.frontend.consuming import BACKWARD, LineageCall, find_calls, with_names
-from forward_lineage.frontend.demanded import conditions_around
-from forward_lineage.workloads.making import Plan
+from forward_lineage.frontend.pushed_conditions import conditions_around
+from forward_lineage.workloads.form_builder import Plan
 from forward_lineage.workloads.shape import PLACE, Shape, normalised, parameters_in, shape_of
 from udafs.errors import BadArgumentError, LineageError
 

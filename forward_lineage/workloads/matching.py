@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from forward_lineage.spark.planning import Arguments
+from forward_lineage.workloads.comparable_values import bounds, check_comparable, value_of
+from forward_lineage.workloads.form_builder import Made
 from forward_lineage.workloads.forms import Form
-from forward_lineage.workloads.known_values import bounds, check_comparable, value_of
-from forward_lineage.workloads.making import Made
 from forward_lineage.workloads.shape import Call, Compared, Shape
 from forward_lineage.workloads.totals import kind_of
 

@@ -15,7 +15,7 @@ from forward_lineage.store.saving.scope import Scope
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.workloads.answering import Answering
 from forward_lineage.workloads.deriving import Attributes, Derived, derived, only_name
-from forward_lineage.workloads.making import Making, Plan
+from forward_lineage.workloads.form_builder import Making, Plan
 from udafs.errors import BadArgumentError
 
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend import parse, print_sql
 from forward_lineage.frontend.consuming import BACKWARD, FoundCall, LineageCall, find_calls, with_names
-from forward_lineage.frontend.demanded import texts_over
+from forward_lineage.frontend.pushed_conditions import texts_over
 from rewrites.conditions import conjuncts
 from rewrites.refusals import position_of
 from rewrites.spark_functions import AGGREGATES

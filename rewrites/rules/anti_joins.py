@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from rewrites import hoisting
 from rewrites.block import Block
-from rewrites.fleeting import shape_of
 from rewrites.looked_at import looked_at
+from rewrites.non_monotonic import shape_of
 from rewrites.sources import joins
 from rewrites.terms import merge
 

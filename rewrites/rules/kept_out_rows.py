@@ -3,7 +3,7 @@
 SELECT k, f(x) FROM V WHERE p GROUP BY k, where p asks a subquery or the padding of an outer join, here or in V's text
 →  SELECT q.* EXCEPT (h) FROM (SELECT k, f(x), k AS h FROM V WHERE p GROUP BY k) q
    LEFT JOIN (SELECT k AS h FROM V WHERE p IS NOT NULL OR true GROUP BY k) o ON q.h <=> o.h
-The lineage of a group then has the rows that p was asked about, and what it found for them (`rewrites.kept_out`).
+The lineage of a group then has the rows that p was asked about, and what it found for them (`rewrites.filtered_rows`).
 Requires: WITH is bound, DISTINCT taken away; nothing of the query is rewritten yet.
 Ensures:  rows and columns are the query's: o has one row a key; ORDER BY, SORT BY, LIMIT … stay outermost.
 Nulls:    NULL equals NULL, as in GROUP BY.
@@ -20,8 +20,8 @@ from rewrites import hoisting, outermost
 from rewrites.aliases import listed, output_name
 from rewrites.block import GROUPING_SETS, has_grouping_sets, is_aggregate
 from rewrites.environment import Environment, TracedQuery
-from rewrites.fleeting import Reading, Source, definition_of
-from rewrites.kept_out import let_in
+from rewrites.filtered_rows import let_in
+from rewrites.non_monotonic import Reading, Source, definition_of
 from rewrites.ordering import order_helpers
 from rewrites.rules.one_pass import NotInOnePassError, in_one_pass
 from rewrites.stages import ONCE

@@ -20,7 +20,7 @@ from sqlglot import exp
 from rewrites.block import Block, has_grouping_sets, is_aggregate
 from rewrites.conditions import conjuncts
 from rewrites.environment import Environment
-from rewrites.loosened import answer_of, is_loosened
+from rewrites.relaxed_conditions import answer_of, is_loosened
 from rewrites.terms import call, column, named
 from udafs.errors import NotTracedError
 

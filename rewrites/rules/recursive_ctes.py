@@ -21,7 +21,7 @@ from rewrites.aliases import listed, renamed, table_name
 from rewrites.block import is_aggregate
 from rewrites.conditions import is_asked, own_nodes
 from rewrites.environment import Definition, Environment, TracedQuery
-from rewrites.fleeting import Shape, shape_of
+from rewrites.non_monotonic import Shape, shape_of
 from rewrites.refusals import refuse
 from rewrites.rules.set_operations import align
 from rewrites.scope import Columns

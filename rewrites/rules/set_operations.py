@@ -26,9 +26,9 @@ from sqlglot import exp
 from rewrites import hoisting, outermost
 from rewrites.environment import Environment, TracedQuery
 from rewrites.equal_rows import group_equal_rows
-from rewrites.fleeting import shape_of
 from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.looked_at import looked_at
+from rewrites.non_monotonic import shape_of
 from rewrites.refusals import refuse
 from rewrites.scope import Columns, blocks_out
 from rewrites.terms import (

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
-from rewrites.chance import mark
 from rewrites.environment import Environment
 from rewrites.lineage_functions import dl_intersection, dl_stored
+from rewrites.nondeterminism import mark
 from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
 from rewrites.rules.base_tables import refuse_hidden_by_cte, refuse_other_readings, take_sample

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewrites import frames
+from rewrites import window_frames
 from rewrites.block import Block
 from rewrites.environment import Semantics
 from rewrites.lineage_functions import dlunion
@@ -42,7 +42,7 @@ def apply(block: Block) -> None:
         if isinstance(node, exp.Window):
             seen.setdefault(node.sql(dialect="spark"), node)
     windows = list(seen.values())
-    if not any(_function(window).name.lower() in _NEIGHBOURS for window in windows) and frames.may_refer(block):
+    if not any(_function(window).name.lower() in _NEIGHBOURS for window in windows) and window_frames.may_refer(block):
         wanted = (_frame(window, control, block) for window in windows)
         written = [_written_out(frame, block).copy() for frame in wanted if frame is not None]
         for frame in written:

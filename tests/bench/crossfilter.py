@@ -36,7 +36,7 @@ from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Engine, engine_of
-from forward_lineage.views.kept_engine import cubes_of
+from forward_lineage.views.engine_files import cubes_of
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import ROWS
 from forward_lineage.views.membership import Dense

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forward_lineage import ForwardLineage
-from forward_lineage.sketches.kept import ROOM
+from forward_lineage.sketches.sketch_store import ROOM
 from forward_lineage.spark.local import local_session
 from tests.bench.harness import Turns, compare
 from tests.bench.jvm import JvmSeconds

@@ -27,8 +27,8 @@ from rich.table import Table
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
 from forward_lineage import ForwardLineage
-from forward_lineage.pages.asked import Kind
 from forward_lineage.pages.charts import Chart
+from forward_lineage.pages.page_definition import Kind
 from forward_lineage.pages.server import Page
 from forward_lineage.spark.local import local_session
 from forward_lineage.views.linked import LinkedViews

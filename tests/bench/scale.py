@@ -36,7 +36,7 @@ from forward_lineage.relations.stored import SegmentCache, SegmentFile, StoredRe
 from forward_lineage.row_ids.checks import check_files
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.local import local_session
 from forward_lineage.store.saving.tasks import MOST_RUNS

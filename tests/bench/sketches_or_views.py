@@ -32,7 +32,7 @@ from rich.progress import track
 from rich.table import Table
 
 from forward_lineage import ForwardLineage
-from forward_lineage.sketches.kept import ROOM
+from forward_lineage.sketches.sketch_store import ROOM
 from forward_lineage.spark.local import local_session
 from tests.bench.jvm import JvmSeconds
 from tests.bench.self_tuning import bounds_of

@@ -29,10 +29,10 @@ from rich.table import Table
 import tpch_queries
 from forward_lineage import ForwardLineage
 from forward_lineage.columns.ranges import Partition, Sketch
-from forward_lineage.sketches.capture import capture, capturing
-from forward_lineage.sketches.use import skipped, use
+from forward_lineage.sketches.find_sketches import capture, capturing
+from forward_lineage.sketches.sketched_scan import skipped, use
 from forward_lineage.spark.local import local_session
-from forward_lineage.tracing.known_ranges import KnownRanges
+from forward_lineage.tracing.column_ranges import KnownRanges
 from tests.bench.harness import Turns, compare
 from tests.bench.jvm import JvmSeconds
 from tpch_queries.data import default_folder, generate

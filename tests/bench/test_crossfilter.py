@@ -13,7 +13,7 @@ import pytest
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import engine_of
-from forward_lineage.views.kept_engine import cubes_of
+from forward_lineage.views.engine_files import cubes_of
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import ROWS
 from forward_lineage.views.membership import Dense

@@ -20,7 +20,7 @@ from forward_lineage.relations.columns import Reader, Writer
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Claim
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.row_ids.registrations import REGISTRATION
+from forward_lineage.row_ids.registration_store import REGISTRATION
 from forward_lineage.storage.sealed import seal
 from forward_lineage.store.library.library import Library
 from tests.conftest import REPOSITORY

@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
-from forward_lineage.checking import frames
 from forward_lineage.checking.continuations import STEPS, Steps
-from forward_lineage.checking.frames import Continued
+from forward_lineage.checking.frame_law import Continued
 from tests.tiers import every_day
 from tests.tpch_queries.neutrality import QUERIES
 from tests.tpch_queries.sessions import traced_session
@@ -32,7 +31,7 @@ def lineage(spark: SparkSession, tpch: Path, tmp_path_factory: pytest.TempPathFa
 def test_every_step(lineage: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     wanted = ["drop DL", "some columns", "group"] if query in DAILY else list(STEPS)
     drawn = iter([Steps(((step, 11),)) for step in wanted])
-    monkeypatch.setattr(frames, "some_steps", lambda _: next(drawn))
+    monkeypatch.setattr(frame_law, "some_steps", lambda _: next(drawn))
     law = Continued(len(wanted), "a seed", time.monotonic() + 7200, tmp_path, lambda _: None)
     law.try_on(lambda: lineage.sql(tpch_queries.query(query)), "data")
     assert law.law.failed == []

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from forward_lineage.cli.interactive.doing import COMMANDS
+from forward_lineage.cli.interactive.entry_runner import COMMANDS
 from forward_lineage.cli.names import Names, names_in
 from forward_lineage.storage.homes import Home
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.cli.interactive.doing import Shell
 from forward_lineage.cli.interactive.entries import Entry, entries, entries_of, is_complete
+from forward_lineage.cli.interactive.entry_runner import Shell
 from forward_lineage.storage.homes import Home
 from udafs.errors import LineageError
 

@@ -16,9 +16,9 @@ from forward_lineage.row_ids.formats import delta, iceberg
 from forward_lineage.row_ids.formats.reading import files_and_parts, with_rows
 from forward_lineage.row_ids.formats.snapshot import Snapshot, damaged, other_reader
 from forward_lineage.row_ids.formats.versions import FORMATS, LOGS, Table, broken
+from forward_lineage.row_ids.hidden_views import files_by_name
 from forward_lineage.row_ids.key import check_unique_ids
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.resolved_views import files_by_name
 from forward_lineage.row_ids.sources import refuse_lineage
 from forward_lineage.row_ids.written_sql import DICTIONARY_ID, rows_of_parts
 from forward_lineage.spark import far_files

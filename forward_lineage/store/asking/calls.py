@@ -14,14 +14,14 @@ from functools import partial
 
 from forward_lineage.frontend.consuming import BACKWARD, LineageCall
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.names import joined
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.asking.ancestors import Edge, all_rows, mean_the_same
 from forward_lineage.store.asking.pipeline import Seeds, ends_in_values
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.asking.rows import Asked, IdentifiedRows
-from forward_lineage.store.asking.suspects import Suspects
+from forward_lineage.store.asking.suspected_ids import Suspects
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import place_as_read
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from forward_lineage.frontend.demanded import condition_texts
+from forward_lineage.frontend.pushed_conditions import condition_texts
 from forward_lineage.relations.relation import LineageRelation
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import among_settings, settings_of_values
 from forward_lineage.spark.versions import arrow_frame
 from forward_lineage.store.asking.ancestors import (
@@ -36,7 +36,7 @@ from forward_lineage.store.asking.pipeline import (
 )
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
-from forward_lineage.store.asking.suspects import Suspects
+from forward_lineage.store.asking.suspected_ids import Suspects
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
 from forward_lineage.store.library.library import Library

@@ -13,7 +13,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import CorruptSegmentError
-from forward_lineage.row_ids.named_files import by_kernel
+from forward_lineage.row_ids.parquet_function import by_kernel
 from forward_lineage.spark.chosen_ids import having_ids
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.manifest import Manifest
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library

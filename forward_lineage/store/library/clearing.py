@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from forward_lineage.storage.interface import Storage
 from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.versions import Versions
-from forward_lineage.store.library.later import is_left_over
+from forward_lineage.store.library.deferred_lineage import is_left_over
 from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import DamagedError, LineageError
 

@@ -22,9 +22,8 @@ from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.mirror import LOCAL, Files, Mirror
 from forward_lineage.storage.own_files import LARGEST, read_file
 from forward_lineage.storage.versions import Kind, Versions
-from forward_lineage.store.library.busy import is_busy
 from forward_lineage.store.library.clearing import Clearing
-from forward_lineage.store.library.later import Later
+from forward_lineage.store.library.deferred_lineage import Later
 from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
 from forward_lineage.store.library.read_lineage import ReadLineage
 from forward_lineage.store.library.saved_result import (
@@ -34,6 +33,7 @@ from forward_lineage.store.library.saved_result import (
     TracedTable,
 )
 from forward_lineage.store.library.soundness import check_sound, is_name
+from forward_lineage.store.library.write_marks import is_busy
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError, listed
 
 _DROPPED = {"dropped": True}

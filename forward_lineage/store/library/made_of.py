@@ -9,7 +9,7 @@ from typing import Any
 
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from forward_lineage.storage.mirror import Mirror
 from forward_lineage.storage.object_store import LostError
 from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.storage.versions import Versions
-from forward_lineage.store.library.busy import BusyMark, is_busy
 from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.library.soundness import is_name
+from forward_lineage.store.library.write_marks import BusyMark, is_busy
 from udafs.errors import ChangedError
 
 Results = Versions[SavedResult | None]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from forward_lineage.relations.paths import PathsRelation, Step
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
-from forward_lineage.store.library.captured import Captured
-from forward_lineage.store.library.later import Later
+from forward_lineage.store.library.capture_state import Captured
+from forward_lineage.store.library.deferred_lineage import Later
 from forward_lineage.store.library.saved_result import SavedResult, SegmentEntry, StageLineage, TracedTable
 from udafs.errors import NotTracedError
 

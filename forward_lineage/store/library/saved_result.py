@@ -22,7 +22,7 @@ from forward_lineage.showing.plain_text import counted
 from forward_lineage.storage.fields import made
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library import bounds
-from forward_lineage.store.library.captured import Recipe
+from forward_lineage.store.library.capture_state import Recipe
 from forward_lineage.store.library.made_of import RowFile as RowFile  # noqa: PLC0414 - handed on, as those below
 from forward_lineage.store.library.made_of import SegmentEntry as SegmentEntry  # noqa: PLC0414
 from forward_lineage.store.library.made_of import Stage as Stage  # noqa: PLC0414

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.saved_result import (
     RowFile,
     SavedResult,

@@ -26,10 +26,10 @@ from forward_lineage.spark.versions import arrow_schema, map_in_arrow
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
-from forward_lineage.store.saving.frames import Frames, read_frames
 from forward_lineage.store.saving.merging import settle
 from forward_lineage.store.saving.servers_tasks import ServersSaveTask, release
 from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
+from forward_lineage.store.saving.window_frames import Frames, read_frames
 from udafs.attach import is_remote
 from udafs.errors import NotTracedError
 

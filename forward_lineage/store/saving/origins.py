@@ -9,7 +9,7 @@ from typing import Any
 from forward_lineage.results import MADE_WITH, TRUSTED
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import rows_as_read
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable

@@ -15,7 +15,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import configured, settings_in_force
-from forward_lineage.store.library.captured import Recipe
+from forward_lineage.store.library.capture_state import Recipe
 from forward_lineage.tracing.statements import TracedStatement
 
 _OURS = "spark.sql."

@@ -14,19 +14,19 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.row_ids.manifest import Provider
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.granules import entries_sql, write_dictionary
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.stores import is_one_machine
 from forward_lineage.spark.tables import type_name
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
-from forward_lineage.store.saving.computed import Computed, write_computed
 from forward_lineage.store.saving.execution import Target
+from forward_lineage.store.saving.local_rows import Computed, write_computed
 from forward_lineage.store.saving.origins import origins
 from forward_lineage.store.saving.scope import ALL_NOW, Scope
 from forward_lineage.store.saving.staging import Kept

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from forward_lineage.spark.names import split_name
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.saved_result import TracedTable
 from udafs.errors import BadArgumentError
 

@@ -27,8 +27,8 @@ from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.row_files import ROW_NUMBER, as_read
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry, Stage, StageLineage, TableLineage
 from forward_lineage.store.saving.execution import Target, Written, user_schema, write_result
-from forward_lineage.store.saving.frames import Window, window_of
 from forward_lineage.store.saving.tasks import MOST_RUNS, write_segment
+from forward_lineage.store.saving.window_frames import Window, window_of
 from udafs.errors import InternalError, NotTracedError, SetupError
 from udafs.requests import resolved_once
 

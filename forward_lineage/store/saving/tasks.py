@@ -30,7 +30,7 @@ from forward_lineage.storage.mirror import Mirror
 from forward_lineage.storage.object_store import ObjectStore
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
-from forward_lineage.store.saving.frames import FrameWriter
+from forward_lineage.store.saving.window_frames import FrameWriter
 from udafs.errors import SetupError
 
 REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON

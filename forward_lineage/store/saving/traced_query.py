@@ -12,20 +12,20 @@ from pyspark.sql.types import StructType
 
 from forward_lineage.frontend.rewriting import StatementPart
 from forward_lineage.results import LINEAGE_COLUMN, meaning_of, refuse_lineage_column
-from forward_lineage.row_ids.registered_tables import RegisteredTables
+from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.plan_facts import unrepeatable_parts
 from forward_lineage.spark.settings import QUICK_VALUES, configured
 from forward_lineage.spark.traced_frame import lineage_of_frame
-from forward_lineage.store.library.captured import Recipe
+from forward_lineage.store.library.capture_state import Recipe
 from forward_lineage.store.library.saved_result import TracedTable
 from forward_lineage.store.saving.auto import costs_less_later
 from forward_lineage.store.saving.execution import user_schema
 from forward_lineage.store.saving.recipes import recipe_of, views_digest
 from forward_lineage.store.saving.scope import ALL_NOW, Scope
-from forward_lineage.tracing.narrowed import Narrowed
 from forward_lineage.tracing.restricting import restricted_table
 from forward_lineage.tracing.statements import Statements, TracedStatement
+from forward_lineage.tracing.trace_scope import Narrowed
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 from udafs.requests import resolved_once
 

@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from forward_lineage.cli.asking import asked_of
 from forward_lineage.cli.pictures import PipelineNow, save_pipeline
+from forward_lineage.cli.question_executors import asked_of
 from forward_lineage.embedded.questions import Questions
 from forward_lineage.store.library.library import Library
 from tests.conftest import REPOSITORY

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from forward_lineage.cli.asking import asked_of
+from forward_lineage.cli.question_executors import asked_of
 from forward_lineage.embedded import settings
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.questions import Questions

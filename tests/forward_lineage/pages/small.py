@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from forward_lineage.pages.asked import AskedPage, AskedView, page_of
-from forward_lineage.pages.shown import Shown, shown
+from forward_lineage.pages.page_definition import AskedPage, AskedView, page_of
+from forward_lineage.pages.page_model import Shown, shown
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.engine import engine_of
 from forward_lineage.views.linked import LinkedViews

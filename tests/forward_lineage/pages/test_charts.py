@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage import LineageError
-from forward_lineage.pages.asked import Kind
 from forward_lineage.pages.charts import Chart, number
 from forward_lineage.pages.grids import HeatMap, Marked, heat_map
+from forward_lineage.pages.page_definition import Kind
 from forward_lineage.pages.spans import Spans, TimeLine
 from tests.forward_lineage.pages.small import shown_of
 

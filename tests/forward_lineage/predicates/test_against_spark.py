@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from forward_lineage.predicates.doubtful import Doubtful
 from forward_lineage.predicates.reading import read_condition
 from forward_lineage.predicates.typing import Predicate, typed
+from forward_lineage.predicates.unsupported import Doubtful
 from forward_lineage.spark.versions import arrow_table
 from tests.forward_lineage.predicates.random_conditions import Conditions, rows
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from forward_lineage.predicates.doubtful import Doubtful, UnknownColumn
 from forward_lineage.predicates.reading import (
     Among,
     Column,
@@ -22,6 +21,7 @@ from forward_lineage.predicates.reading import (
     read_condition,
 )
 from forward_lineage.predicates.typing import typed
+from forward_lineage.predicates.unsupported import Doubtful, UnknownColumn
 
 A, B = Column("a"), Column("b")
 FIVE = Literal("number", "5")

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from forward_lineage.cli.frames import decoded
+from forward_lineage.cli.frame_rows import decoded
 from forward_lineage.row_ids.clustering import lineage_pairs
 from forward_lineage.spark.settings import configured
 from forward_lineage.spark.tables import full_name

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forward_lineage.row_ids.registrations import REGISTRATION, read
+from forward_lineage.row_ids.registration_store import REGISTRATION, read
 from forward_lineage.storage.sealed import seal
 from tests.conftest import REPOSITORY
 from udafs.errors import DamagedError

@@ -10,7 +10,7 @@ import pytest
 
 from forward_lineage import BadArgumentError, ForwardLineage, LineageSet, WrongSqlError
 from forward_lineage.results import LINEAGE_COLUMN
-from forward_lineage.showing.shown import Shown
+from forward_lineage.showing.display import Shown
 
 BY_ITEM = "SELECT i_id, sum(num) AS num FROM sales GROUP BY i_id ORDER BY i_id"
 

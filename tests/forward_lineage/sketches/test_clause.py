@@ -11,7 +11,7 @@ import pytest
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.columns.ranges import Partition
-from forward_lineage.tracing import known_ranges
+from forward_lineage.tracing import column_ranges
 from tests.forward_lineage.sketches.columns import TYPES, drawn, key
 
 
@@ -29,7 +29,7 @@ def test_ranges_of_every_type_are_found_and_read_back(lineage: ForwardLineage, t
         frame = lineage.sql(f"SELECT n, {name} AS v FROM t LINEAGE ON RANGES({name}, 6)")
         ids = {row.n: row.ids[0] for row in frame.selectExpr("n", "dl_ids(DL.t) AS ids").collect()}
         tables = lineage._parts.tables
-        bounds = known_ranges.KnownRanges(tables).bounds(tables.base_table(tables.registered("t")), name, 6)
+        bounds = column_ranges.KnownRanges(tables).bounds(tables.base_table(tables.registered("t")), name, 6)
         partition = Partition("t", name, bounds)
         assert ids == dict(enumerate(partition.fragments_of(table[name]).tolist()))
         shown = {row.n: row.DL.t[0] for row in lineage.granules(frame).collect()}
@@ -43,12 +43,12 @@ def test_ranges_of_every_type_are_found_and_read_back(lineage: ForwardLineage, t
 def test_a_sample_tells_where_ranges_begin(
     lineage: ForwardLineage, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_ranges, "_LEAST", 400)
-    monkeypatch.setattr(known_ranges, "_SAMPLED", 40)
+    monkeypatch.setattr(column_ranges, "_LEAST", 400)
+    monkeypatch.setattr(column_ranges, "_SAMPLED", 40)
     pq.write_table(pa.table({"n": pa.array(range(4000)), "k": [i % 7 for i in range(4000)]}), tmp_path / "big.parquet")
     lineage.register("big", path=str(tmp_path / "big.parquet"))
     tables = lineage._parts.tables
-    big, known = tables.base_table(tables.registered("big")), known_ranges.KnownRanges(tables)
+    big, known = tables.base_table(tables.registered("big")), column_ranges.KnownRanges(tables)
     sizes = Counter(Partition("big", "n", known.bounds(big, "n", 10)).fragments_of(pa.array(range(4000))).tolist())
     assert len(sizes) == 10 and max(sizes.values()) < 800
     assert known.bounds(big, "k", 10).to_pylist() == [1, 2, 3, 4, 5, 6]  # each value its own, however few were seen

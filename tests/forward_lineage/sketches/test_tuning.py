@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage.columns.ranges import Partition
-from forward_lineage.sketches.kept import Captured
+from forward_lineage.sketches.sketch_store import Captured
 from forward_lineage.sketches.tuning import is_worth_it, rows_left
 
 QUERY = SimpleNamespace(

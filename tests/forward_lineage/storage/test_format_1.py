@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.registrations import Registrations
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import check_files, check_row_files
 from forward_lineage.store.library.saved_result import SavedResult

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forward_lineage.row_ids.registrations import home_folder
+from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.storage.homes import ObjectHome, object_home
 from udafs.errors import BadArgumentError
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from forward_lineage.relations.groups import narrowest
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Choice, Engine, engine_of
-from forward_lineage.views.kept_engine import cubes_of
+from forward_lineage.views.engine_files import cubes_of
 from forward_lineage.views.linked import LinkedViews
 from forward_lineage.views.measures import ROWS, Counted, Measure, Part
 from forward_lineage.views.membership import Dense, Membership, Sparse

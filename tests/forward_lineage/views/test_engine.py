@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forward_lineage.relations.groups import BATCH
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Known, engine_of
-from forward_lineage.views.kept_engine import cubes_of
+from forward_lineage.views.engine_files import cubes_of
 from forward_lineage.views.measures import ROWS, Measure, Part
 from forward_lineage.views.membership import Dense
 from tests.forward_lineage.views.random_views import LIMITS, Model, assert_counted, choices, models

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from forward_lineage.columns.keeping import Shelf
+from forward_lineage.columns.array_cache import Shelf
 from forward_lineage.storage.sealed import seal, unseal
-from forward_lineage.views import kept_engine
+from forward_lineage.views import engine_files
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.linked import LinkedViews
 from tests.forward_lineage.views.random_views import LIMITS, Model, models
@@ -25,7 +25,7 @@ def written(linked: LinkedViews, home: Path, versions: str = "one") -> Shelf:
     shelf = Shelf(home, "views", "asked")
     views = [linked._views[name] for name in linked.names]
     with shelf.making(), shelf.writing(versions) as writer:
-        kept_engine.write(writer, views, linked.engine, IDS[: linked.rows] if linked.rows <= IDS.size else None)
+        engine_files.write(writer, views, linked.engine, IDS[: linked.rows] if linked.rows <= IDS.size else None)
     return shelf
 
 
@@ -35,7 +35,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, model: Model, limits: 
     linked = model.linked(limits)
     reader = written(linked, tmp_path).find("one")
     assert reader is not None
-    found = kept_engine.read(reader, ("t", 1), trusted=False)
+    found = engine_files.read(reader, ("t", 1), trusted=False)
     for view in linked.names:
         first, second = linked.brush(view, [0]), found.brush(view, [0])
         assert all(first.table(other) == second.table(other) for other in linked.names)
@@ -45,7 +45,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, model: Model, limits: 
 def test_ids_are_those_of_the_table(tmp_path: Path) -> None:
     reader = written(FEW.linked(Limits()), tmp_path).find("one")
     assert reader is not None
-    hand = kept_engine.read(reader, ("t", 1), trusted=False).hand()
+    hand = engine_files.read(reader, ("t", 1), trusted=False).hand()
     hand.brush("v0", [2])
     assert list(hand.ids()) == [8, 2**40]
 
@@ -79,7 +79,7 @@ def test_only_the_latest_versions_stay(tmp_path: Path) -> None:
     assert sorted(each.name for each in (tmp_path / "views" / "asked").iterdir()) == [".lock", "two"]
     assert shelf.find("one") is None
     assert open_ is not None
-    assert kept_engine.read(open_, ("t", 1), trusted=False).brush("v0", [0])["v1"].tolist() == [1, 0]
+    assert engine_files.read(open_, ("t", 1), trusted=False).brush("v0", [0])["v1"].tolist() == [1, 0]
 
 
 def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_workload_over_ids_by_value(asked: ForwardLineage) -> None:
 
 @pytest.mark.parametrize("kind", ["cube", "partition"])
 def test_both_forms(asked: ForwardLineage, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forward_lineage.workloads.making.FEW_CELLS", 0 if kind == "cube" else ROWS)
+    monkeypatch.setattr("forward_lineage.workloads.form_builder.FEW_CELLS", 0 if kind == "cube" else ROWS)
     asked.save(SAVED, "r", workload=[QUESTIONS["keys"], QUESTIONS["a range"]])
     for name in ("keys", "a range"):
         for seed in range(2):

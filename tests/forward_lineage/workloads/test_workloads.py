@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from forward_lineage.store.library.captured import Captured
+from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.workloads.deriving import derived
 from forward_lineage.workloads.shape import shape_of
 from tests.forward_lineage.conftest import drop_views, rows_with_lineage

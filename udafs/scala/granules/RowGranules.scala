@@ -24,7 +24,7 @@ final class RowGranules(val file: String, val checksum: Int, val ids: Broadcast[
 }
 
 /**
- * The file that `forward_lineage.tracing.kept_granules` writes: "FLGRN", a byte 1, the CRC-32 of what follows (4 bytes), and 4 bytes for each
+ * The file that `forward_lineage.tracing.granule_cache` writes: "FLGRN", a byte 1, the CRC-32 of what follows (4 bytes), and 4 bytes for each
  * id from 0 on; low bytes first. It is read by the driver alone, once while the Spark context is the same.
  */
 object RowGranules {

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.spark.settings import configured
-from forward_lineage.store.library.captured import Captured
-from forward_lineage.store.library.later import LATER, WHOLE
+from forward_lineage.store.library.capture_state import Captured
+from forward_lineage.store.library.deferred_lineage import LATER, WHOLE
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.saving.scope import When
 from tests.forward_lineage.conftest import drop_views
@@ -347,7 +347,7 @@ def test_two_sessions_that_ask_first(tables: ForwardLineage) -> None:
 def test_a_capture_that_is_cut_off_leaves_nothing(tables: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = tables.save(JOIN, "later", capture="later")
     with monkeypatch.context() as patched:
-        patched.setattr("forward_lineage.store.saving.capturing.matched", lambda *_: 1 / 0)
+        patched.setattr("forward_lineage.store.saving.deferred_capture.matched", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tables.capture("later")
     assert [path.name for path in saved.home.glob("*-*")] == [saved.data]

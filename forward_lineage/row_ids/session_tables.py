@@ -1,0 +1,141 @@
+"""The registered tables of a session: by name, as rules need them, and in the best way to read them here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.catalog import Catalog
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.formats.changes import changed_rows
+from forward_lineage.row_ids.hidden_views import resolved
+from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.name_lookup import not_registered
+from forward_lineage.row_ids.registrar import Registrar
+from forward_lineage.row_ids.registration_request import Request
+from forward_lineage.row_ids.registration_store import Registrations
+from rewrites.tables import BaseTable
+from udafs.errors import LineageError
+
+
+class RegisteredTables:
+    """The registrations that this session knows; names are compared without regard to case.
+
+    Making one gives the session the names of the tables that earlier sessions registered.
+
+    Args:
+        spark: the session, with the kernel attached.
+        registrations: manifests on disk.
+
+    Attributes:
+        damaged: by name in lower case, the faults of tables and results that cannot be read; you are told one when you
+            use its table.
+
+    """
+
+    def __init__(self, spark: SparkSession, registrations: Registrations) -> None:
+        self.spark = spark
+        self.registrations = registrations
+        self._registrar = Registrar(spark, registrations)
+        known, damaged = registrations.readable()
+        self.damaged: dict[str, LineageError] = {name.lower(): error for name, error in damaged.items()}
+        self._manifests: dict[str, Manifest] = {manifest.name.lower(): manifest for manifest in known}
+        for manifest in known:
+            self._registrar.restore_view(manifest)
+
+    # ------------------------------------------------------------ what is there
+
+    def all(self) -> dict[str, Manifest]:
+        """Return every registration, by the table's name."""
+        return {manifest.name: manifest for manifest in self._manifests.values()}
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables as `rewrite_sql` takes them."""
+        return self._registrar.catalog(self._manifests.values())
+
+    @property
+    def of_catalogs(self) -> dict[str, Manifest]:
+        """The registered tables of Spark's catalogs, by full name in lower case."""
+        return {each.identity.lower(): each for each in self._manifests.values() if each.identity is not None}
+
+    def get(self, name: str) -> Manifest | None:
+        """Return the registration that this session knows; None when there is none."""
+        return self._manifests.get(name.lower())
+
+    def registered(self, name: str) -> Manifest:
+        """Return a table's registration, also one that another session made meanwhile.
+
+        Raises:
+            NotRegisteredError: there is none.
+            DamagedError: its manifest cannot be read.
+
+        """
+        manifest = self.get(name) or self.registrations.latest(name)
+        if manifest is None:
+            raise not_registered(name, [each.name for each in self._manifests.values()])
+        return manifest
+
+    def base_table(self, manifest: Manifest) -> BaseTable:
+        """Return how the rows of a table are best read in this session."""
+        return resolved(self.spark, manifest, self.registrations.base_table(manifest))
+
+    def base_table_here(self, table: BaseTable) -> BaseTable:
+        """Return how the rows of a table of `catalog` are best read in this session."""
+        return self.base_table(self._manifests[table.name.lower()])
+
+    def check_unchanged(self, names: Iterable[str]) -> list[Manifest]:
+        """Return the registrations of some tables, each being what was registered still.
+
+        Raises:
+            ChangedError: one of them is not.
+
+        """
+        manifests = [self._manifests[name.lower()] for name in names]
+        for manifest in manifests:
+            check_unchanged(self.spark, manifest)
+        return manifests
+
+    def changed(self, name: str, since: int) -> DataFrame:
+        """Return the rows of a table that were written, or went, since an earlier version of its registration."""
+        now = self.registered(name)
+        check_unchanged(self.spark, now)
+        then = self.registrations.version(now.name, since)
+        return changed_rows(self.spark, (then, self.registrations.path(then)), (now, self.registrations.path(now)))
+
+    # ------------------------------------------------------------ what changes it
+
+    def register(self, request: Request) -> Manifest:
+        """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract."""
+        return self._know(self._registrar.register(request))
+
+    def adopt(self, table: BaseTable) -> Manifest:
+        """Take a table of a catalog on trust; see `ForwardLineage.use`."""
+        return self._know(self._registrar.adopt(table))
+
+    def refresh(self, name: str) -> Manifest:
+        """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
+        return self._know(self._registrar.refresh(self.registered(name)))
+
+    def unregister(self, name: str) -> None:
+        """Forget a table. Saved results keep the lineage they have."""
+        self._registrar.drop(self.registered(name))
+        self._manifests.pop(name.lower(), None)
+
+    def register_result(self, name: str, place: str, schema: Mapping[str, Any]) -> Manifest:
+        """Make the rows of a saved result a table; see `Registrar.register_result`."""
+        return self._know(self._registrar.register_result(name, place, schema))
+
+    def forget_result(self, name: str) -> None:
+        """Make the name of a saved result that is gone mean nothing, if it means one."""
+        manifest = self.get(name)
+        if manifest is not None and manifest.provider is Provider.RESULT:
+            self._registrar.drop(self._manifests.pop(name.lower()))
+            self.registrations.clear_results(manifest.name)
+
+    def _know(self, manifest: Manifest) -> Manifest:
+        self._manifests[manifest.name.lower()] = manifest
+        self.damaged.pop(manifest.name.lower(), None)
+        return manifest

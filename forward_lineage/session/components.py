@@ -1,0 +1,124 @@
+"""The objects that answer the calls of a session: one for each kind of question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.dataframes.frame_to_sql import Frames
+from forward_lineage.openlineage.runs import Given, Runs
+from forward_lineage.profiling.profiler import Profiler
+from forward_lineage.row_ids.registration_store import Registrations
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.session.looking import Looking
+from forward_lineage.sketches.running import Runner
+from forward_lineage.spark.planning import Arguments
+from forward_lineage.storage.homes import Home, folder_of
+from forward_lineage.store.asking.calls import LineageCalls
+from forward_lineage.store.asking.questions import Questions
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.result_tables import ResultTables
+from forward_lineage.store.saving.deferred_capture import Capturing
+from forward_lineage.store.saving.saver import Saver
+from forward_lineage.store.saving.traced_query import Tracer
+from forward_lineage.stored_tables import Meaning
+from forward_lineage.tracing.chosen_rows import ChosenRows
+from forward_lineage.tracing.names import SessionNames
+from forward_lineage.tracing.statements import Statements
+from forward_lineage.views.opening import Opening
+from forward_lineage.workloads.answering import Answering
+from forward_lineage.workloads.form_builder import Making
+from forward_lineage.workloads.saving import WorkloadSaver
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a session's lineage.
+
+    Attributes:
+        tables: what is registered.
+        statements: how a statement is run.
+        frames: DataFrames as statements.
+        library: what is saved.
+        result_tables: saved results as tables that queries can read.
+        saver: how results are saved.
+        answering: answers consuming queries, from what was made for them beforehand.
+        capturing: captures lineage of saved results afterwards.
+        questions: what may be asked of saved results.
+        opening: how linked views are opened.
+        profiler: how constraints are checked.
+        runner: runs queries with sketches.
+        looking: shows rows.
+        runs: tells other tools of runs.
+
+    """
+
+    tables: RegisteredTables
+    statements: Statements
+    frames: Frames
+    library: Library
+    result_tables: ResultTables
+    saver: WorkloadSaver
+    answering: Answering
+    capturing: Capturing
+    questions: Questions
+    opening: Opening
+    profiler: Profiler
+    runner: Runner
+    looking: Looking
+    runs: Runs
+
+
+def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
+    """Put the parts together.
+
+    Args:
+        spark: a session with the kernel attached.
+        registrations: the registrations under the home.
+        home: where registrations and results are.
+        openlineage: where events of runs go.
+
+    """
+    near = folder_of(home)  # where what can be made again is kept
+    tables = RegisteredTables(spark, registrations)
+    library = Library(home)
+    result_tables = ResultTables(library, tables)
+    questions = Questions(tables, library)
+    up_to_date = result_tables.bring_up_to_date
+    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, up_to_date))
+    names = SessionNames(tables, up_to_date)
+    statements = Statements(tables, names, chosen, str(home))
+    tracer = Tracer(statements, tables, str(home))
+
+    def run(sql: str, semantics: str, args: Arguments) -> DataFrame:
+        return statements.run(statements.trace(sql, semantics, args))
+
+    def rows_of(sql: str, semantics: str) -> tuple[DataFrame, Meaning | None]:
+        traced = statements.trace(sql, semantics, to_store=True)
+        return statements.run(traced), traced.rewritten.meaning
+
+    answering = Answering(tables, library, near, run, up_to_date)
+    rows_saver = Saver(tracer, tables, library)
+    saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
+    capturing = Capturing(tracer, tables, library)
+    library.lineage.capture_rest = capturing
+    opening = Opening(tables, library, near, up_to_date)
+    profiler = Profiler(tables, rows_saver, near, up_to_date)
+    runner = Runner(statements, tables, names, near)
+    return Parts(
+        tables,
+        statements,
+        Frames(tables, up_to_date, rows_of, names.given),
+        library,
+        result_tables,
+        saver,
+        answering,
+        capturing,
+        questions,
+        opening,
+        profiler,
+        runner,
+        Looking(tables, questions),
+        Runs(openlineage, tables, names, str(home)),
+    )
