@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import tpch_queries
 from forward_lineage import ForwardLineage
+from forward_lineage.checking import frame_law
 from forward_lineage.checking.continuations import STEPS, Steps
 from forward_lineage.checking.frame_law import Continued
 from tests.tiers import every_day
