@@ -88,9 +88,7 @@ def _analysed(frame: DataFrame) -> str:
 def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: str) -> None:
     with configured(spark, {BY_REFERENCE: "false"}):
         expected = _rows(USES[use](lineage.sql(WINDOW)))
-    frame = lineage.sql(WINDOW)
-    assert STAGE in _analysed(frame)
-    assert _rows(USES[use](frame)) == expected
+    assert _rows(USES[use](lineage.sql(WINDOW))) == expected
 
 
 def test_compiled_and_planned_adaptively(spark: SparkSession, lineage: ForwardLineage) -> None:
@@ -108,5 +106,6 @@ def test_what_is_cached_of_it_is_read_by_both_sides(lineage: ForwardLineage) -> 
     assert STAGE not in plan
 
 
-def test_a_frame_without_stages_is_as_spark_made_it(lineage: ForwardLineage) -> None:
+def test_only_a_frame_with_stages_says_so(lineage: ForwardLineage) -> None:
+    assert STAGE in _analysed(lineage.sql(WINDOW))
     assert STAGE not in _analysed(lineage.sql("SELECT k, sum(v) AS s FROM self_joined GROUP BY k"))
