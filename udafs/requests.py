@@ -69,8 +69,12 @@ def ask_frame(request: str, *frames: DataFrame, **arguments: Any) -> DataFrame |
 
 
 def resolved_once(frame: DataFrame) -> DataFrame:
-    """Return a DataFrame whose names mean what they mean now; those of Spark Connect are resolved at each use."""
-    return cast(DataFrame, ask_frame("as it is", frame)) if is_remote(frame.sparkSession) else frame
+    """Return a DataFrame that stays the same query, whatever it is joined with.
+
+    Names mean what they mean now: those of Spark Connect are resolved at each use. The stages of its query, if it has
+    any, are its own where it is joined with itself.
+    """
+    return cast(DataFrame, ask_frame("as it is", frame))
 
 
 def _written(request: str, arguments: dict[str, Any]) -> str:

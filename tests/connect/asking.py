@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
 
 from forward_lineage import ForwardLineage, LineageError, ids
 from forward_lineage.notebooks.finding import session_of
@@ -172,6 +173,15 @@ def kept_in_time(spark: SparkSession, tpch: Path, home: Path) -> list[list[int]]
     before = frame.collect()
     lineage.register("nation", path=tpch / "region.parquet")
     return [[row.n for row in before], [row.n for row in frame.collect()]]
+
+
+def joined_with_itself(spark: SparkSession, tpch: Path, home: Path) -> list[list[object]]:
+    """Return rows of a traced query in two stages beside themselves, with the lineage of one side."""
+    lineage = ForwardLineage(spark, home)
+    lineage.register("region", path=tpch / "region.parquet")
+    frame = lineage.sql("SELECT r_name, count(*) OVER (PARTITION BY length(r_name)) AS n FROM region")
+    joined = frame.alias("a").join(frame.alias("b"), expr("a.r_name = b.r_name"))
+    return sorted(list(row) for row in joined.selectExpr("a.r_name", "b.n", "dl_ids(b.DL.region)").collect())
 
 
 def left_behind(spark: SparkSession) -> list[int]:

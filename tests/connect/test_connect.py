@@ -95,6 +95,11 @@ def test_a_result_means_what_it_meant(client: Client, tpch: Path, tmp_path: Path
     assert client.call(asking.kept_in_time, tpch, tmp_path) == [[25], [25]]
 
 
+def test_a_frame_with_itself(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
+    there = client.call(asking.joined_with_itself, tpch, tmp_path / "there")
+    assert there == asking.joined_with_itself(spark, tpch, tmp_path / "here")
+
+
 def test_what_nobody_uses_is_not_kept(client: Client) -> None:
     assert client.call(asking.left_behind) == [3]
 

@@ -62,9 +62,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "aggregation",
         "functions",
         "session",
+        "stages",
         "versions",
     ),  # a DataFrame's plan as SQL, and whether it is read back as it was
-    "requests": ("dataframes", "door", "errors", "scan", "session", "versions"),  # all that Python asks, by name
+    "requests": (
+        "dataframes",
+        "door",
+        "errors",
+        "scan",
+        "session",
+        "stages",
+        "versions",
+    ),  # all that Python asks, by name
     "connect": (
         "requests",
         "session",

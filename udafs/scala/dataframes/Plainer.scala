@@ -16,6 +16,7 @@ private object Plainer {
     case unique: Deduplicate => onceEach(unique)
     case join: AsOfJoin => NearestRow(join)
     case observed: CollectMetrics => observed.child
+    case StagedQuery(query) => query
     case NewerPlans.Piped(rows) => rows
     case expand: Expand => Unpivoted(expand).fold[LogicalPlan](expand)(_ => overColumns(expand))
   }.transformAllExpressionsWithSubqueries {

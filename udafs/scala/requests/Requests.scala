@@ -95,7 +95,7 @@ object Requests {
 
   private def made(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] =
     asked.what match {
-      case "as it is" => frames.head
+      case "as it is" => StagedQuery.around(frames.head)
       case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
       case "with sketch" =>
         classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))

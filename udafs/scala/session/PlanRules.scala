@@ -12,7 +12,7 @@ private object PlanRules {
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage, EvaluatedOncePlanning)
 
   /** With Spark's rules for operators, as often as these; `PlansAsTheyStand` comes right behind the one that it mends. */
-  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, OnceReadEarly)
+  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, OnceReadEarly)
 
   private val before: Seq[Rule[LogicalPlan]] = Seq(
     RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst

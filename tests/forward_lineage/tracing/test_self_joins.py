@@ -1,0 +1,111 @@
+"""A traced DataFrame whose query has stages may stand in a plan twice: each copy has stages of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
+
+from forward_lineage import ForwardLineage
+from forward_lineage.spark.settings import BY_REFERENCE
+from tests.spark_settings import DEFAULTS, configured
+
+WINDOW = "SELECT id, sum(v) OVER (PARTITION BY k) AS s FROM self_joined"
+STAGE = "StagedQuery"
+SAME = "a.id <=> b.id"
+
+
+def _joined(how: str) -> Callable[[DataFrame], DataFrame]:
+    def apart(frame: DataFrame) -> DataFrame:
+        left = frame.toDF("l0", "l1", "DL").drop("DL")
+        right = frame.toDF("r0", "r1", "DL").drop("DL")
+        return left.join(right, expr("l0 <=> r0"), how).select("l0", "l1")
+
+    return apart
+
+
+def _sides(*columns: str) -> Callable[[DataFrame], DataFrame]:
+    return lambda frame: frame.alias("a").join(frame.alias("b"), expr(SAME)).selectExpr(*columns)
+
+
+def _three(frame: DataFrame) -> DataFrame:
+    two = frame.alias("a").join(frame.alias("b"), expr(SAME))
+    return two.join(frame.alias("c"), expr("c.s <=> b.s")).selectExpr("a.id", "c.id", "dl_ids(a.DL.self_joined)", "b.s")
+
+
+def _sql(text: str) -> Callable[[DataFrame], DataFrame]:
+    def asked(frame: DataFrame) -> DataFrame:
+        frame.createOrReplaceTempView("self_joined_view")
+        return frame.sparkSession.sql(text)
+
+    return asked
+
+
+USES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "no lineage": _joined("inner"),
+    "a semi join": _joined("left_semi"),
+    "an anti join": _joined("left_anti"),
+    "lineage of one side": _sides("a.id", "b.s", "dl_ids(b.DL.self_joined)"),
+    "lineage of both sides": _sides("a.s", "dl_ids(a.DL.self_joined)", "dl_ids(b.DL.self_joined)"),
+    "three": _three,
+    "a union": lambda frame: frame.selectExpr("id", "dl_ids(DL.self_joined)").union(frame.selectExpr("s", "array(1L)")),
+    "a view of it": _sql(
+        "SELECT a.id, dl_ids(a.DL.self_joined) FROM self_joined_view AS a JOIN self_joined_view AS b ON a.id <=> b.id"
+    ),
+    "EXISTS": _sql(
+        "SELECT id, dl_ids(DL.self_joined) FROM self_joined_view AS a"
+        " WHERE EXISTS (SELECT 1 FROM self_joined_view AS b WHERE b.id = a.id AND b.s > 1)"
+    ),
+    "a scalar subquery": _sql(
+        "SELECT id, (SELECT max(s) FROM self_joined_view), dl_ids(DL.self_joined) FROM self_joined_view"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForwardLineage]:
+    rows = "(1, 'a', 1), (2, 'a', 1), (3, 'b', NULL), (4, NULL, 2), (5, NULL, 2), (6, 'c', 3)"
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW self_joined AS SELECT * FROM VALUES {rows} AS t(id, k, v)")
+    session = ForwardLineage(spark, tmp_path_factory.mktemp("home"))
+    session.register("self_joined", key="id")
+    yield session
+    for view in ("self_joined", "self_joined_view"):
+        spark.catalog.dropTempView(view)
+
+
+def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def _analysed(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().analyzed().toString())
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: str) -> None:
+    with configured(spark, {BY_REFERENCE: "false"}):
+        expected = _rows(USES[use](lineage.sql(WINDOW)))
+    assert _rows(USES[use](lineage.sql(WINDOW))) == expected
+
+
+def test_compiled_and_planned_adaptively(spark: SparkSession, lineage: ForwardLineage) -> None:
+    with configured(spark, DEFAULTS):
+        assert _rows(USES["lineage of both sides"](lineage.sql(WINDOW)))[0] == (2, [1, 2], [1, 2])
+
+
+def test_what_is_cached_of_it_is_read_by_both_sides(lineage: ForwardLineage) -> None:
+    frame = lineage.sql(WINDOW).cache()
+    try:
+        plan = USES["no lineage"](frame)._jdf.queryExecution().optimizedPlan().toString()
+    finally:
+        frame.unpersist()
+    assert plan.count("InMemoryRelation") == 2, plan
+    assert STAGE not in plan
+
+
+def test_only_a_frame_with_stages_says_so(lineage: ForwardLineage) -> None:
+    assert STAGE in _analysed(lineage.sql(WINDOW))
+    assert STAGE not in _analysed(lineage.sql("SELECT k, sum(v) AS s FROM self_joined GROUP BY k"))
