@@ -9,7 +9,7 @@ import pytest
 
 from tests.structure import PACKAGES, REPOSITORY, functions, import_graph, module_of, sources
 
-LONGEST_FILE = 350
+LONGEST_FILE = 600
 LONG_FUNCTION = 14  # at the 90th percentile
 
 # Rooms of forward_lineage, from the ground up → which other rooms each may import. All may import `udafs`, and those in

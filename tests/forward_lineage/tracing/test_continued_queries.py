@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
-from forward_lineage.tracing.statements import BY_REFERENCE
+from forward_lineage.spark.settings import BY_REFERENCE
 from tests.forward_lineage.tracing import continued_queries as queries
 from tests.spark_settings import DEFAULTS, configured
 from tests.tiers import every_day
