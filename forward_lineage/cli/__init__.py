@@ -32,7 +32,7 @@ COMMANDS = {
     "drop": "Forget a saved result; results that were made of it can be traced as before.",
     "explore": "Serve a page of linked views: a brush in one updates all others, a click shows base rows.",
     "forward": "Show the rows of a saved result that were made from rows of a table.",
-    "graph": "Draw which results were made of which tables, with an impact painted in.",
+    "graph": "Draw the pipeline of results and tables, with an impact painted in.",
     "ids": "Measure how clustered and how replicated the lineage of a query is.",
     "impact": "Show every saved result that rows of a table touch, directly or through other results.",
     "kernel": "Build the jar with dlunion and the dl_* functions, and print its path.",

@@ -93,12 +93,12 @@ def _tpch(console: Console, lineage: ForwardLineage, scale: float) -> None:
         _print(console, _sizes(frame, tuple(SHOWN)))
         rows, _ = FrameRows(frame).first(3)
     _print(console, lineage_table(frame.columns, rows, 3, title="The first three rows"))
-    _heading(console, "Back to the base rows of the first one", 'lineage.rows("lineitem", ids) reads them.')
     _base_rows(console, lineage, rows[0][-1].asDict())
     frame.unpersist()
 
 
 def _base_rows(console: Console, lineage: ForwardLineage, origin: Mapping[str, Iterable[int]]) -> None:
+    _heading(console, "Back to the base rows of the first one", 'lineage.rows("lineitem", ids) reads them.')
     with console.status("reading …"):
         for table, columns in SHOWN.items():
             found = lineage.rows(table, origin[table]).select("row_id", *columns)

@@ -40,10 +40,8 @@ def read_statement(file: str) -> str:
     text = read_sql(file)
     found = len(split_script(text))
     if not found:
-        where = "here" if file == "-" else f"in {file}"
-        raise BadArgumentError(
-            f"there is no SQL {where}", instead="Give one statement, for example SELECT * FROM sales."
-        )
+        what = f"there is no SQL {'here' if file == '-' else f'in {file}'}"
+        raise BadArgumentError(what, instead="Give one statement, for example SELECT * FROM sales.")
     if found > 1:
         name, script = ("standard input", "script.sql") if file == "-" else (file, file)
         instead = f"Give one statement; forward-lineage shell < {script} runs them all."

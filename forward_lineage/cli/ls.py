@@ -29,7 +29,8 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 @click.option("--tables", is_flag=True, help="List the registered tables instead.")
 def ls(name: str | None, home: Path | str | None, as_json: bool, tables: bool) -> None:
     """List the saved results; with NAME, all versions of one that are there, its query and its columns."""
-    check_home(home)
+    if name is None:
+        check_home(home)
     if tables:
         if name is not None:
             raise click.UsageError(f"--tables lists all of them; forward-lineage describe {name} says more of one")

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from rewrites import recursive_ctes
 from rewrites.aliases import listed, renamed, table_name
 from rewrites.conditions import is_asked
 from rewrites.environment import Definition, Environment, TracedQuery
-from rewrites.rules import recursive_ctes
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:

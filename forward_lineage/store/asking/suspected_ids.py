@@ -14,7 +14,7 @@ from forward_lineage.store.asking.rows import Condition, IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import WrongSqlError
+from udafs.errors import ChangedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
 
@@ -87,7 +87,11 @@ class Suspects:
         then = self.tables.as_it_was(saved, edge, self.library)
         version = edge.version if then is not None else None
         if version not in self._base:
-            self._base[version] = (then or self.tables.rows(edge.name)).where(self.where)
+            found = (then or self.tables.rows(edge.name)).where(self.where)
+            if then is not None and self.tables.keeps_ids(edge):
+                with suppress(ChangedError):  # what it has now is not registered, so that nobody can ask of it
+                    found |= self.tables.rows(edge.name).where(self.where)
+            self._base[version] = found
         return self._base[version]
 
     def _granules(self, saved: SavedResult, edge: TracedTable) -> LineageSet:

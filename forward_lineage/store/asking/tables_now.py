@@ -148,6 +148,11 @@ class TablesNow:
             "give ids=",
         )
 
+    def keeps_ids(self, edge: TracedTable) -> bool:
+        """Tell whether a row that was changed keeps its id, so that a condition over its new values finds it, too."""
+        then = edge.registration()
+        return then is not None and then.provider.by_format and _same_ids(then, self._tables.registered(edge.name))
+
     def _gone(self, ids: LineageSet, now: Manifest) -> int:
         """How many rows with these ids a table has not, or has not any more; of ids in files their ranges tell."""
         if now.provider.by_position:

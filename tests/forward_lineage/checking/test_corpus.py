@@ -50,7 +50,7 @@ SELECT row_number() OVER (ORDER BY big % 2) AS n, big FROM ties;
 SELECT * FROM t;
 SELECT FROM WHERE;
 SELECT {{ column }} FROM numbers;
-FROM numbers |> WHERE n > 1 |> SELECT n;
+SELECT n FROM numbers TABLESAMPLE (50 PERCENT);
 INSERT OVERWRITE DIRECTORY '/nowhere' SELECT 1;
 SELECT rand() AS r, n FROM numbers;
 INSERT INTO numbers VALUES (7);

@@ -18,11 +18,13 @@ def invoke(session: SparkSession, *arguments: object, stdin: str | None = None) 
         return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": "120"}, catch_exceptions=False)
 
 
-def without_spark(*words: object) -> Result:
+def without_spark(*words: object, stdin: str = "SELECT 1 AS one") -> Result:
     """A command that must not start Spark: any use of it fails."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("forward_lineage.spark.local.local_session", _no_spark)
-        return CliRunner().invoke(main, [str(word) for word in words], env={"COLUMNS": "120"}, catch_exceptions=False)
+        return CliRunner().invoke(
+            main, [str(word) for word in words], stdin, {"COLUMNS": "120"}, catch_exceptions=False
+        )
 
 
 def good(done: Result) -> str:
