@@ -209,7 +209,7 @@ def test_arguments_are_checked_before_spark_starts(
         ('[a.b]\npath = "x"', 'A name with a dot: ["a.b"].'),
         ("[a]\npath = 5", "says path = 5, which is not text or a list of texts"),
         ('[a]\npath = "x"\ntrusted = "yes"', "which is not true or false"),
-        ('[a]\npath = "x"\nsource = "y"', "--path and --source both say"),
+        ('[a]\npath = "x"\nsource = "y"', "path= and source= both say"),
     ],
 )
 def test_a_catalog_file_that_is_wrong(tmp_path: Path, text: str, says: str) -> None:

@@ -62,7 +62,7 @@ def rows(frame: DataFrame) -> Counter[str]:
     ("condition", "order"),
     [
         ("whole < 40 AND text LIKE '%a%'", ["< 40", "dl_in_ranges", "Contains"]),
-        ("10 / (whole - 300) < 0 AND flag = true", ["flag", "dl_in_ranges", "10"]),
+        ("10 / (whole - 300) < 0 AND flag = true", ["flag", "dl_in_ranges", "- 300"]),
     ],
 )
 def test_what_costs_little_is_asked_before_the_range(
