@@ -14,6 +14,7 @@ from tests.golden.tables import catalog
 from tests.oracle.spark_answers import FAILURES
 from tests.tiers import every_day
 from udafs.errors import LineageError
+from udafs.requests import resolved_once
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -38,7 +39,8 @@ def differences(spark: SparkSession, case: Case, semantics: str, around: Around)
         except FAILURES:
             continue  # it cannot be done with these columns
         try:
-            traced = rows(steps.applied(execution.run(spark, statement.sql, case.args, statement.places), around))
+            frame = resolved_once(execution.run(spark, statement.sql, case.args, statement.places))
+            traced = rows(steps.applied(frame, around))
         except FAILURES as error:
             found.append(f"{semantics}, {step}: fails: {str(error)[:200]}")
             continue

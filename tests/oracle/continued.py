@@ -32,6 +32,7 @@ from tests.oracle.continuations import Around, Continuation, surroundings
 from tests.oracle.generation import Case
 from tests.oracle.spark_answers import FAILURES, Answer, all_answers, failure, tables_in, without_rule
 from udafs.lineage_set import LineageSet
+from udafs.requests import resolved_once
 
 # Columns that are read as others may ask for more memory than there is: then Java ends.
 DIED = "Spark's process ended"
@@ -85,7 +86,7 @@ def _verdict(spark: SparkSession, task: Task, continued: Continuation) -> Verdic
         base = rows_in(task, answer)
     with surroundings(_tables(task)) as around:
         try:
-            traced = spark.sql(task.text)
+            traced = resolved_once(spark.sql(task.text))  # as `lineage.sql` returns it
         except FAILURES as error:
             return Verdict("invalid", f"fails without a continuation, too: {failure(error).condition}")
         got = _continue(lambda: traced, continued, around)
@@ -144,7 +145,7 @@ def _known_error(
     if rule is None:
         return None
     with without_rule(spark, rule):
-        again = _continue(lambda: spark.sql(task.text), continued, around)
+        again = _continue(lambda: resolved_once(spark.sql(task.text)), continued, around)
     return Verdict("invalid", f"an error of Spark's rule {rule}") if again.rows == expected.rows else None
 
 
