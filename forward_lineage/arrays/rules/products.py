@@ -6,7 +6,7 @@ whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import Any
 
@@ -146,13 +146,24 @@ def by_signature(call: Call, signature: str, sources: Sequence[Input]) -> None:
 @rule(np.dot)
 def dot(call: Call) -> None:
     """The last axis of the first with the last but one of the second; a number with all cells."""
+    _along_last(call, lambda second: -2 if second.ndim > 1 else -1)
+
+
+@rule(np.inner)
+def inner(call: Call) -> None:
+    """The last axes of both."""
+    _along_last(call, lambda second: -1)
+
+
+def _along_last(call: Call, axis_of: Callable[[Input], int]) -> None:
+    """Sum along the last axis of the first and one axis of the second; a number meets all cells."""
     first, second = _two(call, "a", "b")
     if not first.ndim or not second.ndim:
         call.out.data(first, aligned)
         call.out.data(second, aligned)
         return
     mine, other = list(ascii_letters[: first.ndim]), list(ascii_letters[26 : 26 + second.ndim])
-    other[-2 if second.ndim > 1 else -1] = mine[-1]
+    other[axis_of(second)] = mine[-1]
     _contracted(call, [(first, mine), (second, other)], {mine[-1]})
 
 
@@ -160,19 +171,6 @@ def _contracted(call: Call, parts: Sequence[tuple[Input, list[str]]], gone: set[
     result = [label for _, labels in parts for label in labels if label not in gone]
     for source, labels in parts:
         call.out.data(source, labelled(labels, result))
-
-
-@rule(np.inner)
-def inner(call: Call) -> None:
-    """The last axes of both."""
-    first, second = _two(call, "a", "b")
-    if not first.ndim or not second.ndim:
-        call.out.data(first, aligned)
-        call.out.data(second, aligned)
-        return
-    mine, other = list(ascii_letters[: first.ndim]), list(ascii_letters[26 : 26 + second.ndim])
-    other[-1] = mine[-1]
-    _contracted(call, [(first, mine), (second, other)], {mine[-1]})
 
 
 @rule(np.vdot)
