@@ -43,7 +43,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=int,
         default=0,
         metavar="N",
-        help="queries of whose frames something is made: columns dropped, joined, counted, written … (default: none)",
+        help="things made of the frames of queries, four of each: columns dropped, joined, counted … (default: none)",
     )
     parser.add_argument(
         "--settings", type=int, default=0, metavar="N", help="queries under each setting that must not matter"

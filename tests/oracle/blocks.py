@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pyspark.sql import SparkSession
 
@@ -32,6 +33,7 @@ SEEDS_OF_SETTINGS = 700_000_000
 
 OF_A_LAW = "law: "
 CONTINUED = "continued "
+CONTINUATIONS_A_QUERY = 4
 
 SHRINK_SECONDS = 60
 MOST_SHRUNK = 3
@@ -54,7 +56,8 @@ class Block:
         granules: whether the queries end in LINEAGE ON.
         law: the law that is tried; None where Spark is compared with the interpreter.
         door: as what the queries are given.
-        continued: whether something is done with each frame, see `continuations`.
+        continued: whether something is done with each frame, see `continuations`; a case is a query with one of
+            its continuations.
         stacked: whether the queries stand on groups and windows, see `stacked`.
         setting: under which setting of `tests.spark_switches`; None: those that are fast.
     """
@@ -177,12 +180,16 @@ def _of_law(spark: SparkSession, block: Block) -> Outcome:
 
 
 def _continued(spark: SparkSession, block: Block) -> Outcome:
-    generated = list(many_cases(block.count, block.seed, stacked=block.stacked))
+    queries = list(many_cases(-(-block.count // CONTINUATIONS_A_QUERY), block.seed, stacked=block.stacked))
+    generated = [query for query in queries for _ in range(CONTINUATIONS_A_QUERY)][: block.count]
     chosen = {
-        mode: [continuation(2 * (block.seed + place) + offset) for place in range(len(generated))]
+        mode: [continuation(2 * (block.seed + place) + offset) for place in range(block.count)]
         for offset, mode in enumerate(block.modes)
     }
-    verdicts = judge_continued(spark, [case for _, case in generated], block.modes, chosen, block.door)
+    starts = range(0, block.count, CONTINUATIONS_A_QUERY)
+    by_query = {mode: [each[at : at + CONTINUATIONS_A_QUERY] for at in starts] for mode, each in chosen.items()}
+    judged = judge_continued(spark, [case for _, case in queries], block.modes, by_query, block.door)
+    verdicts = {mode: list(chain.from_iterable(found)) for mode, found in judged.items()}
     if not is_alive(spark):
         return _died(block, generated, verdicts)
     failing = [
@@ -222,7 +229,7 @@ def _described_continued(
     deadline = time.monotonic() + SHRINK_SECONDS
 
     def verdict(candidate: Case, each: Continuation) -> Verdict:
-        return judge_continued(spark, [candidate], [mode], {mode: [each]}, block.door)[mode][0]
+        return judge_continued(spark, [candidate], [mode], {mode: [[each]]}, block.door)[mode][0][0]
 
     def fails(candidate: Case, each: Continuation) -> bool:
         return time.monotonic() < deadline and verdict(candidate, each).outcome == "disagree"

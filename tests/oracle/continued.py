@@ -58,39 +58,51 @@ def judge_continued(
     spark: SparkSession,
     cases: Sequence[Case],
     modes: Sequence[Mode],
-    continued: Mapping[Mode, Sequence[Continuation]],
+    continued: Mapping[Mode, Sequence[Sequence[Continuation]]],
     door: Door = "text",
-) -> dict[Mode, list[Verdict]]:
-    """Judge each case with its continuation, under each semantics with another."""
+) -> dict[Mode, list[list[Verdict]]]:
+    """Judge each case with its continuations, all of the same frame; under each semantics with others."""
     tasks = prepared(spark, cases, modes, door)
 
-    def one(task: Task | Verdict, each: Continuation) -> Verdict:
+    def one(task: Task | Verdict, several: Sequence[Continuation]) -> list[Verdict]:
+        if isinstance(task, Verdict):
+            return [task] * len(several)
         try:
-            return task if isinstance(task, Verdict) else _verdict(spark, task, each)
+            return _verdicts(spark, task, several)
         except (Py4JError, ConnectionError) as error:
             if isinstance(error, Py4JJavaError) and is_alive(spark):
                 raise
-            return Verdict("disagree", f"{DIED} during\n{task.text}\ncontinued: {each}\n{each!r}")
+            during = "\n".join(f"continued: {each}\n{each!r}" for each in several)
+            return [Verdict("disagree", f"{DIED} during\n{task.text}\n{during}")] * len(several)
 
     with ThreadPoolExecutor(2) as pool:
         return {mode: list(pool.map(one, tasks[mode], continued[mode])) for mode in modes}
 
 
-def _verdict(spark: SparkSession, task: Task, continued: Continuation) -> Verdict:
+def _verdicts(spark: SparkSession, task: Task, several: Sequence[Continuation]) -> list[Verdict]:
     base = task.expected
     if task.widest is not None:
         answer = all_answers(spark, [task.text])[0]
         judged = verdict_of(spark, task, answer)
         if judged.outcome != "agree" or answer.error is not None:
-            return judged if judged.outcome != "agree" else Verdict("invalid", "past an error of Spark")
+            failed = judged if judged.outcome != "agree" else Verdict("invalid", "past an error of Spark")
+            return [failed] * len(several)
         base = rows_in(task, answer)
+    try:
+        traced = resolved_once(spark.sql(task.text))  # as `lineage.sql` returns it
+    except FAILURES as error:
+        failed = Verdict("invalid", f"fails without a continuation, too: {failure(error).condition}")
+        return [failed] * len(several)
+    written = written_down(traced, task, base)
+    return [_verdict(spark, task, each, traced, written) for each in several]
+
+
+def _verdict(
+    spark: SparkSession, task: Task, continued: Continuation, traced: DataFrame, written: DataFrame
+) -> Verdict:
     with surroundings(_tables(task)) as around:
-        try:
-            traced = resolved_once(spark.sql(task.text))  # as `lineage.sql` returns it
-        except FAILURES as error:
-            return Verdict("invalid", f"fails without a continuation, too: {failure(error).condition}")
         got = _continue(lambda: traced, continued, around)
-        expected = _continue(lambda: written_down(traced, task, base), continued, around)
+        expected = _continue(lambda: written, continued, around)
         if got.rows is not None and got.rows == expected.rows:
             return Verdict("agree")
         return _explained(spark, task, continued, around, got, expected)
