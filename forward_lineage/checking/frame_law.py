@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -46,6 +46,7 @@ class Continued:
         scratch: a folder; what is written there goes.
         tell: called before each run.
         law: what came of it.
+        chosen: the steps to try, in place of drawn ones.
 
     """
 
@@ -55,6 +56,7 @@ class Continued:
     scratch: Path
     tell: Callable[[str], None]
     law: Law = field(default_factory=Law)
+    chosen: Sequence[Steps] | None = None
 
     def try_on(self, made: Callable[[], DataFrame], semantics: str) -> None:
         """Continue a frame in some ways.
@@ -77,7 +79,8 @@ class Continued:
             self.law.skip(f"its rows cannot be written down: {failure_of(error).condition or 'an error'}")
             return
         dice = Random(f"{self.seed} {semantics}")
-        for steps in [some_steps(dice) for _ in range(self.count)]:
+        drawn = (some_steps(dice) for _ in range(self.count))
+        for steps in drawn if self.chosen is None else self.chosen:
             if time.monotonic() > self.deadline:
                 self.law.skip(_OUT_OF_TIME)
                 return
