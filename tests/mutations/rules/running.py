@@ -78,7 +78,13 @@ def fingerprint(places: Sequence[str]) -> str:
 
 
 def oracle_cases() -> list[Case]:
-    """Random queries, always the same."""
+    """Random queries, always the same; made in another process, for tests need a fresh Hypothesis."""
+    found = in_a_process(_cases)
+    assert isinstance(found, list)
+    return found
+
+
+def _cases() -> list[Case]:
     plain = [case for _, case in many_cases(ORACLE_QUERIES, 50_000_000)]
     return plain + [case for _, case in many_cases(STACKED_QUERIES, 51_000_000, stacked=True)]
 
