@@ -72,8 +72,17 @@ def lineage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
     session = ForwardLineage(spark, tmp_path_factory.mktemp("home"))
     session.register("self_joined", key="id")
     yield session
-    for view in ("self_joined", "self_joined_view"):
+    for view in ("self_joined", "self_joined_view", "self_joined_kept"):
         spark.catalog.dropTempView(view)
+
+
+def _hand_run(lineage: ForwardLineage) -> DataFrame:
+    return lineage.spark.sql(lineage.rewrite(WINDOW))
+
+
+def _of_a_view(lineage: ForwardLineage) -> DataFrame:
+    lineage.sql(f"CREATE OR REPLACE TEMP VIEW self_joined_kept AS {WINDOW}")
+    return lineage.spark.table("self_joined_kept")
 
 
 def _rows(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -89,6 +98,28 @@ def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: 
     with configured(spark, {BY_REFERENCE: "false"}):
         expected = _rows(USES[use](lineage.sql(WINDOW)))
     assert _rows(USES[use](lineage.sql(WINDOW))) == expected
+
+
+FILTERED = {
+    "filters of each side": lambda frame: (
+        frame.filter("s > 2").select("id").alias("a").join(frame.filter("s < 3").alias("b"), expr("a.id + 3 <=> b.id"))
+    ),
+    "filters, and lineage": lambda frame: (
+        frame.filter("id > 2").alias("a").join(frame.filter("s IS NULL").alias("b"), expr("a.id <=> b.id"), "left")
+    ).selectExpr("a.id", "dl_ids(a.DL.self_joined)", "dl_ids(b.DL.self_joined)"),
+}
+
+
+@pytest.mark.since("4.3", "before, no rule of ours can run before Spark's")
+@pytest.mark.parametrize("made", [_hand_run, _of_a_view, lambda lineage: lineage.sql(WINDOW)])
+@pytest.mark.parametrize("use", [*USES, *FILTERED])
+def test_queries_that_others_run(
+    spark: SparkSession, lineage: ForwardLineage, made: Callable[[ForwardLineage], DataFrame], use: str
+) -> None:
+    step = {**USES, **FILTERED}[use]
+    with configured(spark, {BY_REFERENCE: "false"}):
+        expected = _rows(step(lineage.sql(WINDOW)))
+    assert _rows(step(made(lineage))) == expected
 
 
 def test_compiled_and_planned_adaptively(spark: SparkSession, lineage: ForwardLineage) -> None:

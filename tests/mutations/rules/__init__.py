@@ -8,7 +8,9 @@ makes that many mutants of the sources in `rewrites/`, each in a process of its 
 |---|---|
 | `sites` | what is changed: every place of every kind, on Python's own trees |
 | `importing` | a process in which one module is a mutant |
-| `probes` | texts that the rules write: of the golden fixtures, of random queries; which lines each goes through |
+| `probes` | texts that the rules write: of the golden fixtures, of random queries |
+| `paths` | which functions of the rules a text, or a file of tests, goes through |
+| `tested` | the tests of the rules, those that go through what was changed |
 | `running` | a mutant's verdict: golden texts, then the tests of the rules, then texts that Spark must judge |
 | `judging` | what Spark makes of the texts of mutants that nothing else noticed |
 """

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutations.rules.explained import EXPLAINED
-from tests.mutations.rules.running import Notes, fingerprint, learn, oracle_cases, run
+from tests.mutations.rules.running import RULES, Notes, fingerprint, learn, oracle_cases, run
 from tests.mutations.rules.sites import Mutant, chosen, described
+from tests.mutations.rules.tested import FOLDERS
 from tests.structure import REPOSITORY
 
 MOST_SURVIVORS = 0.02
@@ -28,10 +29,9 @@ def main() -> int:
     parser.add_argument("--without-spark", action="store_true", help="leave texts unjudged that only Spark can judge")
     options = parser.parse_args()
     options.state.mkdir(parents=True, exist_ok=True)
-    key = fingerprint()
     cases = oracle_cases()
-    known = learn(cases, options.state / f"{key}.pickle")
-    notes = Notes(options.state / f"{key}.jsonl")
+    known = learn(cases, options.state)
+    notes = Notes(options.state / f"{fingerprint([*RULES, *FOLDERS])}.jsonl")
     mutants = chosen(options.count, options.seed)
     run(mutants, known, cases, notes)
     survivors = [notes.verdicts[mutant.name] for mutant in mutants if not notes.verdicts[mutant.name].killed]

@@ -1,4 +1,4 @@
-"""Texts that the rules write, each with the lines that they go through on the way.
+"""Texts that the rules write.
 
 Imported in processes that are mutants already: all of our rules are imported from here.
 """
@@ -6,10 +6,8 @@ Imported in processes that are mutants already: all of our rules are imported fr
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from forward_lineage.frontend import parse, rewrite_statement
@@ -21,10 +19,7 @@ from tests.oracle.comparison import Setup, catalog
 from tests.oracle.generation import Case
 from tests.oracle.own_ids import known_values
 from tests.oracle.printing import Printer
-from tests.structure import REPOSITORY
 from udafs.errors import LineageError
-
-Functions = frozenset[tuple[str, str]]  # file and qualified name
 
 
 @dataclass(frozen=True)
@@ -81,22 +76,3 @@ def told(probe: Probe) -> str:
     except Exception as error:  # a mutant breaks in any way
         text = f"{type(error).__name__}: {error}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def functions_of(probe: Probe) -> tuple[str, Functions]:
-    """What a probe says, and the functions of the rules that it goes through."""
-    found: set[tuple[str, str]] = set()
-    root = f"{REPOSITORY}/"
-    rules = f"{root}rewrites"
-
-    def calls(frame: FrameType, _: str, __: object) -> None:
-        if frame.f_code.co_filename.startswith(rules):
-            found.add((frame.f_code.co_filename.removeprefix(root), frame.f_code.co_qualname))
-
-    before = sys.gettrace()
-    sys.settrace(calls)
-    try:
-        said = told(probe)
-    finally:
-        sys.settrace(before)
-    return said, frozenset(found)

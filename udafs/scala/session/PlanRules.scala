@@ -11,6 +11,9 @@ import Sessions.SparkSession
 private object PlanRules {
   private val strategies: Seq[SparkStrategy] = Seq(LineageAggregation, RowPositionScan, WeightlessLineage, EvaluatedOncePlanning)
 
+  /** Once, before Spark's rules for operators, where its version has a place for that. */
+  private val early: Seq[Rule[LogicalPlan]] = Seq(CopiesApart)
+
   /** With Spark's rules for operators, as often as these; `PlansAsTheyStand` comes right behind the one that it mends. */
   private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, OnceReadEarly)
 
@@ -33,11 +36,13 @@ private object PlanRules {
     session.extensions.synchronized {
       val injected = session.extensions.buildOptimizerRules(session)
       withOperators.filterNot(injected.contains).foreach(rule => session.extensions.injectOptimizerRule(_ => rule))
+      early.filterNot(EarlyRules.known(session).contains).foreach(EarlyRules.inject(session.extensions, _))
     }
   }
 
   def inject(extensions: SparkSessionExtensions): Unit = {
     strategies.foreach(strategy => extensions.injectPlannerStrategy(_ => strategy))
+    early.foreach(EarlyRules.inject(extensions, _))
     withOperators.foreach(rule => extensions.injectOptimizerRule(_ => rule))
     ofExtensions.foreach(rule => extensions.injectPreCBORule(_ => rule))
   }

@@ -1,10 +1,12 @@
 package org.apache.spark.sql.forwardlineage
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.analysis.{DeduplicateRelations, MultiInstanceRelation}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.Inner
-import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, CTERelationDef, CTERelationRef, Join, JoinHint, LogicalPlan, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, CTERelationDef, CTERelationRef, Join, JoinHint, LogicalPlan, Subquery, UnaryNode, WithCTE}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{CTE, TreePattern}
 
@@ -57,7 +59,10 @@ object StagedQuery {
 
   private def isStage(cte: CTERelationDef): Boolean = cte.output.exists(HiddenColumns.is)
 
-  private def apart(query: LogicalPlan): StagedQuery = StagedQuery(numbered(query, _ => CTERelationDef.newId))
+  private def apart(query: LogicalPlan): StagedQuery = StagedQuery(renumbered(query))
+
+  /** The same with CTEs that no other plan has. */
+  def renumbered[Plan <: LogicalPlan](query: Plan): Plan = numbered(query, _ => CTERelationDef.newId).asInstanceOf[Plan]
 
   /** The same with other ids of its CTEs, given by their places. */
   private def numbered(plan: LogicalPlan, id: Int => Long): LogicalPlan = {
@@ -83,4 +88,32 @@ object StagedQuery {
 object StagedQueries extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (plan.containsPattern(CTE)) plan.transformDownWithSubqueries { case StagedQuery(query) => query } else plan
+}
+
+/**
+ * The same for queries that no such node stands above: a text that you rewrote and run by hand, a view that is read once as a DataFrame, which
+ * is then joined with itself. Of CTEs that are defined twice, those of the second place get ids of their own, and what reads them there does.
+ *
+ * What is cached has been put in place by then: it is found by the ids that copies share.
+ */
+object CopiesApart extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: Subquery => plan // what it reads is defined around it
+    case _ if plan.containsPattern(CTE) && isDefinedTwice(plan) && PlansAsTheyStand.carriesLineage(plan) => apart(plan)
+    case _ => plan
+  }
+
+  private def isDefinedTwice(plan: LogicalPlan): Boolean = {
+    val ids = plan.collectWithSubqueries { case cte: CTERelationDef => cte.id }
+    ids.distinct.size < ids.size
+  }
+
+  private def apart(plan: LogicalPlan): LogicalPlan = {
+    val seen = mutable.Set.empty[Long]
+    plan.transformDownWithSubqueries { case query: WithCTE =>
+      val own = if (query.cteDefs.exists(cte => seen(cte.id))) StagedQuery.renumbered(query) else query
+      seen ++= own.cteDefs.map(_.id)
+      own
+    }
+  }
 }
