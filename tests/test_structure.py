@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import statistics
+from collections.abc import Iterator
 
 import networkx as nx
 import pytest
@@ -124,6 +126,26 @@ def test_no_file_is_long() -> None:
 def test_functions_are_short() -> None:
     lengths = [length for file in sources(*PACKAGES) for _, length in functions(file)]
     assert statistics.quantiles(lengths, n=10)[-1] <= LONG_FUNCTION
+
+
+def test_the_map_leads_to_what_is_there() -> None:
+    """Each path of "Where would I change": from the root, from `forward_lineage/`, or beside the one before it."""
+    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    rows = page.partition("## Where would I change")[2].partition("\n## ")[0].splitlines()
+    cells = [row.split(" | ")[1] for row in rows if row.count(" | ") == 1 and not row.startswith("| what | where")]
+    assert len(cells) > 50
+    assert [path for cell in cells for path in _leads_nowhere(cell)] == []
+
+
+def _leads_nowhere(cell: str) -> Iterator[str]:
+    before = REPOSITORY / "forward_lineage"
+    for path in re.findall(r"`([\w./]+(?:/|\.(?:py|scala|golden|json|md|yml)))`", cell):
+        places = (REPOSITORY, REPOSITORY / "forward_lineage", before, before.parent)
+        found = next((place / path for place in places if (place / path).exists()), None)
+        if found is None:
+            yield path
+        else:
+            before = found if found.is_dir() else found.parent
 
 
 def _within(module: str, room: str) -> bool:
