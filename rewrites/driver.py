@@ -6,7 +6,7 @@ answers for is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -15,12 +15,13 @@ from rewrites import limits_of_exists, lineage_column, own_fragments, own_trees,
 from rewrites.block import Block
 from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.explanation import Step, explained
-from rewrites.granules import Granules, KnownValues
+from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
 from rewrites.lineage_on import resolve
 from rewrites.merged_columns import named_apart, names_what_was_merged
 from rewrites.non_monotonic import Shape, shape_of
 from rewrites.nondeterminism import mark
+from rewrites.options import AS_USUAL, Options
 from rewrites.qualifiers import by_alias
 from rewrites.readings import Read, as_written, base_tables, names_in
 from rewrites.refusals import bugs_reported, position_of, refuse
@@ -129,17 +130,9 @@ def rewrite(
     query: exp.Query,
     tables: Tables,
     parse: Callable[[str], exp.Expr],
+    options: Options = AS_USUAL,
     *,
-    semantics: Semantics = Semantics.DATA,
-    chosen: Collection[str] | None = None,
     lineage_on: Sequence[exp.Expr] | None = None,
-    granules: Sequence[Granules] = (),
-    known: KnownValues | None = None,
-    by_reference: bool = True,
-    in_parts: str | None = None,
-    to_store: bool = False,
-    by_chance: Collection[str] = (),
-    moves_conditions: bool = True,
 ) -> RewrittenQuery:
     """Rewrite a whole query; the tree given is edited.
 
@@ -147,27 +140,17 @@ def rewrite(
         query: SELECT, set operation or parenthesised query, as our front end parsed it.
         tables: the registered tables.
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
-        semantics: data or control lineage.
-        chosen: names of the only tables to trace; None: every table.
+        options: how.
         lineage_on: the expressions of LINEAGE ON, which says which tables are traced and how finely; None: no such
             clause.
-        granules: in place of that clause, the granules of the tables to trace; none: no such granules.
-        known: what is known of the values of its expressions, see `rewrites.domains`; None: nothing.
-        by_reference: whether inner queries may be stages, see `rewrites.stages`.
-        in_parts: give the statement in parts, too: what their names begin with, see `rewrites.stage_queries`.
-        to_store: whether its rows go into a table, lineage included.
-        by_chance: names, in lower case, of functions of the user's that may give another value for the same row.
-        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see `decorrelation`.
 
     Raises:
         BadArgumentError: a tree that another parser made.
         NotTracedError: a construct that is not traced.
         NotRegisteredError, WrongSqlError: an unknown name.
     """
-    statement = _Statement(
-        tables, parse, semantics, chosen, known, in_parts, to_store, by_chance, granules, moves_conditions
-    )
-    if by_reference and not _takes_any_rows(query):
+    statement = _Statement(tables, parse, options)
+    if options.by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
         rewritten = statement.rewrite(query.copy(), copies, stages)
@@ -182,36 +165,29 @@ class _Statement:
 
     tables: Tables
     parse: Callable[[str], exp.Expr]
-    semantics: Semantics
-    chosen: Collection[str] | None
-    known: KnownValues | None
-    in_parts: str | None
-    to_store: bool = False
-    by_chance: Collection[str] = ()
-    given: Sequence[Granules] = ()
-    moves_conditions: bool = True
+    options: Options
 
     def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
-        used = Names()
+        options, used = self.options, Names()
         parse = own_trees.accepting(self._parse, used)
         for tree in (query, *(lineage_on or ())):
-            own_trees.accept(mark(tree, self.by_chance), used)
+            own_trees.accept(mark(tree, options.by_chance), used)
         written = names_in(query)
-        env = Environment(self.tables, self.semantics, rewrite_query, parse, outermost=True, names=used)
+        env = Environment(self.tables, options.semantics, rewrite_query, parse, outermost=True, names=used)
         by_alias(query, env)
-        if self.semantics is Semantics.CONTROL:
+        if options.semantics is Semantics.CONTROL:
             limits_of_exists.take_away(query)
         named_apart(query, used)
         if names_what_was_merged(query):
             stages = None  # Spark loses it where its relation is read in another place, such as a stage
-        only = None if self.chosen is None else frozenset(table.lower() for table in self.chosen)
-        granules = {each.table.name.lower(): each for each in self.given}
+        only = None if options.chosen is None else frozenset(table.lower() for table in options.chosen)
+        granules = {each.table.name.lower(): each for each in options.granules}
         if granules:
             own_fragments.mark(query, granules, self.tables)
             witnesses.mark(query, granules, self.tables)
         if lineage_on is not None:
-            granules = resolve(lineage_on, query, self.tables, parse, self.known)
+            granules = resolve(lineage_on, query, self.tables, parse, options.known)
         if lineage_on is not None or granules:
             only = frozenset(granules)
         env = replace(
@@ -219,16 +195,16 @@ class _Statement:
             chosen=only,
             granules=granules,
             stages=stages,
-            shares_answers=stages is not None and self.in_parts is None,
-            moves_conditions=self.moves_conditions,
+            shares_answers=stages is not None and options.in_parts is None,
+            moves_conditions=options.moves_conditions,
         )
         shape = None
-        if self.semantics is Semantics.CONTROL:
-            shape = shape_of(query, env) if self.to_store else None
+        if options.semantics is Semantics.CONTROL:
+            shape = shape_of(query, env) if options.to_store else None
             env = replace(env, readings=base_tables(query, env))
         traced = rewrite_query(query, env)
         made = {} if stages is None else stages
-        parts = () if self.in_parts is None or not made else parted(traced, used, made, self.in_parts)
+        parts = () if options.in_parts is None or not made else parted(traced, used, made, options.in_parts)
         result = lineage_column.folded(traced, used, made)
         check_result(result, traced)
         return RewrittenQuery(
@@ -243,7 +219,7 @@ class _Statement:
         )
 
     def _parse(self, text: str) -> exp.Expr:
-        return mark(self.parse(text), self.by_chance)
+        return mark(self.parse(text), self.options.by_chance)
 
 
 def _takes_any_rows(query: exp.Query) -> bool:

@@ -24,6 +24,7 @@ from forward_lineage.store.asking.ancestors import (
     steps_of,
 )
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, node_of
+from forward_lineage.store.asking.staleness import stale_inputs, taken_on_trust
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -99,16 +100,8 @@ class Questions:
 
     def stale(self) -> Stale:
         """Return the results that were made of something that has changed since."""
-        found, results = [], self.library.results()
-        for saved in results:
-            nodes = Pipeline(self.library, [saved]).nodes.values()
-            for name, version, is_result in sorted(
-                {(e.name, e.version, e.is_result) for each in nodes for e in each.tables}
-            ):
-                now = self._version_now(name, is_result)
-                if now != version:
-                    found.append((saved.name, name, version, now))
-        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, results))))
+        found = stale_inputs(self.library, self.tables)
+        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, self.library.results()))))
 
     def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
         """Return the rows that rows of a table touch, by the name of their result in lower case."""
@@ -132,15 +125,8 @@ class Questions:
         saved = self.library.latest(name)
         return self.tables.rows_now(name) if saved is None else _rows_of(saved)
 
-    def _version_now(self, name: str, is_result: bool) -> int | None:
-        if not is_result:
-            return self.tables.version(name)
-        latest = self.library.latest(name)
-        return latest.version if latest else None
-
     def _on_trust(self, edges: Iterable[Edge]) -> tuple[str, ...]:
-        tables = {edge.name: edge.trusted for _, edge in edges if not edge.is_result}
-        return tuple(sorted(name for name, trusted in tables.items() if trusted or self.tables.takes_on_trust(name)))
+        return tuple(sorted(taken_on_trust(edges, self.tables)))
 
     def _seeds(self, where: str | None, ids: Iterable[int] | None) -> _Suspects:
         refuse_both("where=", where, "ids=", ids)

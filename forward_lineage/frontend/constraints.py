@@ -113,7 +113,7 @@ def read_constraint(text: str) -> Constraint:
     """
     tokens = lex(text)
     words = meaningful(tokens)
-    reader = _Reader(text, without_comments(text, tokens))
+    reader = _Reader(text, without_comments(tokens))
     if not words:
         raise WrongSqlError("there is no constraint here", instead=FORMS)
     refuse_variables(text, words)

@@ -118,7 +118,7 @@ def find_calls(sql: str) -> list[FoundCall]:
         return []  # said again where the statement is read
     words = meaningful(tokens)
     clause = find_clause(sql, words)
-    found = _Reader(sql, without_comments(sql, tokens), words[:clause]).every()
+    found = _Reader(sql, without_comments(tokens), words[:clause]).every()
     if found and clause is not None:
         raise NotTracedError(
             f"LINEAGE ON in a query of {found[0].call.function}(…)",

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlparse
 from sqlparse.exceptions import SQLParseError
 
@@ -64,7 +66,7 @@ def _on_one_line_where_it_fits(sql: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def _end_of_group(tokens: list[Token], start: int) -> int | None:
+def _end_of_group(tokens: Sequence[Token], start: int) -> int | None:
     depth = 0
     for index in range(start, len(tokens)):
         depth += (tokens[index].text == "(") - (tokens[index].text == ")")
@@ -73,7 +75,7 @@ def _end_of_group(tokens: list[Token], start: int) -> int | None:
     return None
 
 
-def _in_one_line(group: list[Token]) -> str:
+def _in_one_line(group: Sequence[Token]) -> str:
     text = "".join(" " if is_blank(token) and token.text.isspace() else token.text for token in group)
     return text.replace("( ", "(").replace(" )", ")")
 

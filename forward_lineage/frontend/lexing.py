@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sqlparse import tokens as kinds
@@ -18,6 +18,7 @@ from sqlparse.lexer import Lexer
 from udafs.errors import BadArgumentError, Position, WrongSqlError
 
 HINT_START, HINT_END = "/*+", "*/"
+_TEXTS = 16  # whose tokens are kept: those of a statement, as the user wrote it, as it was changed, as it is printed
 
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:l|s|y|bd|d|f)?(?!\w)"
 _RULES = [
@@ -104,15 +105,23 @@ def _lexer() -> SparkLexer:
     return SparkLexer()
 
 
-def lex(sql: str) -> list[Token]:
+def lex(sql: str) -> tuple[Token, ...]:
     """Cut SQL into tokens: whitespace and comments included, so that their texts join to `sql`.
+
+    Several look at a statement before it is a tree, each for its own words. They ask for the tokens of the same text,
+    which are made once.
 
     Raises:
         WrongSqlError: a string, quoted name or comment is not closed.
 
     """
-    tokens, start = [], 0
     refuse_no_text(sql)
+    return _tokens(sql)
+
+
+@lru_cache(maxsize=_TEXTS)
+def _tokens(sql: str) -> tuple[Token, ...]:
+    tokens, start = [], 0
     for kind, text in _lexer().get_tokens(sql):
         if kind is kinds.Error:
             raise _not_closed(sql, start, text)
@@ -120,7 +129,7 @@ def lex(sql: str) -> list[Token]:
             raise _not_closed(sql, start, "/*")
         tokens.append(Token(kind, text, start))
         start += len(text)
-    return tokens
+    return tuple(tokens)
 
 
 def refuse_no_text(sql: str) -> None:
@@ -166,7 +175,7 @@ def is_blank(token: Token) -> bool:
     return token.kind in (kinds.Whitespace, kinds.Comment.Single, kinds.Comment.Multiline)
 
 
-def meaningful(tokens: list[Token]) -> list[Token]:
+def meaningful(tokens: Iterable[Token]) -> list[Token]:
     """The tokens that are neither whitespace nor comments."""
     return [token for token in tokens if not is_blank(token)]
 
@@ -180,8 +189,8 @@ def with_depth(tokens: Iterable[Token]) -> Iterator[tuple[Token, int]]:
         depth += token.text in ("(", "[")
 
 
-def without_comments(sql: str, tokens: list[Token]) -> str:
-    """The same text with comments blanked out; everything else keeps its line and column."""
+def without_comments(tokens: Iterable[Token]) -> str:
+    """The text of tokens with comments blanked out; everything else keeps its line and column."""
     return "".join(blank(token.text) if is_blank(token) else token.text for token in tokens)
 
 

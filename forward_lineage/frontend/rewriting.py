@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -21,8 +21,8 @@ from forward_lineage.stored_tables import Meaning
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
 from rewrites.explanation import Step
-from rewrites.granules import Granules, KnownValues
 from rewrites.kernel_files import read_by_kernel
+from rewrites.options import Options
 from rewrites.readings import Read
 from rewrites.refusals import bugs_reported, position_of
 from rewrites.stage_queries import Part
@@ -47,12 +47,20 @@ class StatementPart:
 
 
 @dataclass(frozen=True)
-class _Target:
-    """Of an INSERT: the columns that the user's rows fill; the fields of `DL`, and what the table says of them."""
+class FilledTable:
+    """What is known of the table that an INSERT fills.
 
-    columns: Sequence[str]
-    fields: Sequence[str]
-    meaning: str | None
+    Attributes:
+        columns: of an INSERT by position, those that the user's rows fill, if they are known. The rewritten one names
+            them, and `DL`, at any place in the table.
+        fields: those of its `DL`, where they are known: rows that are made of no base row get the empty lineage.
+        meaning: what it says of the lineage in it, "" if it says nothing; None: what the tables of names know.
+
+    """
+
+    columns: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    meaning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -132,21 +140,11 @@ def explanation(rewritten: RewrittenStatement) -> str:
 def rewrite_statement(
     statement: Statement,
     tables: Tables,
-    semantics: str = "data",
-    traced: Collection[str] | None = None,
+    options: Options | str = "data",
     *,
-    filled: Sequence[str] = (),
-    fields: Sequence[str] = (),
-    into: str | None = None,
+    target: FilledTable | None = None,
     text_only: bool = False,
     files_by_kernel: bool = False,
-    known: KnownValues | None = None,
-    by_reference: bool = True,
-    in_parts: str | None = None,
-    by_chance: Collection[str] = (),
-    granules: Sequence[Granules] = (),
-    to_store: bool = False,
-    moves_conditions: bool = True,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -154,73 +152,31 @@ def rewrite_statement(
         statement: the result of `parse`. It does not change. The rules work on a copy of its tree, so that it can be
             rewritten again, for other tables or under the other semantics.
         tables: what its names mean.
-        semantics: ``"data"`` or ``"control"``.
-        traced: the only tables to trace; None: every table.
-        filled: of an INSERT by position, the columns of its target that the user's rows fill, if they are known. The
-            rewritten one names them, and `DL`, at any place in the table.
-        fields: of an INSERT, those of its target's `DL`, where they are known: rows that are made of no base row get
-            the empty lineage.
-        into: of an INSERT, what its target says of the lineage in it, "" if it says nothing; None: what `tables` know.
+        options: how; or the semantics alone, ``"data"`` or ``"control"``.
+        target: what is known of the table that an INSERT fills.
         text_only: whether somebody else gives values to its positional parameters. Lineage that travels by reference
             moves parts of the text. It goes by value if that would move a parameter.
         files_by_kernel: whether files that it names by their paths are read through a function, see
             `rewrites.kernel_files`.
-        known: what is known of the values of expressions in LINEAGE ON, see `rewrites.domains`; None: nothing.
-        by_reference: whether it may, see `rewrites.stages`.
-        in_parts: give the query in parts, too: what their names begin with, see `rewrites.stage_queries`.
-        by_chance: names, in lower case. They are of functions of the user's that may give another value for the same
-            row, and of tables that may have other rows.
-        granules: what ids stand for, of the only tables to trace; none: rows, unless it has a clause LINEAGE ON.
-        to_store: whether others read its rows with their lineage, as they do those of a command.
-        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see
-            `rewrites.decorrelation`. To Spark some would be others there, by types that the rules do not know: then
-            the text is refused when it is analysed.
 
     Raises:
         WrongSqlError: an unknown name.
         NotTracedError: no query, or a construct that is not traced.
         BadArgumentError: another semantics.
     """
-    wanted = _semantics(semantics)
-
-    def rewritten(refers: bool) -> RewrittenStatement:
-        target = _Target(filled, fields, into)
-        return _rewritten(
-            statement,
-            tables,
-            wanted,
-            traced,
-            target,
-            files_by_kernel=files_by_kernel,
-            known=known,
-            by_reference=refers,
-            in_parts=in_parts,
-            by_chance=by_chance,
-            granules=granules,
-            to_store=to_store or statement.is_command,
-            moves_conditions=moves_conditions,
-        )
-
+    options = Options(semantics_of(options)) if isinstance(options, str) else options
+    if statement.is_command:
+        options = replace(options, to_store=True)
+    target = target or FilledTable()
     with bugs_reported(lambda: position_of(statement.tree)):
-        result = rewritten(by_reference)
-        return rewritten(False) if by_reference and text_only and not in_order(result.places) else result
+        result = _rewritten(statement, tables, options, target, files_by_kernel)
+        if options.by_reference and text_only and not in_order(result.places):
+            result = _rewritten(statement, tables, replace(options, by_reference=False), target, files_by_kernel)
+        return result
 
 
 def _rewritten(
-    statement: Statement,
-    tables: Tables,
-    semantics: Semantics,
-    traced: Collection[str] | None,
-    target: _Target,
-    *,
-    files_by_kernel: bool,
-    known: KnownValues | None,
-    by_reference: bool,
-    in_parts: str | None,
-    by_chance: Collection[str],
-    granules: Sequence[Granules],
-    to_store: bool,
-    moves_conditions: bool,
+    statement: Statement, tables: Tables, options: Options, target: FilledTable, files_by_kernel: bool
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_columns(tree, tables)
@@ -231,24 +187,10 @@ def _rewritten(
         sql, places = restore_positional(print_sql(tree))
         return RewrittenStatement(sql, statement.text, reprinted, (), {}, places)
     query = query_of(tree)
-    result = rewrite(
-        query,
-        tables,
-        read_fragment,
-        semantics=semantics,
-        chosen=traced,
-        lineage_on=statement.lineage_on,
-        granules=granules,
-        known=known,
-        by_reference=by_reference,
-        in_parts=in_parts,
-        to_store=to_store,
-        by_chance=by_chance,
-        moves_conditions=moves_conditions,
-    )
+    result = rewrite(query, tables, read_fragment, options, lineage_on=statement.lineage_on)
     if files_by_kernel:
         read_by_kernel(result.tree)
-    meaning = meaning_of(result, semantics) if result.tables else None
+    meaning = meaning_of(result, options.semantics) if result.tables else None
     if meaning is not None:
         meaning = as_inserted(tree, result.tree, meaning, target.columns)
         write_meaning(tree, result.tree, meaning, tables, target.meaning)
@@ -327,7 +269,13 @@ def _no_query(tree: exp.Expr) -> NotTracedError:
     return NotTracedError(what, at=position_of(tree), instead=instead)
 
 
-def _semantics(wanted: str) -> Semantics:
+def semantics_of(wanted: str) -> Semantics:
+    """Return the semantics of a name.
+
+    Raises:
+        BadArgumentError: it is another.
+
+    """
     try:
         return Semantics(wanted)
     except ValueError:

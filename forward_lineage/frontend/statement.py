@@ -70,7 +70,7 @@ def parse(sql: str) -> Statement:
     if ends_with_request(words):
         words = words[:-2]
     refuse_variables(sql, words)
-    readable = without_comments(sql, tokens)
+    readable = without_comments(tokens)
     clause = find_clause(sql, words)
     said = words[:clause]
     with bugs_reported(lambda: position_at(sql, said[0].start)):

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from udafs.errors import BadArgumentError, SetupError
+from forward_lineage.extras import import_extra
+from udafs.errors import BadArgumentError
 
 #: Names a destination for sessions that are not told one; `OPENLINEAGE_URL` alone, which other tools read, does not.
 VARIABLE = "FORWARD_LINEAGE_OPENLINEAGE"
@@ -98,10 +98,4 @@ def check_installed() -> None:
         SetupError: the extra `openlineage` is not installed.
 
     """
-    try:
-        import_module("openlineage.client")
-    except ImportError as error:
-        raise SetupError(
-            f"events of OpenLineage need its client: {error}",
-            instead="Run: pip install 'forward_lineage[openlineage]'",
-        ) from None
+    import_extra("openlineage.client", "openlineage", "events of OpenLineage need")

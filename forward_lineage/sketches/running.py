@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.extras import import_extra
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.sketches.capture_plan import Capturer
 from forward_lineage.sketches.decisions import Decision, Decisions, Way
@@ -63,7 +64,14 @@ class Runner:
         self._spent = 0.0
 
     def tune(self, tuning: Tuning) -> None:
-        """Decide in that way from now on."""
+        """Decide in that way from now on.
+
+        Raises:
+            SetupError: the extra `sketches` is not installed, and `tuning` asks for more than nothing.
+
+        """
+        if tuning.mode is not Mode.OFF:
+            import_extra("z3", "sketches", "sketches need")
         self._tuning = tuning
 
     @property

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from pyspark.sql.types import StructType
 
 from forward_lineage.frontend import RewrittenStatement, Statement
 from forward_lineage.tracing.trace_scope import Narrowed
-from rewrites.granules import Granules
+from rewrites.options import Options
 from rewrites.tables import Source, Tables
 from udafs.errors import LineageError
 
@@ -29,23 +29,15 @@ Answer = tuple[Literal["find", "qualifier", "is_variable"], tuple[str, ...], obj
 
 @dataclass(frozen=True)
 class Asked:
-    """What is said of a statement beside its text, see `Statements.trace`; and whether lineage goes by reference.
+    """What is said of a statement beside its text, see `Statements.trace`."""
 
-    Attributes:
-        by_chance: functions that Spark's plan of the text leaves to chance, and tables.
-        moves_conditions: whether conditions of correlated subqueries may be asked elsewhere.
+    options: Options
+    anywhere: bool = False
+    narrowed: Narrowed | None = None
 
-    """
-
-    semantics: str
-    anywhere: bool
-    narrowed: Narrowed | None
-    in_parts: str | None
-    by_reference: bool
-    by_chance: frozenset[str] = frozenset()
-    granules: tuple[Granules, ...] = ()
-    to_store: bool = False
-    moves_conditions: bool = True
+    def with_options(self, **changes: Any) -> Asked:
+        """Return the same with other `Options`, by their names."""
+        return replace(self, options=replace(self.options, **changes))
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +22,7 @@ from forward_lineage.frontend import (
     without_request,
 )
 from forward_lineage.frontend.lexing import refuse_no_text
+from forward_lineage.frontend.rewriting import FilledTable, semantics_of
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
@@ -42,6 +43,7 @@ from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from forward_lineage.tracing.remembered import Asked, Memory, Noted, Remembered
 from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
+from rewrites.options import Options
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
 from udafs.requests import resolved_once
 
@@ -137,13 +139,23 @@ class Statements:
         targets = self._targets(text)
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
+        target = targets[0] if targets else None
         refuse_other_readings(setting_of(self._spark), text)
         chance = self._names.by_chance_in(text)
-        asked = Asked(semantics, anywhere, narrowed, in_parts, is_by_reference(self._spark), chance, granules, to_store)
+        options = Options(
+            semantics_of(semantics),
+            None if narrowed is None else narrowed.tables,
+            granules,
+            by_reference=is_by_reference(self._spark),
+            in_parts=in_parts,
+            to_store=to_store,
+            by_chance=chance,
+        )
+        asked = Asked(options, anywhere, narrowed)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
-            statement = self._read(text, args, unless_query, targets)
-            known = self._rewritten(statement, asked, args, targets[0] if targets else None, consuming)
+            statement = self._read(text, args, unless_query, target)
+            known = self._rewritten(statement, asked, args, target, consuming)
             if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
                 self._memory.add((text, asked), known)
         rewritten = known.rewritten
@@ -151,26 +163,23 @@ class Statements:
         refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
         self._tables.check_unchanged(rewritten.tables)
         by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
-        target = targets[0] if targets else None
         if by_chance and rewritten.adds_lineage:
-            asked = replace(asked, by_chance=by_chance | chance)
+            asked = asked.with_options(by_chance=by_chance | chance)
             known = self._rewritten(known.statement, asked, args, target, consuming)
         if not (known.is_guarded or moves_safely(self._planner, known.rewritten, args)):
-            asked = replace(asked, moves_conditions=False)
+            asked = asked.with_options(moves_conditions=False)
             known.rewritten = self._rewritten(known.statement, asked, args, target, consuming).rewritten
         known.is_guarded = True
         return TracedStatement(
             sql, semantics, known.statement, known.rewritten, args, consuming.on_trust, remembered=known
         )
 
-    def _read(
-        self, sql: str, args: Arguments, unless_query: LineageError | None, targets: Sequence[Target] | None
-    ) -> Statement:
+    def _read(self, sql: str, args: Arguments, unless_query: LineageError | None, target: Target | None) -> Statement:
         try:
             statement = parse(sql)
         except LineageError as ours:
             self._prefer_sparks_complaint(without_clause(sql), args)
-            raise (ours if targets is None else form_of_insert(ours)) from None
+            raise (ours if target is None else form_of_insert(ours)) from None
         if unless_query is not None and not statement.is_query:
             raise unless_query
         return statement
@@ -272,20 +281,10 @@ class Statements:
             rewritten = rewrite_statement(
                 statement,
                 names,
-                asked.semantics,
-                None if asked.narrowed is None else asked.narrowed.tables,
-                filled=target.columns if target is not None else (),
-                fields=target.lineage if target is not None else (),
-                into=None if target is None else target.meaning or "",
+                replace(asked.options, known=self._known.anywhere if anywhere else self._known),
+                target=None if target is None else FilledTable(target.columns, target.lineage, target.meaning or ""),
                 text_only=asked.anywhere,
                 files_by_kernel=anywhere,
-                known=self._known.anywhere if anywhere else self._known,
-                by_reference=asked.by_reference,
-                in_parts=asked.in_parts,
-                by_chance=asked.by_chance,
-                granules=asked.granules,
-                to_store=asked.to_store,
-                moves_conditions=asked.moves_conditions,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:

@@ -8,6 +8,7 @@ import pytest
 
 from forward_lineage import Catalog, rewrite_sql
 from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.frontend.rewriting import FilledTable
 from forward_lineage.stored_tables import PROPERTY, Kept, Meaning, RowIds, check_insert, check_of, row_ids_of
 from rewrites.tables import BaseTable, StoredTable
 from udafs.errors import BadArgumentError, NameTakenError, NotRegisteredError, NotTracedError
@@ -113,7 +114,7 @@ def test_columns_that_may_change_are_those_of_the_target() -> None:
     assert meaning.fleeting == ("n",)
 
     def insert(sql: str, *filled: str) -> None:
-        rewrite_statement(parse(sql), catalog, "control", filled=filled, into=meaning.text())
+        rewrite_statement(parse(sql), catalog, "control", target=FilledTable(filled, meaning=meaning.text()))
 
     insert("INSERT INTO s SELECT k, count(*) AS n FROM t GROUP BY k", "k", "n")
     insert("INSERT INTO s (n, k) SELECT count(*) AS n, k FROM t GROUP BY k", "k", "n")

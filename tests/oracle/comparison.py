@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage import Catalog, LineageError
 from forward_lineage.catalog import key_table
 from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.frontend.rewriting import semantics_of
+from rewrites.options import Options
 from tests.oracle.algebra import Database, Query, Select, Star, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
 from tests.oracle.frames import FrameWriter, NoWordsError, written
@@ -197,9 +199,8 @@ def prepare(setup: Setup, plain: Columns | Answer | Verdict, mode: Mode) -> Task
             read = parse(setup.text())
             known = known_values if setup.own_ids else None
             tables = catalog(setup.names)
-            text = rewrite_statement(
-                read, tables, semantics, text_only=True, known=known, by_reference=setup.by_reference
-            ).sql
+            options = Options(semantics_of(semantics), known=known, by_reference=setup.by_reference)
+            text = rewrite_statement(read, tables, options, text_only=True).sql
         except LineageError as refusal:
             return Verdict("refused", str(refusal))
     if len(text) > LONGEST:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from forward_lineage.frontend.dialect import FaithfulSpark, print_sql
 from rewrites.driver import RewrittenQuery, rewrite
 from rewrites.environment import Semantics
+from rewrites.options import Options
 from rewrites.tables import BaseTable
 
 
@@ -56,9 +57,8 @@ def rewritten(
     query = read(sql)
     assert isinstance(query, exp.Query)
     clause = None if lineage_on is None else [read(each) for each in lineage_on]
-    return rewrite(
-        query, TABLES, read, semantics=semantics, chosen=chosen, lineage_on=clause, by_reference=by_reference
-    )
+    only = None if chosen is None else tuple(chosen)
+    return rewrite(query, TABLES, read, Options(semantics, only, by_reference=by_reference), lineage_on=clause)
 
 
 def printed(

@@ -6,6 +6,7 @@ import pytest
 
 from rewrites.driver import rewrite
 from rewrites.nondeterminism import is_by_chance, mark
+from rewrites.options import Options
 from rewrites.tables import View
 from tests.rewrites.plain_tables import PlainTables, read
 from udafs.errors import NotTracedError
@@ -30,5 +31,5 @@ def test_what_is_marked() -> None:
 def test_a_subquery_that_is_evaluated_twice(sql: str, place: tuple[int, int]) -> None:
     rewrite(read(sql), WithView(), read)
     with pytest.raises(NotTracedError, match=r"Noise\(\) may give other values when the lineage") as refused:
-        rewrite(read(sql), WithView(), read, by_chance={"noise"})
+        rewrite(read(sql), WithView(), read, Options(by_chance=frozenset({"noise"})))
     assert (refused.value.at.line, refused.value.at.column) == place  # type: ignore[union-attr]

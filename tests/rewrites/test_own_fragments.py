@@ -8,7 +8,9 @@ from sqlglot import exp
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.rewriting import rewrite_statement
 from forward_lineage.frontend.statement import parse
+from rewrites.environment import Semantics
 from rewrites.granules import Ranges
+from rewrites.options import Options
 from rewrites.own_fragments import is_marked, mark
 from rewrites.tables import BaseTable
 
@@ -53,7 +55,7 @@ def test_which_are_marked(sql: str, own: bool) -> None:
 
 def test_they_are_run_and_not_traced() -> None:
     sql = "SELECT count(*) FROM t o WHERE NOT EXISTS (SELECT * FROM t u WHERE u.a = o.a AND u.b > o.b)"
-    captured = rewrite_statement(parse(sql), CATALOG, "control", granules=[BY_A]).sql
+    captured = rewrite_statement(parse(sql), CATALOG, Options(Semantics.CONTROL, granules=(BY_A,))).sql
     assert captured.count("dl_fragment") == 1 and captured.count("NOT EXISTS") == 1
     assert rewrite_statement(parse(sql), CATALOG, "control").sql.count("__dl_t") > captured.count("__dl_t")
 

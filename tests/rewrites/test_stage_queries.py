@@ -5,6 +5,7 @@ from __future__ import annotations
 from forward_lineage import Catalog
 from forward_lineage.frontend import parse, rewrite_statement
 from forward_lineage.frontend.rewriting import StatementPart
+from rewrites.options import Options
 
 GROUPS = "(SELECT k, max(v) AS m FROM t GROUP BY k)"
 
@@ -12,7 +13,7 @@ GROUPS = "(SELECT k, max(v) AS m FROM t GROUP BY k)"
 def parts(sql: str) -> tuple[StatementPart, ...]:
     catalog = Catalog()
     catalog.register("t", ["id", "k", "v"], key="id")
-    return rewrite_statement(parse(sql), catalog, in_parts="mine_").parts
+    return rewrite_statement(parse(sql), catalog, Options(in_parts="mine_")).parts
 
 
 def test_a_part_for_each_stage_then_the_result() -> None:

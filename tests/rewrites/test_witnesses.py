@@ -8,7 +8,9 @@ from sqlglot import exp
 from forward_lineage.catalog import Catalog
 from forward_lineage.frontend.rewriting import rewrite_statement
 from forward_lineage.frontend.statement import parse
+from rewrites.environment import Semantics
 from rewrites.granules import Ranges
+from rewrites.options import Options
 from rewrites.tables import BaseTable
 from rewrites.witnesses import is_marked, mark
 
@@ -61,7 +63,7 @@ def test_none_is_where_no_ranges_ask_for_it() -> None:
 
 def test_each_value_has_a_row_that_attains_it() -> None:
     sql = "SELECT b, max(a), min(a), max(a) + 1 FROM t GROUP BY b"
-    found = rewrite_statement(parse(sql), CATALOG, "control", granules=[BY_A]).sql
+    found = rewrite_statement(parse(sql), CATALOG, Options(Semantics.CONTROL, granules=(BY_A,))).sql
     assert found.count("max_by(t.__dl_t, a)") == found.count("min_by(t.__dl_t, a)") == 1
     assert "dlunion" not in found and found.count("any_value(t.__dl_t)") == 2
 
@@ -69,4 +71,4 @@ def test_each_value_has_a_row_that_attains_it() -> None:
 def test_a_subquery_of_groups_keeps_its_groups() -> None:
     sql = "SELECT * FROM s WHERE c IN (SELECT m FROM (SELECT b, max(a + b) AS m FROM t GROUP BY b) q)"
     by_c = Ranges(T, "b", "int", b"bounds", one_witness=True)
-    assert "max_by" not in rewrite_statement(parse(sql), CATALOG, "control", granules=[by_c]).sql
+    assert "max_by" not in rewrite_statement(parse(sql), CATALOG, Options(Semantics.CONTROL, granules=(by_c,))).sql

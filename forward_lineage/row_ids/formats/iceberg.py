@@ -19,9 +19,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from forward_lineage.extras import import_extra
 from forward_lineage.row_ids.formats.snapshot import LiveFile, Snapshot, damaged, other_reader
 from forward_lineage.spark.paths import address_of, is_local
-from udafs.errors import ChangedError, LineageError, NotTracedError, SetupError
+from udafs.errors import ChangedError, LineageError, NotTracedError
 
 KIND = "Iceberg"
 ROW_ID = "_row_id"
@@ -261,19 +262,8 @@ def _near(path: str, what: str) -> Path:
     return Path(_place(path))
 
 
-def _fastavro() -> Any:
-    try:
-        import fastavro  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise SetupError(
-            "reading an Iceberg table's metadata needs fastavro",
-            instead="Install it: pip install 'forward_lineage[iceberg]'.",
-        ) from None
-    return fastavro
-
-
 def _avro(path: Path) -> list[Mapping[str, Any]]:
-    reader = _fastavro().reader
+    reader = import_extra("fastavro", "iceberg", "the metadata of an Iceberg table needs").reader
     try:
         with path.open("rb") as stream:
             return [row for row in reader(stream) if isinstance(row, dict)]

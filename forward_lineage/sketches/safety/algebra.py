@@ -6,7 +6,7 @@ of any operator is thought of as wide: besides its output columns it has all tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -236,6 +236,11 @@ def references(scalar: Scalar) -> set[Column]:
 def subqueries(scalar: Scalar) -> list[Subquery]:
     """The subqueries of an expression, not those within them."""
     return [each for each in parts(scalar) if isinstance(each, Subquery)]
+
+
+def any_subquery(scalars: Iterable[Scalar]) -> bool:
+    """Say whether a subquery stands in one of several expressions."""
+    return any(subqueries(scalar) for scalar in scalars)
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:

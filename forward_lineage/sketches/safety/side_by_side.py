@@ -35,7 +35,6 @@ from forward_lineage.sketches.safety.algebra import (
     subqueries,
 )
 from forward_lineage.sketches.safety.linking import Links, link_of
-from forward_lineage.sketches.safety.solver import ALL, SKETCH, Question, linked
 from forward_lineage.sketches.safety.state import EQUAL, State
 from forward_lineage.sketches.safety.verdicts import UnprovenError, unproven
 
@@ -87,6 +86,8 @@ def follows(both: Both, given: Sequence[Scalar], goal: Scalar, links: Links, *, 
         forwards: from the asked row to the captured one.
         wraps: whether integers wrap around.
     """
+    from forward_lineage.sketches.safety.solver import ALL, SKETCH, Question, linked  # noqa: PLC0415 - z3, an extra
+
     here, there = (SKETCH, ALL) if forwards else (ALL, SKETCH)
     states = {SKETCH: both.asked, ALL: both.captured}
     known = {side: [each for each in states[side].conditions if not subqueries(each)] for side in states}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import z3
+import z3  # an extra: who imports this module does so when a question is asked
 
 from forward_lineage.sketches.safety.algebra import (
     Call,
@@ -323,8 +323,3 @@ def _as_floats(scalar: Scalar, other: Scalar) -> Scalar:
     if scalar.family in EXACT and other.family == "float":
         return Call("cast double", (scalar,), family="float")
     return scalar
-
-
-def any_subquery(scalars: Iterable[Scalar]) -> bool:
-    """Say whether a subquery stands in one of several expressions."""
-    return any(isinstance(part, Subquery) for scalar in scalars for part in parts(scalar))

@@ -36,6 +36,7 @@ from forward_lineage.store.asking.pipeline import (
 )
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.asking.staleness import stale_inputs, taken_on_trust
 from forward_lineage.store.asking.suspected_ids import Suspects
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
@@ -109,8 +110,7 @@ class Questions:
 
     def taken_on_trust(self, edges: Iterable[Edge]) -> frozenset[str]:
         """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
-        tables = (edge for _, edge in edges if not edge.is_result)
-        return frozenset(edge.name for edge in tables if edge.trusted or self.tables_now.takes_on_trust(edge.name))
+        return taken_on_trust(edges, self.tables_now)
 
     def steps_to(self, saved: SavedResult, table: str) -> list[Edge]:
         """Return the steps of a result, and of those that it was made of, that read a table."""
@@ -287,23 +287,6 @@ class Questions:
 
     def stale(self) -> DataFrame:
         """See `ForwardLineage.stale`."""
-        found: list[tuple[str, str, int, int | None]] = []
-        for saved in self._library.results():
-            then = {
-                (edge.name, edge.version, edge.is_result)
-                for each in Pipeline(self._library, [saved]).nodes.values()
-                for edge in each.tables
-            }
-            for name, version, is_result in sorted(then):
-                now = self._version_now(name, is_result)
-                if now != version:
-                    found.append((saved.name, name, version, now))
+        found = stale_inputs(self._library, self.tables_now)
         answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
         return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.results())))
-
-    def _version_now(self, name: str, is_result: bool) -> int | None:
-        """The version that a query would read now; None when it is not there, or changed and nobody registered that."""
-        if not is_result:
-            return self.tables_now.version(name)
-        latest = self._library.latest(name)
-        return latest.version if latest else None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forward_lineage.frontend.lexing import blank, lex, meaningful, position_at, without_comments
+from forward_lineage.catalog import Catalog
+from forward_lineage.frontend import rewrite_sql, without_request
+from forward_lineage.frontend.lexing import SparkLexer, blank, lex, meaningful, position_at, without_comments
 from tests.forward_lineage.frontend.plans import statements
 from udafs.errors import LineageError, Position
 
@@ -49,12 +53,12 @@ def test_any_text_is_cut_or_refused(sql: str) -> None:
         assert error.at is not None
     else:
         assert "".join(token.text for token in tokens) == sql
-        assert len(without_comments(sql, tokens)) == len(sql)
+        assert len(without_comments(tokens)) == len(sql)
 
 
 def test_comments_are_blanked_in_place() -> None:
     sql = "a /* x\n y */ b -- z\nc '-- s'"
-    assert without_comments(sql, lex(sql)) == "a     \n      b     \nc '-- s'"
+    assert without_comments(lex(sql)) == "a     \n      b     \nc '-- s'"
     assert blank("x\r\ny") == " \r\n "
 
 
@@ -76,3 +80,20 @@ def test_unclosed(sql: str, what: str, at: Position) -> None:
     with pytest.raises(LineageError, match=f"{what} that begins here is not closed") as error:
         lex(sql)
     assert error.value.at == at
+
+
+def test_a_statement_is_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many look at its words."""
+    cut: list[str] = []
+    tokens = SparkLexer.get_tokens
+
+    def noting(lexer: SparkLexer, sql: str) -> Iterator[tuple[object, str]]:
+        cut.append(sql)
+        return tokens(lexer, sql)
+
+    monkeypatch.setattr(SparkLexer, "get_tokens", noting)
+    catalog = Catalog()
+    catalog.register("t", columns=["k"], key="k")
+    sql = "SELECT count(*) AS cut_once FROM t"
+    rewrite_sql(without_request(sql), catalog)
+    assert cut.count(sql) == 1

@@ -6,6 +6,7 @@ import pytest
 
 from forward_lineage import Catalog
 from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.frontend.rewriting import FilledTable
 
 EMPTY = "named_struct('base', X'0000')"
 
@@ -13,7 +14,7 @@ EMPTY = "named_struct('base', X'0000')"
 def rewritten(sql: str) -> str:
     catalog = Catalog()
     catalog.register("base", ["k", "v"], key="k")
-    return rewrite_statement(parse(sql), catalog, filled=["a", "b"], fields=["base"], into="").sql
+    return rewrite_statement(parse(sql), catalog, target=FilledTable(["a", "b"], ["base"], "")).sql
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,4 @@ def test_rows_that_are_traced_have_the_lineage_that_they_have() -> None:
 
 def test_where_the_target_has_no_lineage_nothing_is_added() -> None:
     sql = "INSERT INTO t VALUES (1, 2)"
-    assert rewrite_statement(parse(sql), Catalog(), filled=["a", "b"]).sql == sql
+    assert rewrite_statement(parse(sql), Catalog(), target=FilledTable(["a", "b"])).sql == sql

@@ -9,7 +9,9 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import Catalog, ForwardLineage
 from forward_lineage.frontend import explain_sql, parse, rewrite_sql, rewrite_statement
+from forward_lineage.frontend.rewriting import semantics_of
 from forward_lineage.spark.settings import BY_REFERENCE
+from rewrites.options import Options
 from tests.spark_settings import INTERPRETED, configured
 from tests.tiers import every_day
 from udafs.attach import attach
@@ -121,7 +123,7 @@ def test_the_lineage_is_that_by_value(
 ) -> None:
     session, catalog = tables
     statement = parse(QUERIES[query])
-    value = rewrite_statement(statement, catalog, semantics, by_reference=False)
+    value = rewrite_statement(statement, catalog, Options(semantics_of(semantics), by_reference=False))
     reference = rewrite_statement(statement, catalog, semantics)
     assert "__stage" in reference.sql
     assert "__stage" not in value.sql

@@ -12,6 +12,8 @@ from typing import Any
 
 from forward_lineage.frontend import parse, rewrite_statement
 from forward_lineage.frontend.printing import FaithfulGenerator
+from forward_lineage.frontend.rewriting import semantics_of
+from rewrites.options import Options
 from tests.golden import execution
 from tests.golden.cases import SEMANTICS, read_all
 from tests.golden.tables import catalog as golden_catalog
@@ -64,7 +66,8 @@ def _of_oracle(number: int, case: Case, semantics: str) -> str:
     setup = setup_of(number, case)
     known = known_values if setup.own_ids else None
     try:
-        return rewrite_statement(parse(setup.text()), catalog(setup.names), semantics, text_only=True, known=known).sql
+        options = Options(semantics_of(semantics), known=known)
+        return rewrite_statement(parse(setup.text()), catalog(setup.names), options, text_only=True).sql
     except LineageError as refusal:
         return f"refused: {refusal}"
 

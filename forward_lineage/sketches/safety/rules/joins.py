@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forward_lineage.sketches.safety.algebra import Column, Join, Ref
+from forward_lineage.sketches.safety.algebra import Column, Join, Ref, any_subquery
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.rules.rows import passed
-from forward_lineage.sketches.safety.solver import any_subquery
 from forward_lineage.sketches.safety.state import Equalities, Guard, Link, State, union
 from forward_lineage.sketches.safety.verdicts import unproven
 

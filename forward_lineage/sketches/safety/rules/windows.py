@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forward_lineage.sketches.safety.algebra import AggregateCall, Column, Ref, WindowCall, Windows
+from forward_lineage.sketches.safety.algebra import AggregateCall, Column, Ref, WindowCall, Windows, any_subquery
 from forward_lineage.sketches.safety.context import Analyse, Context, Place
 from forward_lineage.sketches.safety.linking import link_of
 from forward_lineage.sketches.safety.rules.groups import between, check_exact, is_there, of_a_part
-from forward_lineage.sketches.safety.solver import any_subquery
 from forward_lineage.sketches.safety.state import EQUAL, UNKNOWN, Link, State
 from forward_lineage.sketches.safety.verdicts import unproven
 
