@@ -69,6 +69,22 @@ def test_a_wrong_constraint(tmp_path: Path) -> None:
     assert "zip" in error_of("profile", "t", "zip ->", "--catalog", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("view", "says"),
+    [
+        ("SELECT item, median(amount) FROM sales GROUP BY 1", "the aggregate median in a view (line 2, column 14)"),
+        ("SELECT item, count(*) AS n FROM sales JOIN shops USING (shop) GROUP BY item", "a join in a view (line 2,"),
+        ("SELECT item FROM (SELECT 1 AS item) GROUP BY item", "a view over something else than a table (line 2,"),
+        ("SELECT item, count(*) AS n FROM sails GROUP BY item", "sails is not registered (line 2, column 1)"),
+        ("TABLE worst", "there is no saved result worst (line 2, column 1)"),
+    ],
+)
+def test_a_view_that_a_page_refuses(tmp_path: Path, view: str, says: str) -> None:
+    (tmp_path / "views.sql").write_text(f"-- name: a\n{view};")
+    said = error_of("explore", tmp_path / "views.sql", "--home", tmp_path)
+    assert said.startswith(f"{tmp_path / 'views.sql'}: ") and says in said
+
+
 def test_a_command_that_is_misspelt() -> None:
     done = without_spark("impct")
     assert done.exit_code == 2 and "Did you mean impact?" in done.stderr
