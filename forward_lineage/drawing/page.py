@@ -41,11 +41,12 @@ class MadeOf:
 
 @dataclass(frozen=True)
 class Row:
-    """A row that is shown: its id, its values in words, and what it was made of."""
+    """A row that is shown: its id, its values in words, what it was made of, and whether suspected rows touch it."""
 
     id: int
     cells: list[str]
     made: list[MadeOf]
+    touched: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,11 @@ class Shown:
     Attributes:
         columns: names, that of the ids first.
         numbers: for each column but the first, whether it has numbers.
-        rows: some rows.
+        rows: some rows, those that are touched first.
         more: what is not shown, in words.
         sql: the query of a result.
         note: why rows are not shown, in words.
+        saved: when a result was saved, and what has changed since, in words.
 
     """
 
@@ -68,6 +70,7 @@ class Shown:
     more: str = ""
     sql: str = ""
     note: str = ""
+    saved: str = ""
 
 
 def pipeline_page(steps: Sequence[Step], shown: Mapping[str, Shown], title: str) -> str:
@@ -81,11 +84,17 @@ def pipeline_page(steps: Sequence[Step], shown: Mapping[str, Shown], title: str)
     """
     sheet = sheet_of(steps, "")
     data = [
-        {"name": printable(step.name), "lines": step.lines(), **asdict(shown.get(step.name, Shown()))} for step in steps
+        {
+            "name": printable(step.name),
+            "base": step.base,
+            "lines": step.lines(),
+            **asdict(shown.get(step.name, Shown())),
+        }
+        for step in steps
     ]
     template = Template(files(__package__).joinpath("static/pipeline.html").read_text(encoding="utf-8"))
     touched = "Orange is what the suspected rows touch; the bar is the share of its rows. " if sheet.asked else ""
-    stale = "Dashed is stale. " if any(step.stale for step in steps) else ""
+    stale = "Dashed is stale: an input has changed since it was saved. " if any(step.stale for step in steps) else ""
     return template.substitute(
         title=escape(printable(title)),
         legend=escape(touched + stale),

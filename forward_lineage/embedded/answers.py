@@ -52,7 +52,7 @@ class PickedRows:
     @property
     def total(self) -> int:
         """How many they are."""
-        return self.rows.num_rows
+        return int(self.rows.num_rows)
 
     def first(self, limit: int) -> tuple[Sequence[Sequence[object]], bool]:
         """Return up to `limit` rows, and whether there are more."""

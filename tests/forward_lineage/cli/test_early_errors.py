@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from forward_lineage import ForwardLineage
 from forward_lineage.frontend import check_condition
 from tests.forward_lineage.cli.in_this_process import without_spark
 from udafs.errors import WrongSqlError
@@ -83,6 +87,20 @@ def test_a_view_that_a_page_refuses(tmp_path: Path, view: str, says: str) -> Non
     (tmp_path / "views.sql").write_text(f"-- name: a\n{view};")
     said = error_of("explore", tmp_path / "views.sql", "--home", tmp_path)
     assert said.startswith(f"{tmp_path / 'views.sql'}: ") and says in said
+
+
+def test_a_table_that_has_changed(spark: SparkSession, tmp_path: Path) -> None:
+    place, query = tmp_path / "shelf.parquet", tmp_path / "query.sql"
+    pq.write_table(pa.table({"a": [1, 2]}), place)
+    ForwardLineage(spark, tmp_path / "home").register("shelf", path=place)
+    pq.write_table(pa.table({"a": [1, 2, 3]}), place)
+    query.write_text("WITH other AS (SELECT a FROM Shelf) SELECT a FROM other")
+    changed = f"table shelf is not what was registered: {place} was modified"
+    for words in (["affected", query, "--table", "shelf", "--where", "a = 1"], ["run", query], ["save", query, "x"]):
+        assert error_of(*words, "--home", tmp_path / "home").startswith(changed)
+    query.write_text("WITH shelf AS (SELECT 1 AS a) SELECT a FROM shelf")
+    with pytest.raises(AssertionError, match="Spark was started"):
+        without_spark("run", query, "--home", tmp_path / "home")
 
 
 def test_a_command_that_is_misspelt() -> None:
