@@ -21,6 +21,8 @@ from udafs.errors import SetupError
 _BAR, _LINE, _PAD, _LONGEST = 5.0, 14.0, 11.0, 32
 #: What the sheet leaves for a title and a legend, which the page has in words; how much larger than points a page is.
 _TITLE, _LEGEND, _SCALE = 44.0, 42.0, 1.5
+#: How far it is made smaller where there is little room; then it is scrolled.
+_LEAST_SCALE = 1.15
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _picture(sheet: Sheet) -> str:
     size = (
         f'width="{width * _SCALE:.0f}" height="{height * _SCALE:.0f}" viewBox="0 {_TITLE:.0f} {width:.0f} {height:.0f}"'
     )
-    return f'<svg {size} role="group">{"".join(parts)}</svg>'
+    return f'<svg {size} style="min-width:{width * _LEAST_SCALE:.0f}px" role="group">{"".join(parts)}</svg>'
 
 
 def _edge(sheet: Sheet, source: str, target: str) -> str:
