@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 
 from forward_lineage.cli.own_words import in_words_of_commands
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.stopping import STOPPED, note_command, said_of_stop
 from udafs.errors import LineageError
 
 #: Each command, and its help in a line, which is said without importing it.
@@ -70,8 +71,8 @@ class _OneLineErrors(click.Group):
             with warnings_as_notes():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
-            click.echo(f"{stopped}." if str(stopped) else "stopped.", err=True)
-            raise click.exceptions.Exit(130) from None  # as a shell says of SIGINT
+            click.echo(said_of_stop(stopped, ctx), err=True)
+            raise click.exceptions.Exit(STOPPED) from None
         except Exception as error:
             said = said_of(error)
             if said is None:
@@ -81,6 +82,7 @@ class _OneLineErrors(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        note_command(ctx, args[0])
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
+from forward_lineage.cli.checks import check_table
 from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.frontend import check_condition
-from forward_lineage.row_ids.name_lookup import registered
-from forward_lineage.row_ids.registration_store import Registrations, home_folder
 
 
 @click.command()
@@ -31,8 +30,7 @@ def affected(*, file: str, table: str, where: str, semantics: str, answer: Answe
     """
     sql = read_statement(file)
     check_condition(where)
-    if opening.catalog is None:
-        registered(Registrations(home_folder(opening.home)), table)
+    check_table(opening, table)
     with opening.session_to_look("affected") as lineage:
         frame = lineage.affected(sql, table, where, semantics)
         found = answer.show(FrameRows(frame), nothing=f"No row of the query was made from these rows of {table}.")

@@ -31,6 +31,7 @@ class Rows(Protocol):
         columns: their names; `DL` the last one, if there is lineage.
         trusted: the tables that the answer takes on trust.
         unit: what stands in the lineage: ``"rows"``, or ``"values"`` under LINEAGE ON.
+        total: how many rows there are; None: nobody has counted.
 
     """
 
@@ -45,6 +46,10 @@ class Rows(Protocol):
     @property
     def unit(self) -> str:
         """Return what stands in the lineage: rows, or values."""
+
+    @property
+    def total(self) -> int | None:
+        """Return how many rows there are; None: nobody has counted."""
 
     def first(self, limit: int) -> tuple[Sequence[Sequence[Any]], bool]:
         """Return up to `limit` rows, lineage as ids by table, and whether there are more."""
@@ -82,11 +87,22 @@ class Answer:
         """
         return self.laid_out(found, nothing=nothing, title=title)()
 
-    def laid_out(self, found: Rows, *, nothing: str = "", title: str | None = None) -> Callable[[], bool]:
-        """Compute all that `show` prints; returns what prints it."""
+    def laid_out(
+        self, found: Rows, *, nothing: str = "", title: str | None = None, total: int | None = None
+    ) -> Callable[[], bool]:
+        """Compute all that `show` prints; returns what prints it.
+
+        Args:
+            found: the rows.
+            nothing: what to say when there are none.
+            title: what stands above the table.
+            total: how many rows there are, if somebody has counted them in another way.
+
+        """
+        total = found.total if total is None else total
         lines = found.json_lines(self.limit) if self.as_json else []
         rows, more = ([], False) if self.as_json else found.first(self.limit or _SHOWN)
-        table = lineage_table(found.columns, rows, _IDS, more, title, unit=found.unit) if rows else None
+        table = lineage_table(found.columns, rows, _IDS, more, title, unit=found.unit, total=total) if rows else None
 
         def show() -> bool:
             note_trust(found.trusted)

@@ -18,12 +18,16 @@ from forward_lineage.checking.outcomes import Law, Outcome, Rows
 from forward_lineage.checking.scoreboard import Scoreboard
 from forward_lineage.checking.statements import SqlFile, read_files
 from forward_lineage.cli.answers import FOUND
-from forward_lineage.cli.options import json_option, master_option
-from forward_lineage.cli.plain_text import cell, plain, print_objects
+from forward_lineage.cli.checks import check_home
+from forward_lineage.cli.home_tables import files_in_home
+from forward_lineage.cli.options import home_option, json_option, master_option
+from forward_lineage.cli.plain_text import cell, in_one_line, plain, print_objects
+from forward_lineage.cli.stopping import STOPPED
 from forward_lineage.cli.tables import plain_table
+from forward_lineage.row_ids.registration_store import home_folder
+from udafs.errors import listed
 
 _SEMANTICS = ("data", "control")
-_INTERRUPTED = 130
 
 
 @click.command()
@@ -34,6 +38,7 @@ _INTERRUPTED = 130
     type=click.Path(path_type=Path),
     help="Tables: each Parquet, CSV, ORC or JSON file, or folder of them, under its name. Nothing is written there.",
 )
+@home_option
 @click.option(
     "--semantics",
     type=click.Choice([*_SEMANTICS, "both"]),
@@ -64,6 +69,7 @@ def check(
     *,
     folder: Path,
     data: Path | None,
+    home: Path | str | None,
     semantics: str,
     rows: int,
     continued: int,
@@ -75,12 +81,13 @@ def check(
     """Run every statement of every .sql file in FOLDER with lineage and without, and say what became of it.
 
     Rows are compared with those of plain Spark, and sampled lineage is tried: base tables cut down to it must give
-    the row back. Statements run in processes of their own, in a scratch catalog. Ends with 0 if nothing failed or
-    differed and every lineage that was tried is right, else with 3.
+    the row back. Statements run in processes of their own, in a scratch catalog, over the registered tables, the saved
+    results and those of --data. Ends with 0 if nothing failed or differed and every lineage that was tried is right,
+    else with 3.
     """
     files = read_files(folder)
     wanted = _SEMANTICS if semantics == "both" else (semantics,)
-    tables = {} if data is None else tables_in(data)
+    tables = _tables(data, home)
     settings = Settings(master, memory, tables, wanted, rows, timeout, continued)
     board = _run(files, settings, as_json)
     if as_json:
@@ -88,9 +95,20 @@ def check(
     else:
         _show(board, wanted)
     if not board.finished:
-        raise click.exceptions.Exit(_INTERRUPTED)
+        raise click.exceptions.Exit(STOPPED)
     if not board.good:
         raise click.exceptions.Exit(FOUND)
+
+
+def _tables(data: Path | None, home: Path | str | None) -> dict[str, Path]:
+    """The tables that statements may read; those of `--data` stand before those of the home."""
+    check_home(home)
+    given = {} if data is None else tables_in(data)
+    known, others = files_in_home(home_folder(home))
+    if missing := [name for name in others if name.lower() not in given]:
+        what = f"{listed(missing)} of the home cannot be read here: not in Parquet files on this machine"
+        click.echo(in_one_line(f"Note: {what}. Copy the rows into a folder, and give it as --data."), err=True)
+    return known | given
 
 
 def _run(files: Sequence[SqlFile], settings: Settings, as_json: bool) -> Scoreboard:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from forward_lineage.cli.checks import check_asked_about, check_result
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.page_definition import read_page
+from forward_lineage.pages.page_definition import queries_of, read_page
 from forward_lineage.spark.progress import spark_progress
+from udafs.errors import LineageError
 
 
 @click.command()
@@ -50,7 +52,7 @@ def explore(
     more. Anybody who has the printed address can look at the page, several people at once.
     """
     check_installed()
-    read_page(file)  # what is wrong in it is said before Spark starts
+    _check(file, opening)
     with opening.session_to_look("explore") as lineage:
         with spark_progress(lineage.spark, "opening the views"):
             page = lineage.explore(file, host=host, port=port, token=token, names=names)
@@ -65,3 +67,23 @@ def explore(
                 page.wait()
             except KeyboardInterrupt:
                 click.echo("stopped", err=True)
+
+
+def _check(file: Path, opening: Opening) -> None:
+    """Check what can be known of the views before Spark starts: their form, and whether there is what they are over.
+
+    Raises:
+        LineageError: a view is none, or there is no such table or saved result; the message names file and line.
+
+    """
+    asked = read_page(file)
+    queries = queries_of(asked)
+    for name, view in asked.views.items():
+        try:
+            if name in queries:
+                if "`" not in queries[name].table:  # of a name in backticks Spark knows what it means
+                    check_asked_about(opening, queries[name].table)
+            else:
+                check_result(opening, view.sql.strip())
+        except LineageError as error:
+            raise asked.in_file(error, name) from None

@@ -40,6 +40,11 @@ class FrameRows:
         """What stands in its lineage: rows, or the values of LINEAGE ON."""
         return "values" if _granules(self.frame) else "rows"
 
+    @property
+    def total(self) -> int | None:
+        """How many they are: only Spark could tell, in a run of its own."""
+        return None
+
     def first(self, limit: int) -> tuple[list[list[Any]], bool]:
         """Return up to `limit` rows, lineage as ids or values by table, and whether there are more."""
         rows = decoded(self.frame.limit(limit + 1)).collect()

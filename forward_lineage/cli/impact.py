@@ -39,7 +39,7 @@ def impact(
         found = asked.impact(table, where, ids=ids)
         touched = found.objects()
         rows = [
-            _laid_out(asked.forward(table, where, ids=ids, result=each["result"]), each["result"], answer)
+            _laid_out(asked.forward(table, where, ids=ids, result=each["result"]), each, answer)
             for each in (touched if with_rows else ())
             if each["rows_touched"] is not None
         ]
@@ -66,9 +66,10 @@ def _print(touched: Sequence[dict[str, Any]], *, nothing: str) -> None:
     Console().print(table)
 
 
-def _laid_out(rows: Rows, result: str, answer: Answer) -> Callable[[], object]:
+def _laid_out(rows: Rows, touched: dict[str, Any], answer: Answer) -> Callable[[], object]:
+    result = touched["result"]
     if not answer.as_json:
-        show = answer.laid_out(rows, title=result)
+        show = answer.laid_out(rows, title=result, total=touched["rows_touched"])
 
         def below() -> None:
             click.echo()

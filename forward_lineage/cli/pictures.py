@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,7 +80,7 @@ class PipelineNow:
         newest: which nodes of it are no older version.
         suspected: by the name of a table in lower case, the ids of suspected rows; None: nobody asked.
         touched: the rows that they touch, by the name of the result in lower case.
-        stale: names of results in lower case.
+        stale: names of results in lower case, each with what has changed.
         title: what stands above.
 
     """
@@ -89,7 +89,7 @@ class PipelineNow:
     newest: frozenset[Node]
     suspected: Mapping[str, LineageSet] | None
     touched: Mapping[str, LineageSet]
-    stale: frozenset[str]
+    stale: Mapping[str, Sequence[str]]
     title: str
 
     @classmethod
@@ -105,7 +105,7 @@ class PipelineNow:
             frozenset(map(node_of, results)),
             suspected,
             touched,
-            frozenset(str(row[0]).lower() for row in rows),
+            _by_result(rows),
             shortened(title, 90),
         )
 
@@ -114,7 +114,7 @@ class PipelineNow:
         counts = None
         if self.suspected is not None:
             counts = {name: len(ids) for name, ids in {**self.touched, **self.suspected}.items()}
-        return steps(self.pipeline.nodes, self.newest, counts, set(self.stale))
+        return steps(self.pipeline.nodes, self.newest, counts, self.stale)
 
     def picture(self) -> Canvas:
         """Draw it."""
@@ -126,7 +126,10 @@ class PipelineNow:
 
 
 def steps(
-    nodes: Mapping[Node, SavedResult], newest: Collection[Node], touched: Mapping[str, int] | None, stale: set[str]
+    nodes: Mapping[Node, SavedResult],
+    newest: Collection[Node],
+    touched: Mapping[str, int] | None,
+    stale: Container[str],
 ) -> list[Step]:
     """Return the boxes of the picture: base tables, then results, those that others were made of first.
 
@@ -144,12 +147,20 @@ def steps(
     found = [Step(name, base=True, touched=count) for name, count in counts.items()]
     for node, each in nodes.items():
         parents = [titles[_edge(table)] if table.is_result else bases[table.name.lower()] for table in each.tables]
-        step = Step(titles[node], tuple(parents), note=_note(each), rows=each.rows)
+        step = Step(titles[node], tuple(parents), note=_note(each), rows=each.rows, saved=each.saved_at[:10])
         found.append(_as_it_is_now(step, each.name.lower(), touched, stale) if node in newest else step)
     return found
 
 
-def _as_it_is_now(step: Step, key: str, touched: Mapping[str, int] | None, stale: set[str]) -> Step:
+def _by_result(stale: Sequence[Sequence[object]]) -> dict[str, list[str]]:
+    """Gather the rows of `ForwardLineage.stale`: result in lower case → the tables that have changed."""
+    found: dict[str, list[str]] = {}
+    for result, table, *_ in stale:
+        found.setdefault(str(result).lower(), []).append(str(table))
+    return found
+
+
+def _as_it_is_now(step: Step, key: str, touched: Mapping[str, int] | None, stale: Container[str]) -> Step:
     return replace(step, touched=None if touched is None else touched.get(key, 0), stale=key in stale)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from forward_lineage.cli.tables import show
 from forward_lineage.drawing.page import MadeOf, Row, Shown
 from forward_lineage.store.asking.pipeline import Node, Pipeline
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import LineageError
+from udafs.errors import LineageError, listed
 from udafs.lineage_set import LineageSet
 
 #: Of a step: rows that are shown because they are touched, or the first ones; and others that these were made of.
@@ -40,6 +40,10 @@ class Now(Protocol):
     def touched(self) -> Mapping[str, LineageSet]:
         """Return what they touch."""
 
+    @property
+    def stale(self) -> Mapping[str, Sequence[str]]:
+        """Return what has changed since results were saved, by the name of the result in lower case."""
+
 
 def title_of(saved: SavedResult, is_newest: bool) -> str:
     """Return what the box of a result is called."""
@@ -54,7 +58,7 @@ def shown_of(asked: Asked, now: Now) -> dict[str, Shown]:
         now: the pipeline, and what is touched.
 
     """
-    return _Gathering(asked, now.pipeline, now.newest, now.suspected, now.touched).shown()
+    return _Gathering(asked, now).shown()
 
 
 @dataclass
@@ -62,17 +66,14 @@ class _Gathering:
     """Gathers rows, from the last results to the base tables."""
 
     asked: Asked
-    pipeline: Pipeline
-    newest: frozenset[Node]
-    suspected: Mapping[str, LineageSet] | None
-    touched: Mapping[str, LineageSet]
+    now: Now
     _wanted: dict[str, LineageSet] = field(default_factory=dict, init=False)
 
     def shown(self) -> dict[str, Shown]:
         found: dict[str, Shown] = {}
-        for node in reversed(self.pipeline.nodes):
-            saved = self.pipeline.nodes[node]
-            is_newest = node in self.newest
+        for node in reversed(self.now.pipeline.nodes):
+            saved = self.now.pipeline.nodes[node]
+            is_newest = node in self.now.newest
             found[title_of(saved, is_newest)] = (
                 self._result(saved)
                 if is_newest
@@ -86,18 +87,31 @@ class _Gathering:
 
     def _result(self, saved: SavedResult) -> Shown:
         key = saved.name.lower()
-        first = LineageSet(range(min(saved.rows, _MOST_ROWS))) if self.suspected is None else self.touched.get(key)
-        mine = _first(first if first is not None else LineageSet(), _MOST_ROWS)
+        first = LineageSet(range(min(saved.rows, _MOST_ROWS))) if self.now.suspected is None else self._touched(key)
+        mine = _first(first, _MOST_ROWS)
         ids = mine | self._wanted.get(key, LineageSet())
         made = {int(row): self._made_of(saved, int(row)) for row in ids.ids()}
-        return self._with_rows(saved.name, ids, made, saved.rows, saved.sql.strip())
+        shown = self._with_rows(saved.name, ids, made, saved.rows, saved.sql.strip())
+        return replace(shown, saved=self._when_saved(saved))
+
+    def _touched(self, key: str) -> LineageSet:
+        """The rows of a result that are touched, or those of a table that are suspected."""
+        suspected = self.now.suspected or {}
+        return self.now.touched.get(key, suspected.get(key, LineageSet()))
+
+    def _when_saved(self, saved: SavedResult) -> str:
+        said = f"Saved {saved.saved_at[:16].replace('T', ' ')} UTC"
+        changed = self.now.stale.get(saved.name.lower(), ())
+        if not changed:
+            return f"{said}."
+        return f"Stale. {said}; {listed(changed)} {'has' if len(changed) == 1 else 'have'} changed since."
 
     def _made_of(self, saved: SavedResult, row: int) -> list[MadeOf]:
         found = []
         for edge in saved.tables:
             if edge.granules or not edge.is_whole:
                 continue
-            ids = self.pipeline.library.relation(saved, edge).backward(LineageSet([row]))
+            ids = self.now.pipeline.library.relation(saved, edge).backward(LineageSet([row]))
             of, first = self._title(edge), _first(ids, _MOST_IDS)
             if ids:
                 found.append(MadeOf(of, first.ids().tolist(), len(ids)))
@@ -108,19 +122,18 @@ class _Gathering:
 
     def _title(self, edge: TracedTable) -> str:
         node = edge.name.lower(), edge.version
-        return title_of(self.pipeline.nodes[node], node in self.newest) if edge.is_result else edge.name
+        return title_of(self.now.pipeline.nodes[node], node in self.now.newest) if edge.is_result else edge.name
 
     def _bases(self) -> dict[str, list[TracedTable]]:
         found: dict[str, list[TracedTable]] = {}
-        for saved in self.pipeline.nodes.values():
+        for saved in self.now.pipeline.nodes.values():
             for edge in saved.tables:
                 if not edge.is_result:
                     found.setdefault(edge.name, []).append(edge)
         return found
 
     def _base(self, name: str, edges: Sequence[TracedTable]) -> Shown:
-        suspected = (self.suspected or {}).get(name.lower(), LineageSet())
-        ids = _first(suspected, _MOST_ROWS) | self._wanted.get(name.lower(), LineageSet())
+        ids = _first(self._touched(name.lower()), _MOST_ROWS) | self._wanted.get(name.lower(), LineageSet())
         if self.asked.version(name) not in {edge.version for edge in edges}:
             return Shown(note="It has changed since results were made of it; its rows are not shown.")
         return self._with_rows(name, ids, {}, None, "")
@@ -129,7 +142,7 @@ class _Gathering:
         self, name: str, ids: LineageSet, made: Mapping[int, list[MadeOf]], rows: int | None, sql: str
     ) -> Shown:
         if not ids:
-            return Shown(sql=sql, note="No row of it is touched." if self.suspected is not None else "")
+            return Shown(sql=sql, note="No row of it is touched." if self.now.suspected is not None else "")
         try:
             found = self.asked.rows_of(name, ids)
             values, _ = found.first(len(ids))
@@ -140,7 +153,12 @@ class _Gathering:
             for place in range(1, len(found.columns))
         ]
         more = f"{len(values):,} of {rows:,} rows." if rows is not None and rows > len(values) else ""
-        lines = [Row(int(row[0]), [show(each) for each in row[1:]], made.get(int(row[0]), [])) for row in values]
+        touched = self._touched(name.lower())
+        lines = [
+            Row(int(row[0]), [show(each) for each in row[1:]], made.get(int(row[0]), []), int(row[0]) in touched)
+            for row in values
+        ]
+        lines.sort(key=lambda row: not row.touched)
         return Shown(list(found.columns), numbers, lines, more, sql)
 
 

@@ -11,6 +11,7 @@ from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Setting
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.stopping import note_done
 from forward_lineage.cli.table_summary import in_words
 from forward_lineage.row_ids.catalog_file import arguments_of, read_catalog_file
 from forward_lineage.row_ids.other_formats import refuse_other_formats
@@ -74,6 +75,7 @@ def register(
         if request is not None:
             with spark_progress(lineage.spark, f"registering {request.name}"):
                 lineage.register(request.name, **arguments_of(request))
+        note_done(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} registered")
         known = {each.lower(): manifest for each, manifest in lineage.tables().items()}
         for each in names:
             click.echo(in_one_line(f"registered {in_words(known[each.lower()])}"))

@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from forward_lineage.cli.checks import check_tables_of
 from forward_lineage.cli.foreseeing import foreseeing_options
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
 from forward_lineage.cli.plain_text import in_one_line
+from forward_lineage.cli.stopping import note_done
 from forward_lineage.showing.plain_text import counted
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import check_name
@@ -47,8 +49,10 @@ def save(
     """
     check_name(name)
     sql = read_statement(file)
+    check_tables_of(opening, sql)
     with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
+        note_done(f"{saved.name}, version {saved.version}, is saved")
         now = [table.name for table in saved.tables if table.captured is Captured.NOW]
         tables, size = ", ".join(now) or "no table", saved.lineage_size
         rows = counted(saved.rows, "row")

@@ -11,6 +11,7 @@ from forward_lineage.cli.interactive.entry_runner import Shell
 from forward_lineage.cli.interactive.prompting import do_script, do_what_is_typed, is_typed
 from forward_lineage.cli.interactive.shell_session import KeptSession
 from forward_lineage.cli.opening import Opening, session_options
+from forward_lineage.cli.stopping import STOPPED
 from forward_lineage.row_ids.registration_store import home_folder
 
 
@@ -29,5 +30,7 @@ def shell(*, opening: Opening) -> None:
             return
         script = Shell(kept)
         do_script(script, iter(sys.stdin.readline, ""))
+        if script.stopped:
+            raise click.exceptions.Exit(STOPPED)
         if script.failed:
             raise click.exceptions.Exit(1)

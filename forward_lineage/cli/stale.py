@@ -47,6 +47,10 @@ class _InWords:
     def unit(self) -> str:
         return self.rows.unit
 
+    @property
+    def total(self) -> int | None:
+        return self.rows.total
+
     def first(self, limit: int) -> tuple[Sequence[Sequence[Any]], bool]:
         rows, more = self.rows.first(limit)
         now = list(self.columns).index(_NOW)

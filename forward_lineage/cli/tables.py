@@ -44,6 +44,7 @@ def lineage_table(
     title: str | None = None,
     *,
     unit: str = "rows",
+    total: int | None = None,
 ) -> RenderableType:
     """Lay rows out; lineage, the last column, as row ids by table.
 
@@ -54,6 +55,7 @@ def lineage_table(
         more: whether there are more rows than these.
         title: what stands above.
         unit: what stands in `DL`: rows, or values.
+        total: how many rows there are, if that is known.
 
     Returns:
         a table; where the terminal is too narrow for it, each row by itself, a line or more for each column.
@@ -73,7 +75,8 @@ def lineage_table(
         for place in range(len(columns))
     ]
     first = f"the first {len(rows)} rows" if len(rows) != 1 else "the first row"
-    caption = f"{first}; --limit shows more" if more else None
+    of_all = "" if total is None else f" of {total:,}"
+    caption = f"{first}{of_all}; --limit shows more" if more else None
     return _Rows([cell(column) for column in columns], cells, numeric, traced, title, caption)
 
 

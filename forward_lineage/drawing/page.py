@@ -21,6 +21,8 @@ from udafs.errors import SetupError
 _BAR, _LINE, _PAD, _LONGEST = 5.0, 14.0, 11.0, 32
 #: What the sheet leaves for a title and a legend, which the page has in words; how much larger than points a page is.
 _TITLE, _LEGEND, _SCALE = 44.0, 42.0, 1.5
+#: How far it is made smaller where there is little room; then it is scrolled.
+_LEAST_SCALE = 1.15
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,12 @@ class MadeOf:
 
 @dataclass(frozen=True)
 class Row:
-    """A row that is shown: its id, its values in words, and what it was made of."""
+    """A row that is shown: its id, its values in words, what it was made of, and whether suspected rows touch it."""
 
     id: int
     cells: list[str]
     made: list[MadeOf]
+    touched: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,11 @@ class Shown:
     Attributes:
         columns: names, that of the ids first.
         numbers: for each column but the first, whether it has numbers.
-        rows: some rows.
+        rows: some rows, those that are touched first.
         more: what is not shown, in words.
         sql: the query of a result.
         note: why rows are not shown, in words.
+        saved: when a result was saved, and what has changed since, in words.
 
     """
 
@@ -68,6 +72,7 @@ class Shown:
     more: str = ""
     sql: str = ""
     note: str = ""
+    saved: str = ""
 
 
 def pipeline_page(steps: Sequence[Step], shown: Mapping[str, Shown], title: str) -> str:
@@ -81,11 +86,17 @@ def pipeline_page(steps: Sequence[Step], shown: Mapping[str, Shown], title: str)
     """
     sheet = sheet_of(steps, "")
     data = [
-        {"name": printable(step.name), "lines": step.lines(), **asdict(shown.get(step.name, Shown()))} for step in steps
+        {
+            "name": printable(step.name),
+            "base": step.base,
+            "lines": step.lines(),
+            **asdict(shown.get(step.name, Shown())),
+        }
+        for step in steps
     ]
     template = Template(files(__package__).joinpath("static/pipeline.html").read_text(encoding="utf-8"))
     touched = "Orange is what the suspected rows touch; the bar is the share of its rows. " if sheet.asked else ""
-    stale = "Dashed is stale. " if any(step.stale for step in steps) else ""
+    stale = "Dashed is stale: an input has changed since it was saved. " if any(step.stale for step in steps) else ""
     return template.substitute(
         title=escape(printable(title)),
         legend=escape(touched + stale),
@@ -116,7 +127,7 @@ def _picture(sheet: Sheet) -> str:
     size = (
         f'width="{width * _SCALE:.0f}" height="{height * _SCALE:.0f}" viewBox="0 {_TITLE:.0f} {width:.0f} {height:.0f}"'
     )
-    return f'<svg {size} role="group">{"".join(parts)}</svg>'
+    return f'<svg {size} style="min-width:{width * _LEAST_SCALE:.0f}px" role="group">{"".join(parts)}</svg>'
 
 
 def _edge(sheet: Sheet, source: str, target: str) -> str:

@@ -46,6 +46,7 @@ class Step:
         rows: how many it has, if that is known.
         touched: how many of them an impact touches (in a base table: are suspected); None when none was asked for.
         stale: whether something it was computed from has changed since.
+        saved: the day on which it was saved, if it is a result.
 
     """
 
@@ -56,6 +57,7 @@ class Step:
     rows: int | None = None
     touched: int | None = None
     stale: bool = False
+    saved: str = ""
 
     def lines(self) -> list[str]:
         """The text below the name."""
@@ -67,6 +69,7 @@ class Step:
             lines.append("not touched")
         if self.stale:
             lines.append("stale: an input has changed")
+            lines.append(f"saved {self.saved}" if self.saved else "")
         return [line for line in lines if line]
 
 

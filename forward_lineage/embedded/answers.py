@@ -49,6 +49,11 @@ class PickedRows:
         """What stands in their lineage: row ids."""
         return "rows"
 
+    @property
+    def total(self) -> int:
+        """How many they are."""
+        return int(self.rows.num_rows)
+
     def first(self, limit: int) -> tuple[Sequence[Sequence[object]], bool]:
         """Return up to `limit` rows, and whether there are more."""
         rows = self.rows.slice(0, limit)
@@ -98,6 +103,11 @@ class Stale:
     def unit(self) -> str:
         """What stands in their lineage: row ids."""
         return "rows"
+
+    @property
+    def total(self) -> int:
+        """How many they are."""
+        return len(self.found)
 
     def first(self, limit: int) -> tuple[list[tuple[object, ...]], bool]:
         """Return up to `limit` rows, and whether there are more."""

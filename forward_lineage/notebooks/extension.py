@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.notebooks.finding import session_of, session_of_home
 from forward_lineage.notebooks.magics import LineageMagics
 from forward_lineage.results import is_answer, meaning_of
+from forward_lineage.session.stopping import Stopped
 from udafs.errors import LineageError
 
 _TEXT_ONLY = ["text/plain"]  # what IPython's terminal shows
@@ -22,7 +23,8 @@ def load(shell: Any) -> None:
 
     """
     shell.register_magics(LineageMagics)
-    LineageError._render_traceback_ = _in_one_line  # type: ignore[attr-defined]
+    for ours in (LineageError, Stopped):
+        ours._render_traceback_ = _in_one_line  # type: ignore[union-attr]
 
     def shown(frame: DataFrame) -> dict[str, str] | None:
         return _bundle(frame, shell)
@@ -33,13 +35,16 @@ def load(shell: Any) -> None:
 def unload(shell: Any) -> None:
     """Take the display of results away, and the magics."""
     shell.display_formatter.mimebundle_formatter.pop(DataFrame, None)
-    del LineageError._render_traceback_  # type: ignore[attr-defined]
+    for ours in (LineageError, Stopped):
+        del ours._render_traceback_  # type: ignore[union-attr]
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("lineage", None)
 
 
-def _in_one_line(error: LineageError) -> list[str]:
+def _in_one_line(error: LineageError | Stopped) -> list[str]:
     """What IPython shows of an error of ours: the traceback would be through our code, not the user's."""
+    if isinstance(error, Stopped):
+        return [str(error) or "stopped"]
     return [f"{type(error).__name__}: {error}"]
 
 

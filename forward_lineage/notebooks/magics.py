@@ -112,7 +112,7 @@ def _without_traceback() -> Iterator[None]:
     try:
         yield
     except (LineageError, KeyboardInterrupt) as error:  # Ctrl-C, with whether anything was saved
-        said = f"{type(error).__name__}: {error}"
+        said = str(error) or "stopped" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
         error._render_traceback_ = lambda: [said]  # type: ignore[union-attr]
         raise
 

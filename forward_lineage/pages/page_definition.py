@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.frontend.lexing import Token, is_blank, lex, position_at
+from forward_lineage.views.view_sql import GroupBy, is_result, read_view
 from udafs.errors import BadArgumentError, LineageError, Position, WrongSqlError
 
 _SAID = re.compile(r"--\s*(?P<option>[a-z]+)\s*:\s*(?P<value>.*?)\s*")
@@ -101,6 +102,23 @@ def read_page(path: Path) -> AskedPage:
         return replace(_from_toml(text) if path.suffix == ".toml" else _from_sql(text), file=path)
     except LineageError as error:
         raise error.said_at(error.at or Position(1, 1), f"{path}: {error.what}") from None
+
+
+def queries_of(asked: AskedPage) -> dict[str, GroupBy]:
+    """Take the queries of a page apart, those that are none of a saved result; no Spark is needed.
+
+    Raises:
+        LineageError: one is no view; the message names file and line.
+
+    """
+    found = {}
+    for name, view in asked.views.items():
+        if not is_result(view.sql):
+            try:
+                found[name] = read_view(view.sql)
+            except LineageError as error:
+                raise asked.in_file(error, name) from None
+    return found
 
 
 def page_of(views: Mapping[str, Any], table: str | None = None, title: str | None = None) -> AskedPage:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, as_answer
 from forward_lineage.session.components import Parts
-from forward_lineage.spark.interrupts import interruptible
+from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import Mode, Wish
 from forward_lineage.store.saving.scope import Scope, When
 from forward_lineage.workloads.deriving import Attributes
 from forward_lineage.workloads.saving import Foreseen
-from udafs.errors import BadArgumentError, LineageError
+from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
 
@@ -89,29 +88,15 @@ class ResultCalls:
                 what = "args= beside what says which lineage is captured, or made beforehand: both read the text again"
                 raise BadArgumentError(what, instead="Write the values into the text.")
             query = self._parts.statements.run(self._parts.statements.trace(query, semantics, args))
-        with self._stopped(name), self._parts.runs.saving(query, name) as told:
+        with says_what_is_kept(self.spark, name, "saved", self._newest), self._parts.runs.saving(query, name) as told:
             saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
             told.has_saved(saved)
         self._parts.result_tables.bring_up_to_date()
         return saved
 
-    @contextmanager
-    def _stopped(self, name: str) -> Iterator[None]:
-        """Say of Ctrl-C whether anything was saved."""
-        before = self._version(name)
-        try:
-            with interruptible(self.spark):
-                yield
-        except KeyboardInterrupt:
-            now = self._version(name)
-            said = "stopped, nothing saved" if now == before else f"stopped; {name}, version {now}, is saved"
-            raise KeyboardInterrupt(said) from None
-
-    def _version(self, name: str) -> int | None:
-        with suppress(LineageError):
-            latest = self._parts.library.latest(name)
-            return None if latest is None else latest.version
-        return None
+    def _newest(self, name: str) -> int:
+        latest = self._parts.library.latest(name)
+        return 0 if latest is None else latest.version
 
     def capture(self, name: str) -> SavedResult:
         """Capture the lineage of a saved result that its save left for later. If none is left, nothing happens.

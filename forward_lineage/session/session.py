@@ -9,20 +9,21 @@ from pyspark.sql import SparkSession
 from forward_lineage.openlineage.runs import Given
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.session.components import parts_of
+from forward_lineage.session.ended_calls import says_why_it_ends
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
-from forward_lineage.session.remote_calls import says_when_the_server_is_gone
 from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.show_calls import ShowCalls
 from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
+from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.spark.shared_home import check_shared_home
 from forward_lineage.storage.homes import ObjectHome, folder_of
 from udafs.attach import attach
 
 
-@says_when_the_server_is_gone
+@says_why_it_ends
 class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
     """Trace lineage in a Spark session that is already running.
 
@@ -58,9 +59,10 @@ class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCall
     def __init__(
         self, spark: SparkSession, home: str | Path | ObjectHome | None = None, *, openlineage: Given = None
     ) -> None:
-        attach(spark)
         self.spark = spark
-        self.home = home_folder(home)
-        check_shared_home(spark, folder_of(self.home))
-        self.registrations = Registrations(self.home)
-        self._parts = parts_of(spark, self.registrations, self.home, openlineage)
+        with interruptible(spark):
+            attach(spark)
+            self.home = home_folder(home)
+            check_shared_home(spark, folder_of(self.home))
+            self.registrations = Registrations(self.home)
+            self._parts = parts_of(spark, self.registrations, self.home, openlineage)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registration_request import Request, refuse_unnamed
+from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.session.components import Parts
+from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.store.asking.trust import on_trust
 from udafs.lineage_set import LineageSet
 
@@ -19,6 +21,8 @@ from udafs.lineage_set import LineageSet
 class TableCalls:
     """The calls of `ForwardLineage` about tables. docs/row-ids.md states the contract."""
 
+    spark: SparkSession
+    registrations: Registrations
     _parts: Parts
 
     @property
@@ -95,7 +99,8 @@ class TableCalls:
         """
         refuse_unnamed(name, unnamed)
         request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
-        return self._parts.tables.register(request)
+        with says_what_is_kept(self.spark, name, "registered", self.registrations.newest, f"{name} is not"):
+            return self._parts.tables.register(request)
 
     def use(self, catalog: Catalog) -> None:
         """Trace the tables of a catalog in this session, on trust and without writing anything under `home`.
@@ -167,7 +172,8 @@ class TableCalls:
             2
 
         """
-        return self._parts.tables.refresh(name)
+        with says_what_is_kept(self.spark, name, "refreshed", self.registrations.newest, f"{name} is not"):
+            return self._parts.tables.refresh(name)
 
     def changed(self, name: str, since: int) -> DataFrame:
         """Return the rows of a table that were written, or went, since an earlier version of its registration.

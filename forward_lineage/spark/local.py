@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forward_lineage.spark.interrupts import interruptible_start
 from forward_lineage.spark.java import find_java
 from forward_lineage.spark.versions import LATER_DEFAULTS, logger_of
 
@@ -48,7 +49,8 @@ def local_session(
         builder = builder.config(key, value)
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
-    return builder.getOrCreate()
+    with interruptible_start():
+        return builder.getOrCreate()
 
 
 def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:

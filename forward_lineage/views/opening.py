@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -28,12 +27,11 @@ from forward_lineage.views.measures import Measure
 from forward_lineage.views.membership import Array, Dense, Membership
 from forward_lineage.views.questions import Question, columns_of, questions, rows_sql
 from forward_lineage.views.view import View
-from forward_lineage.views.view_sql import read_view
+from forward_lineage.views.view_sql import is_result, read_view
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
 FORMAT = 1
 MOST_ROWS = 2**32 - 1
-_RESULT = re.compile(r"\s*(\w+)\s*")
 Found = dict[str, tuple[View, Membership]]
 _Way = Callable[[Sequence[Bars], Manifest], tuple[Capture, Ids | None]]
 
@@ -60,9 +58,7 @@ class Opening:
         limits = limits or Limits()
         asked = _checked(views)
         self._bring_up_to_date()
-        results = {
-            name: self._library.get(match[1]) for name, sql in asked.items() if (match := _RESULT.fullmatch(sql))
-        }
+        results = {name: self._library.get(sql.strip()) for name, sql in asked.items() if is_result(sql)}
         queries = {name: read_view(sql) for name, sql in asked.items() if name not in results}
         over = questions(self._spark, queries)
         manifest = self._table_of(over, table)

@@ -5,6 +5,7 @@ Other queries are views, too, once they are saved: their rows are the bars, and 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -16,6 +17,7 @@ from udafs.errors import NotTracedError
 
 FUNCTIONS = {"count", "sum", "avg", "mean"}
 SAVE_IT = "Save the query, and give the name of the saved result in place of it."
+_RESULT = re.compile(r"\s*\w+\s*")
 _HANDLED = {"kind", "expressions", "from_", "where", "group", "order"}
 _CALLED = {"having": "HAVING", "limit": "LIMIT", "distinct": "DISTINCT", "joins": "a join", "laterals": "LATERAL"}
 
@@ -65,6 +67,11 @@ class GroupBy:
     def keys(self) -> list[exp.Expr]:
         """The expressions that are not aggregates, in order."""
         return [each.unalias() for each, call in zip(self.tree.expressions, self.items, strict=True) if call is None]
+
+
+def is_result(sql: str) -> bool:
+    """Tell whether what is given for a view is the name of a saved result, and no query."""
+    return _RESULT.fullmatch(sql) is not None
 
 
 def read_view(sql: str) -> GroupBy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -281,16 +280,20 @@ def test_a_set_of_2_to_the_40_never_becomes_an_array() -> None:
     assert hash(odd | (value - odd)) == hash(value)
 
 
-def test_roaring_runs_that_name_billions_of_ids() -> None:
+def billions_in_roaring() -> bytes:
+    """Every id below 2**32, as runs of a Roaring bitmap."""
     container = (1).to_bytes(2, "little") + bytes([0, 0, 255, 255])
     keys = b"".join(key.to_bytes(2, "little") + b"\xff\xff" for key in range(65536))
     body = (12347 | 65535 << 16).to_bytes(4, "little") + b"\xff" * 8192 + keys
     offsets = b"".join((len(body) + 4 * 65536 + 6 * i).to_bytes(4, "little") for i in range(65536))
     bitmap = body + offsets + container * 65536
-    data = b"\x02" + (1).to_bytes(8, "little") + bytes(4) + bitmap
-    start = time.perf_counter()
-    value = LineageSet.from_bytes(data)
-    assert time.perf_counter() - start < 30
+    return b"\x02" + (1).to_bytes(8, "little") + bytes(4) + bitmap
+
+
+def test_roaring_runs_that_name_billions_of_ids() -> None:
+    value = LineageSet.from_bytes(
+        billions_in_roaring()
+    )  # set by set it would take hours; tests/bench/test_limits.py has the time
     assert len(value) == 2**32
     assert value.to_bytes() == bytes([1, 32] + [0] * 32 + [1])
 
@@ -366,9 +369,7 @@ def fuzz(count: int, seed: int) -> None:
     assert len(values) > 100
     for _ in range(count):
         value = mutate(rng, rng.choice(values))
-        start = time.perf_counter()
         survives(value)
-        assert time.perf_counter() - start < 5, value.hex()
 
 
 def test_mutated_bytes() -> None:

@@ -6,6 +6,7 @@ import io
 import re
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -60,15 +61,17 @@ class Shell:
 
     Attributes:
         failed: whether one could not be done.
+        stopped: whether Ctrl-C has ended a script.
 
     """
 
     def __init__(self, kept: KeptSession, *, typed: bool = False) -> None:
         self.kept = kept
-        self.failed = False
+        self.failed = self.stopped = False
         self._typed = typed
         self._last: str | None = None
         self._thread = ThreadPoolExecutor(1)
+        self._worker = self._thread.submit(threading.current_thread).result()
 
     def do(self, entry: Entry) -> bool:
         """Do an entry; returns whether the shell goes on. Errors are printed, and nothing is raised."""
@@ -79,7 +82,8 @@ class Shell:
         try:
             doing.result()
         except KeyboardInterrupt:
-            self._cancel(doing)
+            self._cancel(doing, entry)
+            self.stopped = not self._typed
             return self._typed
         except Exception as error:  # the session goes on, whatever it is
             self.say(error, entry)
@@ -88,14 +92,18 @@ class Shell:
                 click.secho(f"{time.perf_counter() - begun:.3f} s", err=True, dim=True)
         return True
 
-    def _cancel(self, doing: Future[None]) -> None:
-        """End what is being done: whatever it asks of Spark is cancelled, until it gives up."""
+    def _cancel(self, doing: Future[None], entry: Entry) -> None:
+        """End what is being done: Spark's start, or whatever it asks of Spark, until it gives up."""
+        from forward_lineage.spark.interrupts import stop_work_of  # noqa: PLC0415 - not where nothing is stopped
+
         self.failed = True
         while not doing.done():
-            if self.kept.started is not None:
-                self.kept.started.spark.sparkContext.cancelAllJobs()
+            stop_work_of(self._worker)
             wait([doing], _PATIENCE)
-        click.echo("cancelled", err=True)
+        if doing.exception() is None:
+            click.echo("it was done already", err=True)
+        else:
+            click.echo("stopped, nothing saved" if entry.command == "save" else "stopped", err=True)
 
     def _done(self, entry: Entry) -> None:
         if entry.command is None:

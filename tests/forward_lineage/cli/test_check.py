@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
 
+from forward_lineage import ForwardLineage
+from forward_lineage.checking.child import Settings
 from forward_lineage.checking.corpus import Entry
 from forward_lineage.checking.outcomes import Law, Laws, Outcome, Rows, Verdict
 from forward_lineage.cli import check as command
@@ -96,6 +99,33 @@ def test_ctrl_c_shows_what_there_is(monkeypatch: pytest.MonkeyPatch, folder: Pat
     done = invoke(monkeypatch, folder, found=[GOOD, None, BROKEN])
     assert done.exit_code == 130
     assert "1 statement of 1 file" in done.stdout and "interrupted" in done.stdout
+
+
+def test_tables_and_results_of_the_home_are_there(
+    spark: SparkSession, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, files = tmp_path / "home", tmp_path / "shelf.parquet"
+    spark.range(3).write.parquet(str(files))
+    lineage = ForwardLineage(spark, home)
+    lineage.register("shelf", path=files)
+    lineage.register("other", path=files, key="id", trusted=True)
+    saved = lineage.save("SELECT count(*) AS n FROM shelf", "how_many")
+    spark.range(1).createOrReplaceTempView("a_view")
+    lineage.register("a_view", key="id")
+    seen: list[Settings] = []
+
+    class FoundRun:
+        def __init__(self, files: object, settings: Settings, now: object) -> None:
+            seen.append(settings)
+
+        def entries(self) -> Iterator[Entry]:
+            yield GOOD
+
+    monkeypatch.setattr(command, "Run", FoundRun)
+    done = CliRunner().invoke(main, ["check", str(folder), "--home", str(home)], catch_exceptions=False)
+    assert seen[0].data == {"shelf": files, "other": files, "how_many": saved.rows_folder}
+    assert "Note: a_view of the home cannot be read here" in done.stderr and done.exit_code == 0
+    lineage.unregister("a_view")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from forward_lineage import ForwardLineage
 from forward_lineage.frontend import check_condition
 from tests.forward_lineage.cli.in_this_process import without_spark
 from udafs.errors import WrongSqlError
@@ -67,6 +71,36 @@ def test_a_home_that_is_named_must_be_there(tmp_path: Path, words: list[str]) ->
 
 def test_a_wrong_constraint(tmp_path: Path) -> None:
     assert "zip" in error_of("profile", "t", "zip ->", "--catalog", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("view", "says"),
+    [
+        ("SELECT item, median(amount) FROM sales GROUP BY 1", "the aggregate median in a view (line 2, column 14)"),
+        ("SELECT item, count(*) AS n FROM sales JOIN shops USING (shop) GROUP BY item", "a join in a view (line 2,"),
+        ("SELECT item FROM (SELECT 1 AS item) GROUP BY item", "a view over something else than a table (line 2,"),
+        ("SELECT item, count(*) AS n FROM sails GROUP BY item", "sails is not registered (line 2, column 1)"),
+        ("TABLE worst", "there is no saved result worst (line 2, column 1)"),
+    ],
+)
+def test_a_view_that_a_page_refuses(tmp_path: Path, view: str, says: str) -> None:
+    (tmp_path / "views.sql").write_text(f"-- name: a\n{view};")
+    said = error_of("explore", tmp_path / "views.sql", "--home", tmp_path)
+    assert said.startswith(f"{tmp_path / 'views.sql'}: ") and says in said
+
+
+def test_a_table_that_has_changed(spark: SparkSession, tmp_path: Path) -> None:
+    place, query = tmp_path / "shelf.parquet", tmp_path / "query.sql"
+    pq.write_table(pa.table({"a": [1, 2]}), place)
+    ForwardLineage(spark, tmp_path / "home").register("shelf", path=place)
+    pq.write_table(pa.table({"a": [1, 2, 3]}), place)
+    query.write_text("WITH other AS (SELECT a FROM Shelf) SELECT a FROM other")
+    changed = f"table shelf is not what was registered: {place} was modified"
+    for words in (["affected", query, "--table", "shelf", "--where", "a = 1"], ["run", query], ["save", query, "x"]):
+        assert error_of(*words, "--home", tmp_path / "home").startswith(changed)
+    query.write_text("WITH shelf AS (SELECT 1 AS a) SELECT a FROM shelf")
+    with pytest.raises(AssertionError, match="Spark was started"):
+        without_spark("run", query, "--home", tmp_path / "home")
 
 
 def test_a_command_that_is_misspelt() -> None:

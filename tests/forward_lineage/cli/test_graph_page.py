@@ -66,9 +66,11 @@ def test_what_it_shows(lineage: ForwardLineage, tmp_path: Path) -> None:
     (row,) = steps["per_item"]["rows"]
     assert row["cells"] == ["pen", "7"]
     assert [(each["of"], each["ids"], each["count"]) for each in row["made"]] == [("sales", [0, 2], 2)]
-    assert [line["id"] for line in steps["sales"]["rows"]] == [0, 2], (
-        "the suspected row, and its neighbour in the group"
+    assert [(line["id"], line["touched"]) for line in steps["sales"]["rows"]] == [(2, True), (0, False)], (
+        "the suspected row, then its neighbour in the group"
     )
+    assert row["touched"] and steps["per_item"]["saved"].startswith("Saved 20")
+    assert steps["counted"]["saved"].endswith("large has changed since.")
     assert steps["per_item"]["more"] == "1 of 3 rows."
     assert steps["large"]["note"] == "No row of it is touched."
     assert "An older version" in steps["large, version 1"]["note"]

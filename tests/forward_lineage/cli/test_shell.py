@@ -124,7 +124,7 @@ def test_statements_and_ctrl_c(terminal: Terminal) -> None:
     terminal.child.expect_exact(ENDS)
     time.sleep(10)
     terminal.child.sendintr()
-    assert "cancelled" in terminal.read()
+    assert "stopped" in terminal.read()
     assert "{3}" in terminal.type("SELECT item FROM sales WHERE price = 9;"), "the session goes on"
     assert "saved large, version 1" in terminal.type(r"\save large SELECT item FROM per_item WHERE price > 6;")
     assert "large" in terminal.type(r"\impact sales where price = 9")

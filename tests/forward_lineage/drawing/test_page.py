@@ -14,12 +14,13 @@ from forward_lineage.drawing.pipeline import Step
 from tests.browser import Browser
 from udafs.errors import SetupError
 
+STALE = "Stale. Saved 2026-02-03 04:05 UTC; stock has changed since."
 HOSTILE = "</script><b onclick='x'>&\u202e\x1b"
 STEPS = [
     Step("sales", base=True, touched=2),
     Step("stock", base=True, touched=0),
     Step("per_item", ("sales", "stock"), note="data", rows=40, touched=1),
-    Step("large", ("per_item",), note="data", rows=3, touched=1, stale=True),
+    Step("large", ("per_item",), note="data", rows=3, touched=1, stale=True, saved="2026-02-03"),
     Step("quiet", ("stock",), note="control", rows=2, touched=0),
 ]
 SHOWN = {
@@ -27,11 +28,13 @@ SHOWN = {
     "per_item": Shown(
         ("row_id", "item"),
         (False,),
-        [Row(3, ["pen"], [MadeOf("sales", [9], 1), MadeOf("stock", [0, 1], 1200)]), Row(5, ["ink"], [])],
+        [Row(3, ["pen"], [MadeOf("sales", [9], 1), MadeOf("stock", [0, 1], 1200)]), Row(5, ["ink"], [], touched=True)],
         "2 of 40 rows.",
         "SELECT item FROM sales JOIN stock",
     ),
-    "large": Shown(("row_id", "item"), (False,), [Row(0, ["pen"], [MadeOf("per_item", [3], 1)])], sql="SELECT 1"),
+    "large": Shown(
+        ("row_id", "item"), (False,), [Row(0, ["pen"], [MadeOf("per_item", [3], 1)])], sql="SELECT 1", saved=STALE
+    ),
     "quiet": Shown(note="No row of it is touched."),
 }
 
@@ -57,7 +60,7 @@ def test_a_box_shows_its_rows_and_a_row_what_it_was_made_of(page: Browser) -> No
     assert page.text("h1") == "Impact of sales where item = '</script><b onclick='x'>&\\u202e\\x1b'"
     assert page.text("#about h2") == "large", "the last result, first"
     page.press_on(box("per_item"))
-    assert (page.text("#about h2"), rows(page)) == ("per_item", ["3 pen", "5 ink"])
+    assert (page.text("#about h2"), rows(page)) == ("per_item", ["touched5 ink", "3 pen"])
     assert "SELECT item FROM sales JOIN stock" in page.text("#about") and "2 of 40 rows." in page.text("#about")
     page.press_on('#about tr[data-row="3"]')
     assert [each.text for each in page.all("#made button")] == ["1 row of sales", "1,200 rows of stock"]
@@ -74,6 +77,34 @@ def test_what_is_touched_is_painted(page: Browser) -> None:
     assert [each.get_attribute("data-name") for each in page.all(".step.stale")] == ["large"]
     page.press_on(box("quiet"))
     assert "No row of it is touched." in page.text("#about")
+
+
+def test_what_is_stale_has_its_date(page: Browser) -> None:
+    assert page.text("#about p.stale") == STALE
+    assert "saved 2026-02-03" in page.text(box("large")) and "saved" not in page.text(box("per_item"))
+
+
+def test_details_are_beside_the_picture(page: Browser) -> None:
+    picture, about = (
+        page.script("return document.querySelector(arguments[0]).getBoundingClientRect()", each)
+        for each in (".picture", "#about")
+    )
+    assert about["left"] >= picture["right"] and abs(about["top"] - picture["top"]) < 2
+
+
+def test_on_a_phone(page: Browser) -> None:
+    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        page.driver.refresh()
+        page.until(lambda: page.script("return document.body?.dataset.ready"))
+        assert page.script("return document.documentElement.scrollWidth") <= 390
+        assert page.text("#about h2") == "large"
+        page.script("document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click'))", box("per_item"))
+        top = page.script("return document.querySelector('#about h2').getBoundingClientRect().top")
+        assert page.text("#about h2") == "per_item" and 0 <= top < 800
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_with_keys_alone(page: Browser) -> None:

@@ -1,0 +1,129 @@
+"""Ctrl-C while Spark starts or works: it ends at once, nothing is left behind, and it is said once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from forward_lineage.cli import main
+from tests.conftest import REPOSITORY
+from tests.forward_lineage.cli.in_this_process import invoke
+
+T = TypeVar("T")
+#: Some minutes for Spark, in one job.
+LONG = "SELECT t.id, sum(hash(r.id, t.id)) AS s FROM range(0, 100000000000, 1, 2) AS r CROSS JOIN t GROUP BY t.id"
+_STARTS = """
+from forward_lineage.spark.local import local_session
+import pyspark
+try:
+    local_session("interrupted", driver_memory="512m")
+except KeyboardInterrupt:
+    print("stopped", pyspark.SparkContext._gateway)
+"""
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, tmp_path: Path) -> ForwardLineage:
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW t AS SELECT id FROM range(2)")
+    made = ForwardLineage(spark, tmp_path / "home")
+    made.register("t", key="id")
+    return made
+
+
+def interrupted_in_a_job(spark: SparkSession, work: Callable[[], T]) -> T:
+    """Do something, and press Ctrl-C as soon as Spark runs a job for it."""
+    tracker, over = spark.sparkContext.statusTracker(), threading.Event()
+
+    def press() -> None:
+        while not over.wait(0.1):
+            if tracker.getActiveJobsIds():
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    presses = threading.Thread(target=press)
+    presses.start()
+    try:
+        return work()
+    finally:
+        over.set()
+        presses.join()
+        _wait_until_nothing_runs(spark)
+
+
+def _wait_until_nothing_runs(spark: SparkSession) -> None:
+    until = time.monotonic() + 60
+    while spark.sparkContext.statusTracker().getActiveJobsIds():
+        assert time.monotonic() < until, "the job goes on"
+        time.sleep(0.1)
+
+
+def files(home: Path) -> list[Path]:
+    return sorted(each for each in home.rglob("*") if each.is_file() and "lock" not in each.name)
+
+
+def test_a_save_that_is_stopped_leaves_nothing(
+    spark: SparkSession, lineage: ForwardLineage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, handler = files(tmp_path / "home"), signal.getsignal(signal.SIGINT)
+    with caplog.at_level(logging.ERROR), pytest.raises(KeyboardInterrupt, match=r"^stopped, nothing saved$"):
+        interrupted_in_a_job(spark, lambda: lineage.save(LONG, "long"))
+    assert not caplog.records and signal.getsignal(signal.SIGINT) is handler
+    assert files(tmp_path / "home") == before and not lineage.results()
+    assert lineage.save("SELECT id FROM t", "long").rows == 2  # and the session goes on
+
+
+def test_a_command_that_is_stopped(spark: SparkSession, lineage: ForwardLineage, tmp_path: Path) -> None:
+    file = tmp_path / "long.sql"
+    file.write_text(LONG)
+    for words, said in (
+        (["save", file, "too_long"], "stopped, nothing saved.\n"),
+        (["run", file], "stopped.\n"),
+        (["affected", file, "--table", "t", "--where", "id = 1"], "stopped.\n"),
+    ):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.chdir(tmp_path)
+            done = interrupted_in_a_job(spark, partial(invoke, spark, *words, "--home", tmp_path / "home"))
+        assert (done.exit_code, done.stdout, done.stderr) == (130, "", said)
+
+
+def test_a_start_that_is_stopped_leaves_no_java(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _STARTS]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    start = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    )
+    children = Path(f"/proc/{start.pid}/task/{start.pid}/children")
+    while start.poll() is None and not children.read_text().strip():
+        time.sleep(0.05)
+    java = int(children.read_text().split()[0])
+    time.sleep(1)  # PySpark waits for it now
+    start.send_signal(signal.SIGINT)
+    out, err = start.communicate(timeout=60)  # until the last that could write there has ended, too
+    assert (out, start.returncode) == ("stopped None\n", 0), err
+    assert not [line for line in err.splitlines() if not line.startswith("WARNING: Using incubator")]
+    assert not Path(f"/proc/{java}").exists()
+
+
+def test_a_command_says_what_it_has_done() -> None:
+    def stops(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for command, said in (("ls", "stopped.\n"), ("save", "stopped, nothing saved.\n")):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("forward_lineage.cli.import_module", stops)
+            done = CliRunner().invoke(main, [command])
+        assert (done.exit_code, done.stderr) == (130, said)
