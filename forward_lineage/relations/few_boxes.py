@@ -38,7 +38,8 @@ class _Bounds(NamedTuple):
         if begin == end or (self.scale == 0) != (self.high_scale == 0):
             return True
         return all(
-            self._reaches(place + 1, place) and self._reaches(place, place + 1) for place in {begin, max(end - 1, begin)}
+            self._reaches(place + 1, place) and self._reaches(place, place + 1)
+            for place in {begin, max(end - 1, begin)}
         )
 
     def _reaches(self, place: int, other: int) -> bool:

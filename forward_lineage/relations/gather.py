@@ -145,6 +145,11 @@ class GatherRelation(LineageRelation):
         first, last, into = runs[:3] if packed is None else (none, none, none)
         return cls(tuple(out_shape), tuple(in_shape), block, first, last, into, step, packed)
 
+    @property
+    def shapes(self) -> tuple[Shape, Shape]:
+        """Of the output and of the input."""
+        return self.out_shape, self.in_shape
+
     # ------------------------------------------------------------ blocks
 
     def blocks(self) -> tuple[Numbers, Numbers]:

@@ -100,7 +100,9 @@ def _tried(operation: Operation, array: TrackedArray) -> TrackedArray | None:
 def _pairs(node: Node, source: Node) -> LineageRelation | None:
     """The pairs of one operation, listed; None: they are too many."""
     if node is source:
-        return RunsRelation.identity(LineageSet.from_intervals(np.zeros(1, np.int64), np.array([math.prod(node.shape) - 1])))
+        return RunsRelation.identity(
+            LineageSet.from_intervals(np.zeros(1, np.int64), np.array([math.prod(node.shape) - 1]))
+        )
     parts = []
     for edge in node.edges:
         if edge.control:

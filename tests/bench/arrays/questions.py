@@ -51,8 +51,14 @@ def measure(rows: int, runs: int) -> list[dict[str, Any]]:
                 ours, own, answer = timed(lambda: forward(path, asked), runs)  # noqa: B023
                 theirs, theirs_own, cells = timed(lambda: joins.forward(numbers), min(runs, 3))  # noqa: B023
                 assert cells_in(answer) == cells, (name, share, cells_in(answer), cells)
-                figures = {"cells": cells, "boxes": len(answer), "ours": ours, "own": own, "duckdb": theirs,
-                           "duckdb_own": theirs_own}
+                figures = {
+                    "cells": cells,
+                    "boxes": len(answer),
+                    "ours": ours,
+                    "own": own,
+                    "duckdb": theirs,
+                    "duckdb_own": theirs_own,
+                }
                 found.append({"pipeline": name, "share": share, **figures})
     return found
 
