@@ -8,17 +8,18 @@ scales and divisors besides]
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from forward_lineage.relations import box_counts, box_pairs, box_questions
+from forward_lineage.relations import box_counts, box_pairs, box_questions, few_boxes
 from forward_lineage.relations.box_rows import MOST_CELLS, BoxRow, BoxTable, Interval, Line, check_rows, columns_of
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.lattice_cells import boxes_of_set, merged, set_of
 from forward_lineage.relations.lattice_shapes import reshaped
+from forward_lineage.relations.plain_boxes import are_few
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from forward_lineage.relations.runs import RunsRelation
 from udafs.lineage_set import LineageSet
@@ -83,11 +84,34 @@ class BoxRelation(BoxTable, LineageRelation):
             cells: of an array with as many cells as the output; its shape may be another one.
 
         """
-        return merged(box_questions.backward(self, reshaped(cells, self.out_shape)))
+        return self._answered(reshaped(cells, self.out_shape), few_boxes.backward, box_questions.backward)
 
     def forward_cells(self, cells: LatticeBoxes) -> LatticeBoxes:
         """The output cells that are made of some input cells, as boxes of `out_shape`; nothing is expanded."""
-        return merged(box_questions.forward(self, reshaped(cells, self.in_shape)))
+        return self._answered(reshaped(cells, self.in_shape), few_boxes.forward, box_questions.forward)
+
+    def _answered(
+        self,
+        cells: LatticeBoxes,
+        of_few: Callable[[BoxTable, Sequence[few_boxes.Row], LatticeBoxes], LatticeBoxes | None],
+        of_many: Callable[[BoxTable, LatticeBoxes], LatticeBoxes],
+    ) -> LatticeBoxes:
+        if self._is_identity:
+            return cells
+        few = of_few(self, self._few_rows, cells) if are_few(self.first.shape[0] * len(cells)) else None
+        return merged(of_many(self, cells)) if few is None else few
+
+    @cached_property
+    def _few_rows(self) -> list[few_boxes.Row]:
+        return few_boxes.rows_of(self)
+
+    @cached_property
+    def _is_identity(self) -> bool:
+        """Whether every cell is made of itself, and of nothing else."""
+        if self.out_shape != self.in_shape or self.first.shape[0] != 1:
+            return False
+        rule = BoxRelation.elementwise(self.out_shape, self.in_shape)
+        return bool(np.array_equal(self.table(), rule.table()))
 
     # ------------------------------------------------------------ the whole
 

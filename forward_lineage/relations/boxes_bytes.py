@@ -16,6 +16,7 @@ from forward_lineage.relations import box_counts, provrc
 from forward_lineage.relations.box_rows import MOST_CELLS, Columns, Lines
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.columns import Reader, Writer, steps, zigzag
+from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.relation import LineageRelation, Numbers
 from udafs.errors import BadArgumentError
 
@@ -25,6 +26,8 @@ MOST_AXES = 64
 MOST_SHARED = 64
 #: Columns of zeros take no bytes, and a row has many.
 MOST_ROWS = 1 << 24
+#: A row that holds more pairs than this is shorter than their runs.
+_FEW_PAIRS = 8
 
 
 def encode(relation: LineageRelation) -> bytes:
@@ -59,6 +62,17 @@ def encode(relation: LineageRelation) -> bytes:
         writer.column(zigzag(np.diff(high.offset - low.offset, prepend=0)))
         writer.column(zigzag(high.divisor - low.divisor))
     return writer.bytes()
+
+
+def can_hold(relation: BoxRelation | GatherRelation) -> bool:
+    """Whether a segment can hold the shapes of both arrays."""
+    return all(math.prod(shape) <= MOST_CELLS and len(shape) <= MOST_AXES for shape in relation.shapes)
+
+
+def has_few_pairs(relation: BoxRelation) -> bool:
+    """Whether the rows are many and hold a few pairs each: to list these then costs about as much as the rows."""
+    rows = relation.first.shape[0]
+    return rows > MOST_SHARED and box_counts.pairs_of(relation) <= _FEW_PAIRS * rows
 
 
 def _boxes_of(relation: LineageRelation) -> BoxRelation:

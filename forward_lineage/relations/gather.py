@@ -145,6 +145,11 @@ class GatherRelation(LineageRelation):
         first, last, into = runs[:3] if packed is None else (none, none, none)
         return cls(tuple(out_shape), tuple(in_shape), block, first, last, into, step, packed)
 
+    @property
+    def shapes(self) -> tuple[Shape, Shape]:
+        """Of the output and of the input."""
+        return self.out_shape, self.in_shape
+
     # ------------------------------------------------------------ blocks
 
     def blocks(self) -> tuple[Numbers, Numbers]:
@@ -207,6 +212,8 @@ class GatherRelation(LineageRelation):
     def _asked(self, cells: LatticeBoxes, mine: Shape, theirs: Shape, *, backward: bool) -> LatticeBoxes:
         if not math.prod(mine) or not math.prod(theirs):
             return LatticeBoxes.nothing(theirs)
+        if self.block == 1:
+            return boxes_of_numbers(theirs, self._other_side(*runs_of(cells), backward=backward))
         blocks, found = math.prod(theirs) // self.block, []
         each = reshaped(cells, (math.prod(mine) // self.block, self.block))
         if np.any(each.linked):
@@ -219,8 +226,7 @@ class GatherRelation(LineageRelation):
             places = np.flatnonzero(of_part.reshape(-1) == number)
             start, count, step, width, link = (column[places, :1] for column in _columns(each))
             outer = LatticeBoxes((each.shape[0],), start, count, step, width, link)
-            asked = runs_of(outer)
-            line = boxes_of_numbers((blocks,), self._ids_of(*asked) if backward else self._rows_of(*asked))
+            line = boxes_of_numbers((blocks,), self._other_side(*runs_of(outer), backward=backward))
             inner = [np.full((len(line), 1), value) for value in parts[number].tolist()]
             start, count, step, width = (
                 np.concatenate([a, b], axis=1) for a, b in zip(_columns(line)[:4], inner, strict=True)
@@ -231,6 +237,9 @@ class GatherRelation(LineageRelation):
         for part in found:
             whole = whole.together(part)
         return merged(reshaped(whole.normal(), theirs))
+
+    def _other_side(self, first: Numbers, last: Numbers, *, backward: bool) -> Numbers:
+        return self._ids_of(first, last) if backward else self._rows_of(first, last)
 
     def _cell_by_cell(self, cells: LatticeBoxes, theirs: Shape, *, backward: bool) -> LatticeBoxes:
         row, ids = self.blocks()

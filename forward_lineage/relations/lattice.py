@@ -52,10 +52,15 @@ class LatticeBoxes:
         """Boxes from their first and last cells, both int64 of shape (n, d); empty ones are left out."""
         low, high = (np.asarray(each).astype(np.int64) for each in (first, last))
         kept = np.all(low <= high, axis=1)
-        low, high = low[kept], high[kept]
-        one = np.ones_like(low)
-        axes = np.broadcast_to(np.arange(len(shape)), low.shape)
-        return cls(tuple(shape), low, one, one, high - low + 1, axes)
+        return cls.of_corners(tuple(shape), low[kept], high[kept])
+
+    @classmethod
+    def of_corners(cls, shape: Shape, first: Numbers, last: Numbers) -> Self:
+        """As `of_runs`, of int64 arrays and boxes of which none is empty."""
+        one = np.ones_like(first)
+        made = cls(shape, first, one, one, last - first + 1, np.broadcast_to(np.arange(len(shape)), first.shape))
+        made.__dict__["plain"] = True
+        return made
 
     @classmethod
     def everything(cls, shape: Sequence[int]) -> Self:
@@ -92,6 +97,11 @@ class LatticeBoxes:
         """The highest coordinate of each box on each axis."""
         highest: Numbers = self.start + np.maximum((self.count - 1) * self.step, 0) + self.width - 1
         return highest
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every box is a single run on every axis."""
+        return not bool((self.count > 1).any())
 
     @property
     def linked(self) -> npt.NDArray[np.bool_]:

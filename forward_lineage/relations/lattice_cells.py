@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.lattice_shapes import reshaped
+from forward_lineage.relations.plain_boxes import boxes_of_corners, corners_of, merged_corners, merged_many
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.run_arrays import merged as merged_runs
 from forward_lineage.relations.run_arrays import merged_by, runs_in
@@ -178,6 +179,13 @@ def merged(boxes: LatticeBoxes) -> LatticeBoxes:
     """Fewer boxes of the same cells: equal ones once, and those that touch along one axis as one.   [§V-B3]"""
     if len(boxes) < 2:
         return boxes
+    if boxes.plain:
+        corners = corners_of(boxes)
+        if corners is not None:
+            return boxes_of_corners(boxes.shape, merged_corners(corners))
+        many = merged_many(boxes)
+        if many is not None:
+            return many
     for axis in reversed(range(boxes.axes)):
         boxes = _merged_along(boxes, axis)
     return boxes

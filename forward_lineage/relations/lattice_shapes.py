@@ -13,6 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.relations.lattice import LatticeBoxes, Shape
+from forward_lineage.relations.plain_boxes import (
+    are_few,
+    boxes_of_corners,
+    corners_of,
+    reshaped_corners,
+    split_line,
+)
 from forward_lineage.relations.relation import Numbers
 from udafs.errors import BadArgumentError
 
@@ -38,7 +45,12 @@ def reshaped(boxes: LatticeBoxes, shape: Sequence[int]) -> LatticeBoxes:
         )
     if not boxes.size:
         return LatticeBoxes.nothing(wanted)
+    if boxes.axes == 1 and boxes.plain and len(wanted) > 1 and not are_few(len(boxes)):
+        return split_line(boxes, wanted)
     blocks = list(_blocks(boxes.shape, wanted))
+    plain = _reshaped_corners(boxes, wanted, blocks)
+    if plain is not None:
+        return plain
     for at, (mine, _) in enumerate(blocks):
         if not mine:
             boxes = _with_axis(boxes, at)
@@ -53,6 +65,19 @@ def reshaped(boxes: LatticeBoxes, shape: Sequence[int]) -> LatticeBoxes:
             at += 1
         at += theirs > 0
     return boxes
+
+
+def _reshaped_corners(boxes: LatticeBoxes, wanted: Shape, blocks: Sequence[tuple[int, int]]) -> LatticeBoxes | None:
+    corners = corners_of(boxes)
+    if corners is None:
+        return None
+    i = j = 0
+    sizes = []
+    for mine, theirs in blocks:
+        sizes.append((boxes.shape[i : i + mine], wanted[j : j + theirs]))
+        i, j = i + mine, j + theirs
+    found = reshaped_corners(corners, sizes)
+    return None if found is None else boxes_of_corners(wanted, found)
 
 
 def _blocks(shape: Shape, wanted: Shape) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,14 @@ def ranges(first: Numbers, count: Numbers) -> Numbers:
 
 def merged(first: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
     """The same ids as runs that neither overlap nor touch, ascending."""
-    _, merged_first, merged_last = merged_by(np.zeros_like(first), first, last)
-    return merged_first, merged_last
+    if not bool(np.all(first[1:] >= first[:-1])):
+        order = np.argsort(first, kind="stable")
+        first, last = first[order], last[order]
+    reached = np.maximum.accumulate(last)
+    begins = np.ones(first.size, bool)
+    begins[1:] = first[1:] - 1 > reached[:-1]
+    at = np.flatnonzero(begins)
+    return first[at], reached[np.append(at[1:], first.size)[: at.size] - 1]
 
 
 def merged_by(owner: Numbers, first: Numbers, last: Numbers) -> tuple[Numbers, Numbers, Numbers]:

@@ -112,8 +112,9 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
 
     Args:
         segment: any.
-        form: `auto` for runs unless a BDD has so few nodes that it must be smaller; between arrays `boxes`, which take
-            any relation, or `gather`, which takes those of one input cell for each output cell.
+        form: `auto` for the smaller of what costs little to try. Boxes and gathers stay what they are, unless boxes
+            are about as many as their pairs, and runs smaller; of others runs, unless a BDD has so few nodes that it
+            must be smaller. `boxes` takes any relation, `gather` those of one input cell for each output cell.
 
     Raises:
         InternalError: a row lies outside the segment.
@@ -125,10 +126,23 @@ def encode(segment: Segment, form: Form = "auto") -> bytes:
         raise InternalError(f"a row number outside the {segment.rows} rows of a segment")
     if form != "auto":
         return _sealed(form, segment, _STORED[form].encode(segment.relation))
-    relation = RunsRelation.of(segment.relation)
-    runs = runs_bytes.encode(relation)
-    bdd = bdd_bytes.smaller(relation, len(runs))
-    return _sealed("runs", segment, runs) if bdd is None else _sealed("bdd", segment, bdd)
+    name, columns = _smallest(segment.relation)
+    return _sealed(name, segment, columns)
+
+
+def _smallest(relation: LineageRelation) -> tuple[str, bytes]:
+    """The form that takes the fewest bytes of those that it costs little to try, and the bytes."""
+    if isinstance(relation, BoxRelation | GatherRelation) and boxes_bytes.can_hold(relation):
+        name = "boxes" if isinstance(relation, BoxRelation) else "gather"
+        columns = _STORED[name].encode(relation)
+        if not isinstance(relation, BoxRelation) or not boxes_bytes.has_few_pairs(relation):
+            return name, columns
+        runs = runs_bytes.encode(relation)
+        return (name, columns) if len(columns) <= len(runs) else ("runs", runs)
+    listed = RunsRelation.of(relation)
+    runs = runs_bytes.encode(listed)
+    bdd = bdd_bytes.smaller(listed, len(runs))
+    return ("runs", runs) if bdd is None else ("bdd", bdd)
 
 
 def _fits(segment: Segment) -> bool:

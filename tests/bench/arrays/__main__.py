@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tests.bench.arrays import encoding, questions, sizes
+from tests.bench.arrays import chains, encoding, questions, sizes
 
 
 @click.command(help=__doc__)
@@ -21,7 +21,7 @@ from tests.bench.arrays import encoding, questions, sizes
 @click.option("--most-pairs", default=2_000_000, show_default=True, help="Rivals are measured up to so many.")
 @click.option("--rows", default=200_000, show_default=True, help="Matched rows of the relational pipeline of Fig. 8.")
 @click.option("--runs", default=5, show_default=True, help="Of each question; the median counts.")
-@click.option("--only", type=click.Choice(["sizes", "encoding", "questions"]), help="One part.")
+@click.option("--only", type=click.Choice(["sizes", "encoding", "questions", "pipelines"]), help="One part.")
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all figures to this file.")
 def main(most_cells: int, most_pairs: int, rows: int, runs: int, only: str | None, file: Path | None) -> None:
     """Measure, and print."""
@@ -36,6 +36,9 @@ def main(most_cells: int, most_pairs: int, rows: int, runs: int, only: str | Non
     if only in (None, "questions"):
         found["questions"] = questions.measure(rows, runs)
         questions.show(console, found["questions"])
+    if only in (None, "pipelines"):
+        found["pipelines"] = chains.measure(runs)
+        chains.show(console, found["pipelines"])
     if file:
         file.write_text(json.dumps(found, indent=1), encoding="utf-8")
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.provrc import encode
+from forward_lineage.relations.relation import LineageRelation
 
 ArrayRelation = BoxRelation | GatherRelation
 Numbers = npt.NDArray[np.int64]
@@ -58,7 +59,7 @@ def _as_the_paper(boxes: BoxRelation) -> list[Numbers]:
 class Joins:
     """A path of relations as Parquet files, asked by DuckDB; cells by their numbers, which is kinder to it."""
 
-    def __init__(self, path: Sequence[Sequence[ArrayRelation]], folder: Path) -> None:
+    def __init__(self, path: Sequence[Sequence[LineageRelation]], folder: Path) -> None:
         """Write the pairs of each step, from the first array to the last."""
         self.files = []
         for place, step in enumerate(path):
@@ -70,8 +71,15 @@ class Joins:
 
     def forward(self, cells: Numbers) -> int:
         """How many cells of the last array are made of some of the first: a join a step, duplicates gone after each."""
-        self.database.register("cells", pa.table({"a": cells}))
-        query = "SELECT a FROM cells"
-        for file in self.files:
-            query = f"SELECT DISTINCT s.b AS a FROM '{file}' s SEMI JOIN ({query}) q ON s.a = q.a"
+        return self._joined(cells, self.files, "a", "b")
+
+    def backward(self, cells: Numbers) -> int:
+        """How many cells of the first array some of the last are made of."""
+        return self._joined(cells, self.files[::-1], "b", "a")
+
+    def _joined(self, cells: Numbers, files: Sequence[Path], known: str, wanted: str) -> int:
+        self.database.register("cells", pa.table({"n": cells}))
+        query = "SELECT n FROM cells"
+        for file in files:
+            query = f"SELECT DISTINCT s.{wanted} AS n FROM '{file}' s SEMI JOIN ({query}) q ON s.{known} = q.n"
         return int(self.database.execute(f"SELECT count(*) FROM ({query})").fetchall()[0][0])

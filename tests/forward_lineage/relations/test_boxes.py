@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forward_lineage.relations import algebra
+from forward_lineage.relations import algebra, plain_boxes
 from forward_lineage.relations import segment as segments
 from forward_lineage.relations.box_rows import BoxRow, Interval, Line
 from forward_lineage.relations.boxes import BoxRelation
@@ -50,13 +51,21 @@ def test_questions_are_answered_exactly(data: st.DataObject) -> None:
     out_shape, in_shape = data.draw(small), data.draw(small)
     rows = data.draw(rules(out_shape, in_shape))
     relation, pairs = BoxRelation.from_rows(out_shape, in_shape, rows), box_cases.pairs_of(out_shape, in_shape, rows)
-    asked = data.draw(questions(out_shape))
+    asked, other = data.draw(questions(out_shape)), data.draw(questions(in_shape))
+    for few in (0, 64):  # so many boxes are gone through in Python
+        with patch.object(plain_boxes, "MOST_FEW", few):
+            _assert_answers(relation, pairs, asked, other)
+
+
+def _assert_answers(
+    relation: BoxRelation, pairs: set[tuple[int, int]], asked: LatticeBoxes, other: LatticeBoxes
+) -> None:
     found = relation.backward_cells(asked)
     assert_normal(found)
     wanted = cells_of(asked)
     assert cells_of(found) == set(numbers_of(found).tolist()) == {into for out, into in pairs if out in wanted}
     assert cells_in(found) == len(cells_of(found)) and np.array_equal(np.flatnonzero(mask_of(found)), numbers_of(found))
-    for question in (found, data.draw(questions(in_shape))):  # the first one may have links
+    for question in (found, other):  # the first one may have links
         wanted, answer = cells_of(question), relation.forward_cells(question)
         assert_normal(answer)
         assert cells_of(answer) == {out for out, into in pairs if into in wanted}
@@ -70,11 +79,12 @@ def test_large_arrays_as_islpy_has_them(data: st.DataObject) -> None:
     rows = [row for row in data.draw(rules(out_shape, in_shape, 2)) if even(row)]
     relation, theirs = BoxRelation.from_rows(out_shape, in_shape, rows), isl_map(out_shape, in_shape, rows)
     asked = data.draw(questions(out_shape))
-    found = relation.backward_cells(asked)
-    assert isl_set(found).is_equal(isl_set(asked).apply(theirs)) and len(found) < 400
-    for question in (found, data.draw(questions(in_shape))):  # the first one may have links
-        back = relation.forward_cells(question)
-        assert isl_set(back).is_equal(isl_set(question).apply(theirs.reverse())) and len(back) < 4000
+    with patch.object(plain_boxes, "MOST_FEW", data.draw(st.sampled_from([0, 64]))):
+        found = relation.backward_cells(asked)
+        assert isl_set(found).is_equal(isl_set(asked).apply(theirs)) and len(found) < 400
+        for question in (found, data.draw(questions(in_shape))):  # the first one may have links
+            back = relation.forward_cells(question)
+            assert isl_set(back).is_equal(isl_set(question).apply(theirs.reverse())) and len(back) < 4000
 
 
 def even(row: BoxRow) -> bool:
@@ -155,10 +165,13 @@ def test_reshaped(data: st.DataObject) -> None:
     boxes = data.draw(questions(one))
     diagonal = BoxRelation.rule((min(one, default=1),), one, [(Line(0), Line(0))] * len(one))
     for each in (boxes, diagonal.backward_cells(LatticeBoxes.everything(diagonal.out_shape))):
-        found = reshaped(each, other)
-        assert_normal(found)
-        assert found.shape == other and cells_of(found) == cells_of(each)
-        assert cells_of(merged(found)) == cells_of(each)
+        for few in (0, 64):
+            with patch.object(plain_boxes, "MOST_FEW", few):
+                found = reshaped(each, other)
+                assert_normal(found)
+                assert found.shape == other and cells_of(found) == cells_of(each)
+                assert_normal(merged(found))
+                assert cells_of(merged(found)) == cells_of(each)
 
 
 # ---------------------------------------------------------------- what is promised of a size
