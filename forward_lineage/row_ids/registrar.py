@@ -61,7 +61,10 @@ class Registrar:
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
             self._refuse_other_versions(request)
-            return self._copy(request)
+            given = self._to_be_copied(request)
+            if key is not None:
+                return self._keyed_copy(name, given, key if isinstance(key, str) else list(key), request.trusted)
+            return self._copy(name, given, request.sort_keys)
         if path is not None and not is_remote(self.spark):
             refuse_other_formats(name, as_list(path))
         place = None if path is None else source_of(self.spark, path)
@@ -79,6 +82,14 @@ class Registrar:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
+        if manifest.copied_from:
+            if self._is_in_step(manifest):
+                return manifest
+            again, order_by = copies.opened_again(self.spark, manifest), list(manifest.order_by)
+            if manifest.provider is Provider.COPY:
+                return self._copy(name, again, order_by)
+            key = manifest.key[0] if manifest.provider is Provider.KEY else list(manifest.key)
+            return self._keyed_copy(name, again, key, trusted)
         named: dict[str, Any] = {part: manifest.source[part] for part in ("path", "paths") if part in manifest.source}
         place = named if named and manifest.identity is None else None
         match manifest.provider:
@@ -93,7 +104,8 @@ class Registrar:
             case Provider.DELTA | Provider.ICEBERG:
                 check_kept(manifest, table_of(manifest))
                 return self._by_format(name, table_of(manifest), trusted=trusted)
-        check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
+        assert manifest.provider is Provider.RESULT, "all others are registered from what they were"
+        check_unchanged(self.spark, manifest)
         return manifest
 
     def adopt(self, table: BaseTable) -> Manifest:
@@ -233,18 +245,27 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _copy(self, request: Request) -> Manifest:
-        name, order_by = request.name, request.sort_keys
-        given = copies.open_source(
+    def _to_be_copied(self, request: Request) -> copies.Source:
+        return copies.open_source(
             self.spark,
-            name,
+            request.name,
             source=request.source,
             path=request.path,
             file_format=request.file_format,
             options=dict(request.options),
         )
+
+    def _is_in_step(self, manifest: Manifest) -> bool:
+        """Whether what a copy was made from is known to be what it was."""
+        try:
+            check_unchanged(self.spark, manifest)
+        except ChangedError:
+            return False
+        return bool(manifest.copied_files())
+
+    def _copy(self, name: str, given: copies.Source, order_by: list[str]) -> Manifest:
         last = self.registrations.latest(name)
-        if last is not None and copies.is_copy_of(last, given, order_by):
+        if last is not None and last.provider is Provider.COPY and copies.is_copy_of(last, given, order_by):
             self._make_view(last)
             return last
         with self.registrations.new_data_folder(name) as folder:
@@ -258,9 +279,27 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _dictionary(self, name: str, key: list[str], trusted: bool) -> Manifest:
+    def _keyed_copy(self, name: str, given: copies.Source, key: str | list[str], trusted: bool) -> Manifest:
+        """Copy rows that a key identifies: a row that is there again has the id that it had, whatever else of it is."""
         last = self.registrations.latest(name)
-        if last is not None and dictionary.still_holds(self.spark, last, key):
+        if last is not None and _is_by_key(last, key) and copies.is_copy_of(last, given, ()):
+            self._make_view(last)
+            return last
+        with self.registrations.new_data_folder(name) as folder:
+            copied = copies.copy_rows(given, (), folder, name).source
+            if isinstance(key, str):
+                place = {"path": str(folder), "format": "parquet"}
+                manifest = keys.from_key(self.spark, name, key, path=place, trusted=trusted)
+                return self._settle(name, replace(manifest, source={**manifest.source, "copied": copied}))
+            written = self._dictionary(name, key, trusted, copied)
+        self._make_view(written)
+        return written
+
+    def _dictionary(
+        self, name: str, key: list[str], trusted: bool, copied: Mapping[str, Any] | None = None
+    ) -> Manifest:
+        last = self.registrations.latest(name)
+        if copied is None and last is not None and dictionary.still_holds(self.spark, last, key):
             return last
         begun = self.registrations.newest(name)
         with self.registrations.new_data_folder(name) as folder:
@@ -272,6 +311,7 @@ class Registrar:
                 last=last,
                 next_id=self.registrations.next_id(name),
                 trusted=trusted,
+                copied=copied,
             )
 
             def draft(_: Manifest | None) -> Manifest:
@@ -304,6 +344,14 @@ def _refuse_nothing_kept(last: Manifest, fresh: Manifest) -> None:
             f"none of the {len(last.files)} registered files of {last.name} is left, so no row can keep its id",
             instead=f'Register "{last.name}" again: all rows get new ids, and the old ones are retired.',
         )
+
+
+def _is_by_key(manifest: Manifest, key: str | list[str]) -> bool:
+    """Whether ids are from this key, in the same way."""
+    one = isinstance(key, str)
+    columns = [key] if isinstance(key, str) else key
+    same = [column.lower() for column in manifest.key] == [column.lower() for column in columns]
+    return same and manifest.provider is (Provider.KEY if one else Provider.DICTIONARY)
 
 
 def _readable(manifest: Manifest) -> bool:

@@ -169,23 +169,26 @@ class TableCalls:
         """
         return self._parts.tables.refresh(name)
 
-    def changed(self, name: str, since: int) -> DataFrame:
+    def changed(self, name: str, since: int, *, kinds: bool = False) -> DataFrame:
         """Return the rows of a table that were written, or went, since an earlier version of its registration.
 
-        Only formats that keep this can answer: Delta with row tracking, Iceberg of version 3. An UPDATE keeps the id
-        of a row and is a change of it. Ask `impact(name, ids=…)` for the saved results that the row is in.
+        Of Delta with row tracking and Iceberg of version 3 their logs tell. Of files that have positions whole files
+        came or went. Of a copy with a key its rows are compared with those of the copy before. An UPDATE of a row that
+        keeps its id is a change of it. Ask `impact(name, ids=…)` for the saved results that the row is in.
 
         Args:
             name: the table.
             since: the earlier version, e.g. the one that a saved result was made with.
+            kinds: say ``came`` or ``differs`` in place of ``written``.
 
         Returns:
             ``row_id BIGINT, change STRING``: ``written`` for a row that came or was changed, ``gone`` for one that
             went.
 
         Raises:
-            LineageError: the table is not registered or has changed since; it does not say when rows were changed; ids
-                of the two versions mean different rows; files of the earlier version are gone.
+            LineageError: the table is not registered or has changed since; it does not say when rows were changed, as
+                with a key of a table that is not copied; ids of the two versions mean different rows; columns are
+                others; rows of the earlier version are needed and gone.
 
         Examples:
             Here `orders` is the folder of a Delta table that tracks rows, and `update` changes its second row.
@@ -203,7 +206,7 @@ class TableCalls:
             +------+-------+
 
         """
-        return self._parts.tables.changed(name, since)
+        return self._parts.tables.changed(name, since, kinds)
 
     def unregister(self, name: str) -> None:
         """Forget a table. Saved results keep the lineage they have.
