@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,7 @@ class Registrar:
         self.registrations.folder(request.name)  # raises what is wrong with the name, before anything is read
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
-            self._refuse_other_versions(request)
-            given = self._to_be_copied(request)
-            if key is not None:
-                return self._keyed_copy(name, given, key if isinstance(key, str) else list(key), request.trusted)
-            return self._copy(name, given, request.sort_keys)
+            return self._register_copy(request)
         if path is not None and not is_remote(self.spark):
             refuse_other_formats(name, as_list(path))
         place = None if path is None else source_of(self.spark, path)
@@ -83,28 +80,21 @@ class Registrar:
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
         if manifest.copied_from:
-            if self._is_in_step(manifest):
-                return manifest
-            again, order_by = copies.opened_again(self.spark, manifest), list(manifest.order_by)
-            if manifest.provider is Provider.COPY:
-                return self._copy(name, again, order_by)
-            key = manifest.key[0] if manifest.provider is Provider.KEY else list(manifest.key)
-            return self._keyed_copy(name, again, key, trusted)
+            return self._copied_again(manifest)
         named: dict[str, Any] = {part: manifest.source[part] for part in ("path", "paths") if part in manifest.source}
         place = named if named and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:
                 return self._by_position(name, place, refreshing=True)
-            case Provider.KEY:
-                return self._settle(name, keys.from_key(self.spark, name, manifest.key[0], path=place, trusted=trusted))
-            case Provider.COLUMN:
-                return self._settle(name, keys.from_expression(self.spark, name, manifest.key[0], trusted=trusted))
+            case Provider.KEY | Provider.COLUMN:
+                by_key = manifest.provider is Provider.KEY
+                ids = partial(keys.from_key, path=place) if by_key else keys.from_expression
+                return self._settle(name, ids(self.spark, name, manifest.key[0], trusted=trusted))
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
             case Provider.DELTA | Provider.ICEBERG:
                 check_kept(manifest, table_of(manifest))
                 return self._by_format(name, table_of(manifest), trusted=trusted)
-        assert manifest.provider is Provider.RESULT, "all others are registered from what they were"
         check_unchanged(self.spark, manifest)
         return manifest
 
@@ -245,8 +235,9 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _to_be_copied(self, request: Request) -> copies.Source:
-        return copies.open_source(
+    def _register_copy(self, request: Request) -> Manifest:
+        self._refuse_other_versions(request)
+        given = copies.open_source(
             self.spark,
             request.name,
             source=request.source,
@@ -254,6 +245,20 @@ class Registrar:
             file_format=request.file_format,
             options=dict(request.options),
         )
+        if request.key is None:
+            return self._copy(request.name, given, request.sort_keys)
+        key = request.key if isinstance(request.key, str) else list(request.key)
+        return self._keyed_copy(request.name, given, key, request.trusted)
+
+    def _copied_again(self, manifest: Manifest) -> Manifest:
+        """Copy what has changed since it was copied, with the options that were given then."""
+        if self._is_in_step(manifest):
+            return manifest
+        again = copies.opened_again(self.spark, manifest)
+        if manifest.provider is Provider.COPY:
+            return self._copy(manifest.name, again, list(manifest.order_by))
+        key = manifest.key[0] if manifest.provider is Provider.KEY else list(manifest.key)
+        return self._keyed_copy(manifest.name, again, key, manifest.trusted)
 
     def _is_in_step(self, manifest: Manifest) -> bool:
         """Whether what a copy was made from is known to be what it was."""

@@ -84,8 +84,8 @@ class Request:
         if (self.reads_other_files or self.source is not None) and identifying == ["row_id="]:
             raise BadArgumentError(
                 "row_id= does not go with rows that have to be copied",
-                instead="Give key=, a unique column or several; or leave it out: the rows of the copy get dense ids, in "
-                "the order of order_by=.",
+                instead="Give key=, a unique column or several; or leave it out: the rows of the copy get dense ids, "
+                "in the order of order_by=.",
             )
         several = self.key is not None and not isinstance(self.key, str) and not self.reads_other_files
         if self.path is not None and (self.row_id is not None or several):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -85,8 +86,8 @@ class ResultCalls:
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
         query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
         foreseen = Foreseen(workload, partition_by, cube)
-        rerun = noted_rerun(self._parts.frames, df_or_sql, query, args, scope, foreseen, keep_versions, encoding)
-        wish = Wish(name, semantics, mode, keep_versions, encoding, scope, rerun)
+        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
+        wish = replace(wish, rerun=noted_rerun(self._parts.frames, query, args, wish, foreseen))
         if args is not None and isinstance(query, str):
             if not scope.is_all_now or workload or partition_by or cube:
                 what = "args= beside what says which lineage is captured, or made beforehand: both read the text again"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from forward_lineage.dataframes.frame_to_sql import Frames
-from forward_lineage.relations.segment import Form
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.rerun import Rerun
 from forward_lineage.store.library.saved_result import SavedResult
@@ -20,38 +19,27 @@ if TYPE_CHECKING:
     from forward_lineage.session.components import Parts
 
 
-def noted_rerun(
-    frames: Frames,
-    given: DataFrame | str,
-    query: DataFrame | str,
-    args: Arguments,
-    scope: Scope,
-    foreseen: Foreseen,
-    keep_versions: bool,
-    encoding: Form,
-) -> Rerun:
+def noted_rerun(frames: Frames, query: DataFrame | str, args: Arguments, wish: Wish, foreseen: Foreseen) -> Rerun:
     """Note how a result is saved.
 
     Args:
         frames: DataFrames as statements.
-        given: what the user gave.
-        query: the same as text, if it is not a DataFrame with `DL`.
+        query: what is saved: a text, or a DataFrame with `DL`.
         args: values of its parameters.
-        scope: what is captured.
+        wish: how it is saved.
         foreseen: what is made beforehand.
-        keep_versions: the argument of `ForwardLineage.save`, as the next one.
-        encoding: of the lineage.
 
     """
     if not isinstance(query, str):
-        return Rerun(refused="it was saved from a DataFrame with DL, which may be filtered or changed since")
+        return Rerun(refused="it was saved from a DataFrame with DL, which may have been filtered or changed")
     if args:
         return Rerun(refused="its query has parameters, whose values are not kept")
-    if not isinstance(given, str) and len(frames.told(query)) > 1:
+    if len(frames.told(query)) > 1:
         return Rerun(refused="its DataFrame has functions of Python, which are not kept")
+    scope = wish.scope
     said: dict[str, Any] = {
-        "keep_versions": keep_versions,
-        "encoding": None if encoding == "auto" else encoding,
+        "keep_versions": wish.keep_versions,
+        "encoding": None if wish.encoding == "auto" else wish.encoding,
         "tables": None if scope.tables is None else list(scope.tables),
         "where": dict(scope.where),
         "capture": None if scope.when == "now" else scope.when,

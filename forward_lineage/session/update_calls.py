@@ -76,7 +76,7 @@ class UpdateCalls:
                 raise ChangedError(f"{step.result} cannot be brought up to date: {step.why}", instead="")
         if left:
             said = "; ".join(f"{step.result}: {step.why}" for step in left)
-            warnings.warn(f"update leaves results as they were: {said}", stacklevel=2)
+            warnings.warn(f"update leaves results as they were: {said}", stacklevel=3)
         return as_answer(self.spark.createDataFrame([astuple(step) for step in steps], _SCHEMA))
 
     def updates(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> Iterator[Step]:

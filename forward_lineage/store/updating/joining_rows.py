@@ -116,8 +116,6 @@ def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
 def _of_select(select: exp.Select, changed: set[str]) -> Iterator[Probe]:
     _check_select(select, changed)
     for selected in select.expressions:
-        if selected.find(exp.Filter):
-            raise NotProvableError("an aggregate has FILTER")
         if any(each.name.lower() in _GENERATORS for each in selected.find_all(exp.Anonymous)):
             raise NotProvableError("it makes rows of a value, as explode does")
     places = [place for source in _sources(select) for place in _places(source, changed)]

@@ -27,6 +27,7 @@ import org.apache.spark.paths.SparkPath
 object ManifestFile {
   private val Sealed = 2
   private val Anywhere = 3 // with files that are not local
+  private val WithALog = 4 // of tables whose format gives the ids
   private val Newest = 5 // of copies whose rows have a key
   private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
   private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
@@ -77,7 +78,7 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
 
   private def checkFormat(): Unit = format match {
     case 1 => if (json.has("checksum")) damaged("format 1 has no checksum")
-    case Sealed | Anywhere | Newest => checkBytes()
+    case Sealed | Anywhere | WithALog | Newest => checkBytes()
     case later =>
       LineageErrors.refuse(
         s"The manifest $manifest has format $later and this release reads up to $Newest, " +
