@@ -61,7 +61,7 @@ class TableCalls:
             name: the name of the table in queries.
             unnamed: refused; say by name where the rows are read from.
             key: a unique, non-negative integer column, whose values are the ids. Or any unique columns, as a list,
-                which a materialised dictionary then gives ids.
+                which a materialised dictionary then gives ids. Of rows that are copied, too.
             path: files to read; queries may use `name` from now on. Ids are positions in the Parquet files. Give a
                 file or folder, local or on any file system that the session's Hadoop knows (``s3a://bucket/events``).
                 Or give a pattern, if nothing has just that name, or a list of these.
@@ -153,7 +153,8 @@ class TableCalls:
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
 
-        Ids of rows that are gone are retired and never given to another row.
+        Ids of rows that are gone are retired and never given to another row. Rows of a copy are copied again, with the
+        options that were given; those that have a key keep their ids. See `no_longer_askable` for what is lost.
 
         Raises:
             LineageError: the table is not registered, or that promise cannot be kept.
@@ -168,6 +169,19 @@ class TableCalls:
 
         """
         return self._parts.tables.refresh(name)
+
+    def no_longer_askable(self, name: str) -> list[str]:
+        """Return the saved results of which no condition over the rows of a table can be asked any more.
+
+        Rows that they were made of are gone, and no file has their values. Questions with ``ids=`` still answer. Of a
+        table whose ids are values (``key=``), none is named here: only Spark can tell.
+
+        Examples:
+            >>> lineage.no_longer_askable("sales")
+            []
+
+        """
+        return self._parts.questions.no_longer_askable(name)
 
     def changed(self, name: str, since: int, *, kinds: bool = False) -> DataFrame:
         """Return the rows of a table that were written, or went, since an earlier version of its registration.

@@ -41,17 +41,17 @@ def main(cases: int, seed: int, spoil: str | None) -> None:
     ways: Counter[str] = Counter()
     wrong: list[str] = []
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch, oracle_session(Path(scratch)) as spark:
-        with SPOILED[spoil]() if spoil else nullcontext():  # noqa: SIM117 - a session first
-            for number, (at, verdict) in enumerate(verdicts(spark, Path(scratch), seed), 1):
-                ways[verdict.way] += 1
-                if verdict.wrong is not None:
-                    wrong.append(f"seed {at}: {verdict.wrong}")
-                    print(wrong[-1], flush=True)
-                if number >= cases or len(wrong) >= (1 if spoil else _SHOWN):
-                    break
-                if number % 18 == 0:
-                    print(f"{number}: {dict(ways)}, {time.monotonic() - began:.0f} s", flush=True)
+    spoilt = SPOILED[spoil]() if spoil else nullcontext()
+    with tempfile.TemporaryDirectory() as scratch, oracle_session(Path(scratch)) as spark, spoilt:
+        for number, (at, verdict) in enumerate(verdicts(spark, Path(scratch), seed), 1):
+            ways[verdict.way] += 1
+            if verdict.wrong is not None:
+                wrong.append(f"seed {at}: {verdict.wrong}")
+                print(wrong[-1], flush=True)
+            if number >= cases or len(wrong) >= (1 if spoil else _SHOWN):
+                break
+            if number % 18 == 0:
+                print(f"{number}: {dict(ways)}, {time.monotonic() - began:.0f} s", flush=True)
     print(f"{sum(ways.values())} cases, {len(wrong)} wrong, {dict(ways)}, {time.monotonic() - began:.0f} s")
     sys.exit(bool(wrong) != bool(spoil))
 

@@ -148,6 +148,10 @@ class TablesNow:
             "give ids=",
         )
 
+    def is_by_position(self, edge: TracedTable) -> bool:
+        """Tell whether ids of a table were positions in files when a result was saved, and are so now."""
+        return edge.provider.by_position and self._tables.registered(edge.name).provider.by_position
+
     def keeps_ids(self, edge: TracedTable) -> bool:
         """Tell whether a row that was changed keeps its id, so that a condition over its new values finds it, too."""
         then = edge.registration()

@@ -33,6 +33,8 @@ def row_differences(then: SavedResult, now: SavedResult) -> RowChanges:
         raise ChangedError(f"{now.name} has other columns than in version {then.version}", instead="")
     for each in (then, now):
         check_row_files(each)
+    if _same_files(then, now):
+        return RowChanges(LineageSet(), LineageSet(), LineageSet())
     common = min(then.rows, now.rows)
     differs = np.zeros(common, bool)
     for column in range(len(then.columns)):
@@ -42,12 +44,23 @@ def row_differences(then: SavedResult, now: SavedResult) -> RowChanges:
     return RowChanges(LineageSet(gone), LineageSet(came), LineageSet(np.flatnonzero(differs).astype(np.int64)))
 
 
+def _same_files(then: SavedResult, now: SavedResult) -> bool:
+    """Whether one version shares all files of rows with the other, as one that was kept does."""
+    pairs = zip(then.row_files, now.row_files, strict=False)
+    return then.row_files == now.row_files and all(
+        (then.folder / one.path).samefile(now.folder / other.path) for one, other in pairs
+    )
+
+
 def _column(saved: SavedResult, number: int) -> pa.Array:
-    parts = [pq.ParquetFile(saved.folder / file.path) for file in saved.row_files if file.rows]
-    names = [part.schema_arrow.names[number] for part in parts]
-    chunks = [
-        chunk for part, name in zip(parts, names, strict=True) for chunk in part.read(columns=[name]).column(0).chunks
-    ]
+    chunks: list[pa.Array] = []
+    for file in saved.row_files:
+        if file.rows:
+            part = pq.ParquetFile(saved.folder / file.path)
+            name = part.schema_arrow.names[number]
+            alone = "." not in name and part.schema_arrow.names.count(name) == 1  # a dot would lead into a struct
+            table = part.read(columns=[name]) if alone else part.read()
+            chunks += table.column(0 if alone else number).chunks
     return pa.concat_arrays(chunks) if chunks else pa.nulls(0)
 
 
