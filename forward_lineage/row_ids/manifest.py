@@ -24,8 +24,8 @@ from udafs.delta import MAX_ID
 ANYWHERE = 3
 #: Of a table whose own log says which rows have which ids: format 3, but for that.
 WITH_A_LOG = 4
-#: Of a copy whose rows have a key: any of the formats before, but for that.
-WITH_A_KEYED_COPY = 5
+#: Of a table with a key that is a copy, or of whose rows hashes are kept: any of the formats before, but for that.
+WITH_OLD_ROWS = 5
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -172,8 +172,8 @@ class Manifest:
             return WITH_A_LOG
         made_from = (file["path"] for file in self.source.get("files", ()))
         of_anything = self.provider is Provider.COPY  # as it always was
-        if "copied" in self.source:
-            return WITH_A_KEYED_COPY
+        if self.source.keys() & {"copied", "hashes"}:
+            return WITH_OLD_ROWS
         place = "/" if of_anything else self.source.get("path", "/")
         far = "paths" in self.source or is_far(place) or not self.near or any(map(is_far, made_from))
         return ANYWHERE if far else FORMAT
@@ -231,6 +231,10 @@ class Manifest:
         """Return the files that the rows were copied from, as they were then."""
         return _files_in(self.copied_from)
 
+    def hash_files(self) -> tuple[DataFile, ...]:
+        """Return the files with a hash for each row, if these are kept."""
+        return _files_in(self.source.get("hashes", {}))
+
     @property
     def can_be_copied_again(self) -> bool:
         """Whether what the rows were copied from has another name than the copy, by which it is found again."""
@@ -243,12 +247,8 @@ class Manifest:
 
     def _check_source(self) -> None:
         _check_texts(self.source)
-        if "copied" in self.source:
-            _check_texts(self.source["copied"])
-            if not text(self.source["copied"].get("data", "")).startswith("/"):
-                raise ValueError("no copy")
-            for file in self.copied_files():
-                file.check()
+        for old_rows in self.source.keys() & {"copied", "hashes"}:
+            _check_old_rows(self.source[old_rows])
         logs = self.source.get("logs", {})
         if not isinstance(logs, dict) or any(number(version) < 0 for version in logs.values()):
             raise ValueError("logs")
@@ -313,6 +313,14 @@ def _check_texts(source: dict[str, Any]) -> None:
         text(source[key])
     if not isinstance(source.get("options", {}), dict):
         raise ValueError("options")
+
+
+def _check_old_rows(source: dict[str, Any]) -> None:
+    _check_texts(source)
+    if not text(source.get("data", "")).startswith("/"):
+        raise ValueError("no copy, or no hashes")
+    for file in _files_in(source):
+        file.check()
 
 
 def _texts(value: Any) -> list[str]:

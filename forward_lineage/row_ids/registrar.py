@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.row_ids import copies, dictionary, position
+from forward_lineage.row_ids import copies, dictionary, kept_hashes, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
@@ -68,9 +68,11 @@ class Registrar:
         if place is not None and (table := self._with_a_log(request, place)) is not None:
             return self._by_format(name, table, trusted=request.trusted)
         if request.row_id is not None:
-            return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
+            by_expression = keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted)
+            return self._settle(name, by_expression, hashes=request.hashes)
         if isinstance(key, str):
-            return self._settle(name, keys.from_key(self.spark, name, key, path=place, trusted=request.trusted))
+            by_key = keys.from_key(self.spark, name, key, path=place, trusted=request.trusted)
+            return self._settle(name, by_key, hashes=request.hashes)
         if key is not None:
             return self._dictionary(name, list(key), request.trusted)
         return self._by_position(name, place)
@@ -89,7 +91,8 @@ class Registrar:
             case Provider.KEY | Provider.COLUMN:
                 by_key = manifest.provider is Provider.KEY
                 ids = partial(keys.from_key, path=place) if by_key else keys.from_expression
-                return self._settle(name, ids(self.spark, name, manifest.key[0], trusted=trusted))
+                found = ids(self.spark, name, manifest.key[0], trusted=trusted)
+                return self._settle(name, found, hashes="hashes" in manifest.source)
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
             case Provider.DELTA | Provider.ICEBERG:
@@ -180,15 +183,23 @@ class Registrar:
                 catalog.add_alias(alias, table)
         return catalog
 
-    def _settle(self, name: str, manifest: Manifest) -> Manifest:
-        """Write a manifest that does not depend on the version before it."""
+    def _settle(self, name: str, manifest: Manifest, *, hashes: bool = False) -> Manifest:
+        """Write a manifest that does not depend on the version before it, but for hashes that are kept."""
 
         def draft(last: Manifest | None) -> Manifest:
             if last is None:
                 return manifest
             return replace(manifest, next_id=last.next_id, retired=last.retired)
 
-        written = self.registrations.write(draft, name)
+        last = self.registrations.latest(name)
+        if not hashes:
+            written = self.registrations.write(draft, name)
+        elif last is not None and draft(last).says_the_same(kept_hashes.without(last)) and kept_hashes.are_kept(last):
+            written = last
+        else:
+            with self.registrations.new_data_folder(name) as folder:
+                manifest = kept_hashes.written(self.spark, manifest, folder)
+                written = self.registrations.write(draft, name)
         self._make_view(written)
         return written
 

@@ -3,7 +3,7 @@
 By position: a file that both versions have, has the same rows in both, and no id is given twice. So ids of files that
 are gone went, and those of new ones came. By a log: see `formats.changes`. By a key: an id may stand for other values
 now. So the rows of both versions are read and compared by `row_hash`. Those of the earlier one must still be there, as
-in the copy of before (`Manifest.keeps_old_rows`).
+in the copy of before (`Manifest.keeps_old_rows`), or hashes of them (`kept_hashes`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.row_ids import kept_hashes
 from forward_lineage.row_ids.checks import check_files, current_files, first_change
 from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.file_locations import files_under
 from forward_lineage.row_ids.formats.changes import CAME, DIFFERS, GONE, changed_rows
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.parquet_function import by_kernel
-from forward_lineage.row_ids.row_hash import row_hash
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.versions import arrow_frame, arrow_table
 from rewrites.tables import BaseTable
@@ -128,14 +127,16 @@ def _of_kinds(found: DataFrame) -> RowChanges:
 
 def _by_value(spark: SparkSession, then: Version, now: Version) -> RowChanges:
     _check_comparable(then.manifest, now.manifest)
-    if not then.manifest.keeps_old_rows:
+    kept = kept_hashes.are_kept(then.manifest)
+    if not (kept or then.manifest.keeps_old_rows):
         raise NotTracedError(
             f"which rows of {now.manifest.name} changed is not known: ids by {now.manifest.ids_by} do not say it, and "
             "rows of before are not kept",
-            instead="Register a copy by its key, which keeps them: lineage.register(…, source=…, key=…).",
+            instead="Keep hashes of them, lineage.register(…, key=…, hashes=True); or register a copy by its key.",
         )
-    _check_there(spark, then.manifest)
-    before, after = (_hashed(each) for each in (then, now))
+    if not kept:
+        _check_there(spark, then.manifest)
+    before, after = kept_hashes.of_version(then.manifest) if kept else _hashed(then), _hashed(now)
     kind = f"CASE WHEN a.id IS NULL THEN '{GONE}' WHEN b.id IS NULL THEN '{CAME}' ELSE '{DIFFERS}' END"
     both = f"({before}) AS b FULL JOIN ({after}) AS a ON b.id = a.id"
     with spark_errors():
@@ -173,5 +174,4 @@ def _check_there(spark: SparkSession, then: Manifest) -> None:
 
 def _hashed(version: Version) -> str:
     table = version.table
-    hashed = row_hash(version.manifest.columns, version.manifest.name)
-    return f"SELECT {table.row_id} AS id, {hashed} AS hash FROM {by_kernel(table.identified or table.relation)}"
+    return kept_hashes.hashed(table.identified or table.relation, table.row_id, version.manifest)

@@ -54,6 +54,7 @@ class TableCalls:
         format: str = "parquet",  # noqa: A002 - what Spark's readers call it
         options: Mapping[str, Any] | None = None,
         trusted: bool = False,
+        hashes: bool = False,
     ) -> Manifest:
         """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract.
 
@@ -75,6 +76,9 @@ class TableCalls:
             trusted: take it on trust that the key is unique, and that changes do no harm. Nothing is checked, and every
                 answer that relies on the table says so (`results.trusted_tables`). Needed for sources that we cannot
                 watch: Hive tables, JDBC, custom sources.
+            hashes: keep a hash of each row under `home`, so that `changed` and `update` can tell later which rows of a
+                table with a key were changed. It takes a pass over all columns, now and at each `refresh`. Copies,
+                files by position, Delta and Iceberg need none.
 
         Returns:
             the manifest: columns, files, provider, version.
@@ -94,7 +98,7 @@ class TableCalls:
 
         """
         refuse_unnamed(name, unnamed)
-        request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
+        request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted, hashes)
         return self._parts.tables.register(request)
 
     def use(self, catalog: Catalog) -> None:

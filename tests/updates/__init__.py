@@ -9,5 +9,5 @@ The judge is the interpreter of `tests/oracle`, which knows nothing of saving, o
 | `spoiled` | rules that are disabled on purpose, which a campaign must catch |
 
     python -m tests.updates --cases 1000          # results × edits; --seed N begins elsewhere
-    python -m tests.updates --spoil lineage       # until it is caught
+    python -m tests.updates --cases 300 --spoil   # each rule disabled, too: all must be caught
 """

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.store.updating.updating import Step
+from forward_lineage.store.updating.updating import Step, Way
 from tests.oracle.algebra import BaseTable, Database, Statement
 from tests.oracle.comparison import AnnotatedRow, shown
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.generation import cases_of
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import Printer
+from tests.updates.spoiled import SPOILED
 from tests.updates.tables import Tables, edited
 
 #: Results with the columns of r, t and u, in whose place queries read them: a filter, a join, and what nobody proves.
@@ -77,8 +78,14 @@ class Trial:
         self._database: Database = cases[0][0]
         self._statements = [statement for _, statement in cases]
 
-    def verdicts(self) -> Iterator[Verdict]:
-        """Save the queries, edit, update, and judge each result; several times."""
+    def verdicts(self, spoilt: Sequence[str] = ()) -> Iterator[Verdict]:
+        """Save the queries, edit, update, and judge each result; several times.
+
+        Args:
+            spoilt: rules to disable, one after the other, while a plan is made before each update. What that keeps and
+                should not is a verdict, too, whose way is the rule's name.
+
+        """
         self._tables.register(self._database, set(self._database))
         for name, (_, sql) in LOWER.items():
             self._lineage.save(sql, name)
@@ -86,9 +93,20 @@ class Trial:
         for _ in range(_EDITS):
             self._database, names = edited(self._database, self._chance)
             self._tables.register(self._database, names)
-            steps = {step.result: step for step in self._lineage.updates()}
             keys = {name: self._tables.keys(name) for name in self._database}
+            for rule in spoilt:
+                yield from self._spoilt(rule, queries, keys)
+            steps = {step.result: step for step in self._lineage.updates()}
             yield from (self._judged(query, steps, keys) for query in queries)
+
+    def _spoilt(self, rule: str, queries: Sequence[Query], keys: dict[str, dict[int, object]]) -> Iterator[Verdict]:
+        with SPOILED[rule]():
+            steps = {step.result: step for step in self._lineage.updates(plan=True)}
+        for query in queries:
+            if query.name in steps and steps[query.name].way is Way.UNTOUCHED:
+                verdict = self._judged(query, steps, keys)
+                if verdict.wrong is not None:
+                    yield replace(verdict, way=rule)
 
     def _saved(self) -> Iterator[Query]:
         for number, statement in enumerate(self._statements):

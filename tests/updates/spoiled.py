@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
-from forward_lineage.row_ids import row_changes, row_hash
+from sqlglot import exp
+
+from forward_lineage.row_ids import kept_hashes, row_changes, row_hash
 from forward_lineage.row_ids.row_changes import RowChanges
-from forward_lineage.store.updating import inputs, joining_rows, proving, updating
+from forward_lineage.store.updating import inputs, joining_rows, proving
 from udafs.lineage_set import LineageSet
 
 _NONE = RowChanges(LineageSet(), LineageSet(), LineageSet())
@@ -37,13 +39,11 @@ SPOILED: dict[str, Callable[[], Any]] = {
     "clauses": lambda: patch.object(joining_rows, "_refuse_parts", lambda *_: None),
     "joins": lambda: patch.object(joining_rows, "_check_join", lambda *_: None),
     "subqueries": lambda: patch.object(joining_rows, "_check_select", lambda *_: None),
-    "set operations": lambda: patch.object(joining_rows.exp, "Union", joining_rows.exp.SetOperation),
-    "rows of a result": lambda: patch.object(inputs, "row_differences", lambda *_: _NONE),
+    "set operations": lambda: patch.object(joining_rows, "_KEEPS_ALL_ROWS", exp.SetOperation),
     "rows that differ": lambda: patch.object(inputs.Inputs, "_changes", _only_came(inputs.Inputs._changes)),
     "rows that went": lambda: patch.object(inputs.Inputs, "_changes", _without_gone(inputs.Inputs._changes)),
     "hash of a row": lambda: patch.object(
-        row_changes, "row_hash", lambda columns, name: row_hash.row_hash(columns[:-1], name)
+        kept_hashes, "row_hash", lambda columns, name: row_hash.row_hash(columns[:-1], name)
     ),
     "files": lambda: patch.object(row_changes, "_of_files", lambda *_: _NONE),
-    "order": lambda: patch.object(updating, "_after_all", lambda names, _: sorted(names, reverse=True)),
 }

@@ -50,6 +50,7 @@ _IN_WORDS = {
     **{"having": "HAVING", "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL VIEW"},
     **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
 }
+_KEEPS_ALL_ROWS: type[exp.SetOperation] = exp.Union
 _GENERATORS = {
     *("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"),
 }
@@ -69,6 +70,8 @@ def names_read(tree: exp.Expr) -> set[str]:
     """
     own = {each.alias.lower() for each in tree.find_all(exp.CTE)}
     found: set[str] = set()
+    if any(word.name.lower() == "_metadata" for word in tree.find_all(exp.Identifier)):
+        raise NotProvableError("it reads _metadata of files, which may be moved without a change of rows")
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             if table.this.name.lower() != "range":
@@ -103,7 +106,7 @@ def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
     if isinstance(tree, exp.Subquery):
         _refuse_parts(tree, {"this"})
         yield from _of_query(tree.this, changed)
-    elif isinstance(tree, exp.Union):
+    elif isinstance(tree, _KEEPS_ALL_ROWS):
         _refuse_parts(tree, {"this", "expression", "distinct", "order", "by_name"})
         yield from _of_query(tree.this, changed)
         yield from _of_query(tree.expression, changed)

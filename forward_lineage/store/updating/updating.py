@@ -146,9 +146,10 @@ def _still_newest(kept: SavedResult, version: int, newest: int) -> SavedResult:
 
 def _share_files(saved: SavedResult, folder: Path) -> None:
     """Files never change once they are published, so versions may share them."""
-    files = [*saved.row_files, *saved.segments(), *(each for table in saved.tables for each in table.dictionary_files)]
+    paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
+    paths += [each.path for table in saved.tables for each in table.dictionary_files]
     shared: list[tuple[Path, Path]] = []
-    for path in dict.fromkeys((*(file.path for file in files), NAME)):
+    for path in dict.fromkeys(paths):
         check_no_link(saved.home.parent, f"{saved.home.name}/{saved.data}/{path}")
         shared.append((saved.folder / path, folder / path))
     saved.files.share(shared)

@@ -80,6 +80,28 @@ def test_a_key(lineage: ForwardLineage, tmp_path: Path) -> None:
         lineage.changed("t", since=2)
 
 
+def test_kept_hashes(lineage: ForwardLineage, tmp_path: Path) -> None:
+    """Of a table with a key that stays where it is; registering it again as it is makes no new version."""
+
+    def register(values: list[int], more: list[object]) -> int:
+        write(tmp_path / "t.parquet", values, w=more)
+        return lineage.register("t", path=tmp_path / "t.parquet", key="v", hashes=True).version
+
+    assert register([1, 2, 3], ["a", "b", None]) == 1
+    assert lineage.register("t", path=tmp_path / "t.parquet", key="v", hashes=True).version == 1
+    assert register([2, 3, 4], ["b", "", "d"]) == 2
+    assert changed(lineage, "t") == {1: "gone", 3: "differs", 4: "came"}
+    write(tmp_path / "t.parquet", [2], w=["b"])
+    assert lineage.refresh("t").version == 3, "it remembers to keep them"
+    assert changed(lineage, "t", since=2) == {3: "gone", 4: "gone"}
+    for file in lineage.registrations.version("t", 1).hash_files():
+        Path(file.path).unlink()
+    with pytest.raises(LineageError, match=r"do not say it.* Keep hashes of them"):
+        lineage.changed("t", since=1)
+    with pytest.raises(LineageError, match="hashes= is for tables that are watched"):
+        lineage.register("t", key="v", hashes=True, trusted=True)
+
+
 def test_what_is_not_known(lineage: ForwardLineage, spark: SparkSession) -> None:
     for value in (1, 2):
         lineage.register("t", source=spark.sql(f"SELECT 1 AS k, array({value}) AS v"), key="k")

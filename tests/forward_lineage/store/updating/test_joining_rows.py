@@ -94,5 +94,7 @@ def test_what_is_not_proven(sql: str, reason: str) -> None:
 def test_names() -> None:
     tree = parse("WITH x AS (SELECT * FROM a.T) SELECT * FROM x JOIN `u v` WHERE n IN (SELECT id FROM range(3))").tree
     assert names_read(tree) == {"a.t", "u v"}
+    with pytest.raises(NotProvableError, match="it reads _metadata of files"):
+        names_read(parse("SELECT _metadata.file_path FROM sales").tree)
     with pytest.raises(NotProvableError, match="it reads a table function"):
         names_read(parse("SELECT * FROM read_files('x')").tree)
