@@ -5,6 +5,7 @@ The judge is the interpreter of `tests/oracle`, which knows nothing of saving, o
 | module | job |
 |---|---|
 | `tables` | the oracle's three tables as files and copies, edited and registered again |
+| `queries` | small queries with every clause that a proof looks at |
 | `campaign` | random queries, saved on top of each other; random edits; the verdict on each result |
 | `spoiled` | rules that are disabled on purpose, which a campaign must catch |
 
