@@ -10,6 +10,12 @@ from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.table_summary import in_words
 from forward_lineage.row_ids.name_lookup import registered
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from udafs.errors import listed
+
+_LOST = (
+    "rows of {table} that {results} were made of are gone with their values; until these are updated, ask with --ids, "
+    "not --where"
+)
 
 
 @click.command()
@@ -30,3 +36,6 @@ def refresh(*, names: tuple[str, ...], opening: Opening) -> None:
             manifest = lineage.refresh(name)
             same = before.get(name.lower()) == manifest.version
             click.echo(in_one_line(f"{'unchanged' if same else 'refreshed'} {in_words(manifest)}"))
+            lost = [] if same else lineage.no_longer_askable(name)
+            if lost:
+                click.echo(in_one_line(f"Note: {_LOST.format(table=name, results=listed(lost))}"), err=True)

@@ -32,6 +32,7 @@ from udafs.errors import BadArgumentError
 @click.option("--format", "file_format", default="parquet", show_default=True, help="Of the files: csv, json, orc, …")
 @click.option("--option", "options", type=Setting(), multiple=True, help="Of Spark's reader, e.g. header=true.")
 @click.option("--trusted", is_flag=True, help="Take it on trust that the key is unique and changes do no harm.")
+@click.option("--hashes", is_flag=True, help="Keep a hash of each row, to tell later which rows changed.")
 @session_options
 def register(
     *,
@@ -44,6 +45,7 @@ def register(
     file_format: str,
     options: tuple[tuple[str, str], ...],
     trusted: bool,
+    hashes: bool,
     opening: Opening,
 ) -> None:
     """Give the rows of a table ids, so that queries over it can be traced.
@@ -67,6 +69,7 @@ def register(
             file_format=file_format,
             options=dict(options),
             trusted=trusted,
+            hashes=hashes,
         )
         request.check()
         _check_there(name, paths, file_format)

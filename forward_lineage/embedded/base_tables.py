@@ -118,11 +118,16 @@ def check_unchanged(manifest: Manifest) -> None:
     if manifest.provider is Provider.KEY:
         if first_change(manifest.files, _listed(manifest, place)) is not None:
             raise NeedsSpark(f"{manifest.name}, whose files are others now")
+        _check_copied(manifest)
         return
     if manifest.provider not in (Provider.POSITION, Provider.COPY):
         raise NeedsSpark(f"ids of {manifest.name} by {manifest.provider}")
     check_files(manifest, _listed(manifest, place))
-    copied = manifest.source_files()
+    _check_copied(manifest)
+
+
+def _check_copied(manifest: Manifest) -> None:
+    copied = manifest.copied_files()
     if copied:
         check_copied(manifest, copied, _source_now(manifest, copied))
 
@@ -136,7 +141,7 @@ def _listed(manifest: Manifest, place: str) -> list[DataFile]:
 
 def _source_now(manifest: Manifest, copied: tuple[DataFile, ...]) -> list[DataFile]:
     """List what a copy was made from: a folder shows new files too."""
-    place = manifest.source.get("path", "")
+    place = manifest.copied_from.get("path", "")
     if any(file.far for file in copied) or (place and is_far(place)):
         raise NeedsSpark(f"what {manifest.name} is a copy of")
     if place and Path(place).is_dir():

@@ -24,7 +24,7 @@ from udafs.errors import BadArgumentError, LineageError
 
 ENTRY = (
     "An entry is a table of TOML with the arguments of register: path, key, order_by, row_id, source, format, options, "
-    "trusted."
+    "trusted, hashes."
 )
 
 
@@ -118,4 +118,5 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "format": (_is_text, "text"),
     "options": (_is_options, "a table of texts, numbers and truth values"),
     "trusted": (lambda value: isinstance(value, bool), "true or false"),
+    "hashes": (lambda value: isinstance(value, bool), "true or false"),
 }

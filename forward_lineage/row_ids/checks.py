@@ -52,6 +52,7 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         return
     opened = _check_name(spark, manifest)
     if manifest.view is not None and manifest.source.keys() & {"path", "paths"} and _left_alone(spark, manifest):
+        _check_copied_files(spark, manifest)
         return
     # Of registered files the manifest describes the relation, not the view that gives it its name.
     frame = opened if opened is not None else open_relation(spark, manifest.relation)
@@ -67,10 +68,11 @@ def check_unchanged(spark: SparkSession, manifest: Manifest) -> None:
         check_logs(spark, manifest)
     if have_changed(frame, manifest.source):
         raise other_table(manifest, "rows that are in no file have changed")
+    _check_copied_files(spark, manifest)
 
 
 def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:
-    copied = manifest.source_files()
+    copied = manifest.copied_files()
     if copied:
         check_copied(manifest, copied, _source_now(spark, manifest, copied))
 
@@ -85,8 +87,15 @@ def check_copied(manifest: Manifest, copied: Sequence[DataFile], found: Sequence
     if change := first_change(copied, found):
         raise ChangedError(
             f"table {manifest.name} is a copy of files that have changed: {change}",
-            instead=f'Register "{manifest.name}" again; its rows then get new ids.',
+            instead=_copy_again(manifest),
         )
+
+
+def _copy_again(manifest: Manifest) -> str:
+    ids = "get new ids" if manifest.provider is Provider.COPY else "keep their ids"
+    if not manifest.can_be_copied_again:
+        return f'Register "{manifest.name}" again; its rows then {ids}.'
+    return f'Call lineage.refresh("{manifest.name}"); its rows then {ids}.'
 
 
 def _check_definition(manifest: Manifest, frame: DataFrame) -> None:
@@ -116,9 +125,10 @@ def _left_alone(spark: SparkSession, manifest: Manifest) -> bool:
 
 def _source_now(spark: SparkSession, manifest: Manifest, copied: Sequence[DataFile]) -> list[DataFile]:
     """List what a copy was made from: a folder shows new files too."""
-    if "paths" in manifest.source:
-        return files_of(spark, {"paths": manifest.source["paths"]}) or []
-    place = manifest.source.get("path", "")
+    source = manifest.copied_from
+    if "paths" in source:
+        return files_of(spark, {"paths": source["paths"]}) or []
+    place = source.get("path", "")
     folder = bool(place) and (is_far(place) or is_remote(spark) or Path(place).is_dir())
     if folder and (found := files_of(spark, {"path": place})) is not None:
         return found

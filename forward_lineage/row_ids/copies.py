@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from forward_lineage.row_ids.data_files import DataFile, input_files, list_files, read_footers, with_offsets
 from forward_lineage.row_ids.file_locations import Paths, source_of
 from forward_lineage.row_ids.manifest import Manifest, Provider
-from forward_lineage.row_ids.secrets import check_options, check_path, resolved_options, same_options
+from forward_lineage.row_ids.secrets import REDACTED, check_options, check_path, resolved_options, same_options
 from forward_lineage.row_ids.sources import check_rows
 from forward_lineage.row_ids.written_sql import ROW_ID
 from forward_lineage.spark.errors import spark_errors
@@ -28,7 +28,7 @@ from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.paths import local_path
 from forward_lineage.spark.plan_facts import collections, unrepeatable_parts, unwatched_sources
 from forward_lineage.spark.tables import columns_of, fingerprint, open_relation, open_table, refuse_file_metadata
-from udafs.errors import BadArgumentError, NotTracedError
+from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 from udafs.requests import ask, resolved_once
 
 
@@ -116,14 +116,36 @@ def _open_several(spark: SparkSession, paths: Paths, file_format: str, options: 
 
 def is_copy_of(manifest: Manifest, source: Source, order_by: Sequence[str]) -> bool:
     """Tell whether a copy that exists has these rows in this order: the same files, untouched, read the same way."""
-    if manifest.provider is not Provider.COPY or manifest.order_by != tuple(order_by) or not source.files:
+    if not manifest.copied_from or manifest.order_by != tuple(order_by) or not source.files:
         return False
     if not source.can_be_told:
         return False
-    wanted, known = source.described(), manifest.source
+    wanted, known = source.described(), manifest.copied_from
     alike = all(wanted[key] == known.get(key) for key in wanted if key != "options")
     read_alike = same_options(wanted.get("options", {}), known.get("options", {}))
     return alike and read_alike and Path(known["data"]).is_dir()
+
+
+def opened_again(spark: SparkSession, manifest: Manifest) -> Source:
+    """Open what a copy was made from once more, with the options that its manifest remembers.
+
+    Raises:
+        ChangedError: it was a DataFrame, or a secret among the options is not known any more.
+        LineageError: as for `open_source`.
+
+    """
+    known: Mapping[str, Any] = manifest.copied_from
+    options = dict(known.get("options", {}))
+    if not manifest.can_be_copied_again or REDACTED in options.values():
+        what = "a DataFrame" if "dataframe" in known else "what is not known any more: a secret, or a view of its name"
+        raise ChangedError(
+            f"table {manifest.name} is a copy of {what}, so it cannot be copied again by itself",
+            instead=f'Register "{manifest.name}" again, with the same key= or order_by=.',
+        )
+    if "table" in known:
+        return open_source(spark, manifest.name, source=known["table"], path=None, file_format="", options={})
+    path: Paths = list(known["paths"]) if "paths" in known else known["path"]
+    return open_source(spark, manifest.name, source=None, path=path, file_format=known["format"], options=options)
 
 
 def copy_rows(source: Source, order_by: Sequence[str], folder: Path, name: str) -> Manifest:

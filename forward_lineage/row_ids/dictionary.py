@@ -7,7 +7,7 @@ table looks the id up by a join. Keys that are new at a refresh are appended, so
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ def from_columns(
     last: Manifest | None,
     next_id: int,
     trusted: bool = False,
+    copied: Mapping[str, Any] | None = None,
 ) -> Manifest:
     """Register a table or view by unique columns.
 
@@ -63,13 +64,15 @@ def from_columns(
         last: the version before; its keys keep their ids.
         next_id: the id of the first new key.
         trusted: take uniqueness on trust.
+        copied: of a copy of ours, what it was made from, and in `data` where it is; None: Spark knows the name.
 
     Raises:
         WrongSqlError: there is no such table, or Spark cannot read it.
         BadArgumentError: there is no such column, or the columns are no key.
 
     """
-    frame = open_table(spark, name)
+    copy = None if copied is None else data_source("parquet", copied["data"])
+    frame = open_table(spark, name) if copy is None else open_relation(spark, copy)
     names = _key_names(frame, name, key)
     check_source(frame, name, trusted=trusted)
     if not trusted:
@@ -78,9 +81,10 @@ def from_columns(
     _write_new_keys(frame, names, folder, None if before is None else before.source["data"])
     added, next_id = with_offsets(read_footers(list_files(folder)), next_id)
     kept = [] if before is None else _linked(before, folder)
-    identity = full_name(spark, name)
-    table = identity or quoted_name(name)
+    identity = full_name(spark, name) if copy is None else None
+    table = copy or identity or quoted_name(name)
     columns = columns_of(frame)
+    source = {**_described(frame, name, folder), **({} if trusted else contents(frame))}
     return Manifest(
         name=name,
         provider=Provider.DICTIONARY,
@@ -88,8 +92,9 @@ def from_columns(
         relation=table,
         row_id=DICTIONARY_ID,
         identified=with_ids(name, table, [column for column, _ in columns], names, folder),
+        view=None if copy is None else f"SELECT * FROM {copy}",
         key=tuple(names),
-        source={**_described(frame, name, folder), **({} if trusted else contents(frame))},
+        source=source if copied is None else {**source, "copied": dict(copied)},
         identity=identity,
         files=(*kept, *added),
         next_id=next_id,

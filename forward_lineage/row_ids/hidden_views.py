@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.row_ids.checks import check_files
 from forward_lineage.row_ids.data_files import input_files, of_far
-from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.parquet_function import by_kernel
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.far_files import files_known
@@ -50,6 +50,10 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
     rows, ids = _hidden_names(manifest)
     text = _with_ids(table)
     told = spark_errors(instead=f"Look at the files of {manifest.name}, and register it again.")
+    if manifest.provider is Provider.DICTIONARY:  # reads the dictionary beside its files
+        with told:
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(manifest.name)} AS {manifest.view}")
+        return
     with told, files_by_name(spark, manifest):
         ask(spark, "make view", name=ids, query=_with_ids(table, by_kernel), text=text)
         if not _reads_registered_files(spark, manifest, ids):  # what is wrong is said when a query is traced
@@ -78,7 +82,7 @@ def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseT
             something else now, or if its files are not the registered ones.
 
     """
-    if manifest.view is None:
+    if manifest.view is None or manifest.provider is Provider.DICTIONARY:
         return table
     rows, ids = _hidden_names(manifest)
     text = _with_ids(table)

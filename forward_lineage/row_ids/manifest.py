@@ -24,6 +24,8 @@ from udafs.delta import MAX_ID
 ANYWHERE = 3
 #: Of a table whose own log says which rows have which ids: format 3, but for that.
 WITH_A_LOG = 4
+#: Of a table with a key that is a copy, or of whose rows hashes are kept: any of the formats before, but for that.
+WITH_OLD_ROWS = 5
 THIS_MANIFEST = "{manifest}"  # in a row id: stands for the path of the manifest itself, as a SQL string
 
 
@@ -170,6 +172,8 @@ class Manifest:
             return WITH_A_LOG
         made_from = (file["path"] for file in self.source.get("files", ()))
         of_anything = self.provider is Provider.COPY  # as it always was
+        if self.source.keys() & {"copied", "hashes"}:
+            return WITH_OLD_ROWS
         place = "/" if of_anything else self.source.get("path", "/")
         far = "paths" in self.source or is_far(place) or not self.near or any(map(is_far, made_from))
         return ANYWHERE if far else FORMAT
@@ -216,13 +220,35 @@ class Manifest:
 
     def source_files(self) -> tuple[DataFile, ...]:
         """Return the files that a copy or a dictionary was made from, as they were then."""
-        return made(_Files, {"files": self.source.get("files", [])}).files
+        return _files_in(self.source)
+
+    @property
+    def copied_from(self) -> dict[str, Any]:
+        """What the rows were copied from, as `source` says it; nothing if they are no copy."""
+        return self.source if self.provider is Provider.COPY else self.source.get("copied", {})
+
+    def copied_files(self) -> tuple[DataFile, ...]:
+        """Return the files that the rows were copied from, as they were then."""
+        return _files_in(self.copied_from)
+
+    def hash_files(self) -> tuple[DataFile, ...]:
+        """Return the files with a hash for each row, if these are kept."""
+        return _files_in(self.source.get("hashes", {}))
+
+    @property
+    def can_be_copied_again(self) -> bool:
+        """Whether what the rows were copied from has another name than the copy, by which it is found again."""
+        return "dataframe" not in self.copied_from and self.copied_from.get("table") != self.name
+
+    @property
+    def keeps_old_rows(self) -> bool:
+        """Whether a row that was changed keeps its id, and files of the version before still have what it was."""
+        return self.provider.by_format or "copied" in self.source
 
     def _check_source(self) -> None:
-        for key in _TEXTS & self.source.keys():
-            text(self.source[key])
-        if not isinstance(self.source.get("options", {}), dict):
-            raise ValueError("options")
+        _check_texts(self.source)
+        for old_rows in self.source.keys() & {"copied", "hashes"}:
+            _check_old_rows(self.source[old_rows])
         logs = self.source.get("logs", {})
         if not isinstance(logs, dict) or any(number(version) < 0 for version in logs.values()):
             raise ValueError("logs")
@@ -276,6 +302,25 @@ class Manifest:
 @dataclass(frozen=True)
 class _Files:
     files: tuple[DataFile, ...]
+
+
+def _files_in(source: dict[str, Any]) -> tuple[DataFile, ...]:
+    return made(_Files, {"files": source.get("files", [])}).files
+
+
+def _check_texts(source: dict[str, Any]) -> None:
+    for key in _TEXTS & source.keys():
+        text(source[key])
+    if not isinstance(source.get("options", {}), dict):
+        raise ValueError("options")
+
+
+def _check_old_rows(source: dict[str, Any]) -> None:
+    _check_texts(source)
+    if not text(source.get("data", "")).startswith("/"):
+        raise ValueError("no copy, or no hashes")
+    for file in _files_in(source):
+        file.check()
 
 
 def _texts(value: Any) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
-from forward_lineage.row_ids import copies, dictionary, position
+from forward_lineage.row_ids import copies, dictionary, kept_hashes, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
 from forward_lineage.row_ids.data_files import with_offsets
@@ -60,17 +61,18 @@ class Registrar:
         self.registrations.folder(request.name)  # raises what is wrong with the name, before anything is read
         name, key, path = request.name, request.key, request.path
         if request.asks_for_a_copy:
-            self._refuse_other_versions(request)
-            return self._copy(request)
+            return self._register_copy(request)
         if path is not None and not is_remote(self.spark):
             refuse_other_formats(name, as_list(path))
         place = None if path is None else source_of(self.spark, path)
         if place is not None and (table := self._with_a_log(request, place)) is not None:
             return self._by_format(name, table, trusted=request.trusted)
         if request.row_id is not None:
-            return self._settle(name, keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted))
+            by_expression = keys.from_expression(self.spark, name, request.row_id, trusted=request.trusted)
+            return self._settle(name, by_expression, hashes=request.hashes)
         if isinstance(key, str):
-            return self._settle(name, keys.from_key(self.spark, name, key, path=place, trusted=request.trusted))
+            by_key = keys.from_key(self.spark, name, key, path=place, trusted=request.trusted)
+            return self._settle(name, by_key, hashes=request.hashes)
         if key is not None:
             return self._dictionary(name, list(key), request.trusted)
         return self._by_position(name, place)
@@ -79,21 +81,24 @@ class Registrar:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones."""
         name, trusted = manifest.name, manifest.trusted
         check_name(self.spark, manifest)
+        if manifest.copied_from:
+            return self._copied_again(manifest)
         named: dict[str, Any] = {part: manifest.source[part] for part in ("path", "paths") if part in manifest.source}
         place = named if named and manifest.identity is None else None
         match manifest.provider:
             case Provider.POSITION:
                 return self._by_position(name, place, refreshing=True)
-            case Provider.KEY:
-                return self._settle(name, keys.from_key(self.spark, name, manifest.key[0], path=place, trusted=trusted))
-            case Provider.COLUMN:
-                return self._settle(name, keys.from_expression(self.spark, name, manifest.key[0], trusted=trusted))
+            case Provider.KEY | Provider.COLUMN:
+                by_key = manifest.provider is Provider.KEY
+                ids = partial(keys.from_key, path=place) if by_key else keys.from_expression
+                found = ids(self.spark, name, manifest.key[0], trusted=trusted)
+                return self._settle(name, found, hashes="hashes" in manifest.source)
             case Provider.DICTIONARY:
                 return self._dictionary(name, list(manifest.key), trusted)
             case Provider.DELTA | Provider.ICEBERG:
                 check_kept(manifest, table_of(manifest))
                 return self._by_format(name, table_of(manifest), trusted=trusted)
-        check_unchanged(self.spark, manifest)  # its error names the remedy: rows of a new copy cannot be recognised
+        check_unchanged(self.spark, manifest)
         return manifest
 
     def adopt(self, table: BaseTable) -> Manifest:
@@ -178,15 +183,23 @@ class Registrar:
                 catalog.add_alias(alias, table)
         return catalog
 
-    def _settle(self, name: str, manifest: Manifest) -> Manifest:
-        """Write a manifest that does not depend on the version before it."""
+    def _settle(self, name: str, manifest: Manifest, *, hashes: bool = False) -> Manifest:
+        """Write a manifest that does not depend on the version before it, but for hashes that are kept."""
 
         def draft(last: Manifest | None) -> Manifest:
             if last is None:
                 return manifest
             return replace(manifest, next_id=last.next_id, retired=last.retired)
 
-        written = self.registrations.write(draft, name)
+        last = self.registrations.latest(name)
+        if not hashes:
+            written = self.registrations.write(draft, name)
+        elif last is not None and draft(last).says_the_same(kept_hashes.without(last)) and kept_hashes.are_kept(last):
+            written = last
+        else:
+            with self.registrations.new_data_folder(name) as folder:
+                manifest = kept_hashes.written(self.spark, manifest, folder)
+                written = self.registrations.write(draft, name)
         self._make_view(written)
         return written
 
@@ -233,18 +246,42 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _copy(self, request: Request) -> Manifest:
-        name, order_by = request.name, request.sort_keys
+    def _register_copy(self, request: Request) -> Manifest:
+        self._refuse_other_versions(request)
         given = copies.open_source(
             self.spark,
-            name,
+            request.name,
             source=request.source,
             path=request.path,
             file_format=request.file_format,
             options=dict(request.options),
         )
+        if request.key is None:
+            return self._copy(request.name, given, request.sort_keys)
+        key = request.key if isinstance(request.key, str) else list(request.key)
+        return self._keyed_copy(request.name, given, key, request.trusted)
+
+    def _copied_again(self, manifest: Manifest) -> Manifest:
+        """Copy what has changed since it was copied, with the options that were given then."""
+        if self._is_in_step(manifest):
+            return manifest
+        again = copies.opened_again(self.spark, manifest)
+        if manifest.provider is Provider.COPY:
+            return self._copy(manifest.name, again, list(manifest.order_by))
+        key = manifest.key[0] if manifest.provider is Provider.KEY else list(manifest.key)
+        return self._keyed_copy(manifest.name, again, key, manifest.trusted)
+
+    def _is_in_step(self, manifest: Manifest) -> bool:
+        """Whether what a copy was made from is known to be what it was."""
+        try:
+            check_unchanged(self.spark, manifest)
+        except ChangedError:
+            return False
+        return bool(manifest.copied_files())
+
+    def _copy(self, name: str, given: copies.Source, order_by: list[str]) -> Manifest:
         last = self.registrations.latest(name)
-        if last is not None and copies.is_copy_of(last, given, order_by):
+        if last is not None and last.provider is Provider.COPY and copies.is_copy_of(last, given, order_by):
             self._make_view(last)
             return last
         with self.registrations.new_data_folder(name) as folder:
@@ -258,9 +295,27 @@ class Registrar:
         self._make_view(written)
         return written
 
-    def _dictionary(self, name: str, key: list[str], trusted: bool) -> Manifest:
+    def _keyed_copy(self, name: str, given: copies.Source, key: str | list[str], trusted: bool) -> Manifest:
+        """Copy rows that a key identifies: a row that is there again has the id that it had, whatever else of it is."""
         last = self.registrations.latest(name)
-        if last is not None and dictionary.still_holds(self.spark, last, key):
+        if last is not None and _is_by_key(last, key) and copies.is_copy_of(last, given, ()):
+            self._make_view(last)
+            return last
+        with self.registrations.new_data_folder(name) as folder:
+            copied = copies.copy_rows(given, (), folder, name).source
+            if isinstance(key, str):
+                place = {"path": str(folder), "format": "parquet"}
+                manifest = keys.from_key(self.spark, name, key, path=place, trusted=trusted)
+                return self._settle(name, replace(manifest, source={**manifest.source, "copied": copied}))
+            written = self._dictionary(name, key, trusted, copied)
+        self._make_view(written)
+        return written
+
+    def _dictionary(
+        self, name: str, key: list[str], trusted: bool, copied: Mapping[str, Any] | None = None
+    ) -> Manifest:
+        last = self.registrations.latest(name)
+        if copied is None and last is not None and dictionary.still_holds(self.spark, last, key):
             return last
         begun = self.registrations.newest(name)
         with self.registrations.new_data_folder(name) as folder:
@@ -272,6 +327,7 @@ class Registrar:
                 last=last,
                 next_id=self.registrations.next_id(name),
                 trusted=trusted,
+                copied=copied,
             )
 
             def draft(_: Manifest | None) -> Manifest:
@@ -304,6 +360,14 @@ def _refuse_nothing_kept(last: Manifest, fresh: Manifest) -> None:
             f"none of the {len(last.files)} registered files of {last.name} is left, so no row can keep its id",
             instead=f'Register "{last.name}" again: all rows get new ids, and the old ones are retired.',
         )
+
+
+def _is_by_key(manifest: Manifest, key: str | list[str]) -> bool:
+    """Whether ids are from this key, in the same way."""
+    one = isinstance(key, str)
+    columns = [key] if isinstance(key, str) else key
+    same = [column.lower() for column in manifest.key] == [column.lower() for column in columns]
+    return same and manifest.provider is (Provider.KEY if one else Provider.DICTIONARY)
 
 
 def _readable(manifest: Manifest) -> bool:

@@ -32,6 +32,7 @@ class Request:
     file_format: str = "parquet"
     options: Mapping[str, Any] = field(default_factory=dict)
     trusted: bool = False
+    hashes: bool = False
 
     @property
     def names_a_log(self) -> bool:
@@ -81,12 +82,19 @@ class Request:
                 f"{identifying[0]} does not go with a table whose format gives its rows ids",
                 instead=f"Leave it out; or name the table as Spark knows it, without path=, and give {identifying[0]}.",
             )
-        if (self.reads_other_files or self.source is not None) and identifying in (["key="], ["row_id="]):
+        if (self.reads_other_files or self.source is not None) and identifying == ["row_id="]:
             raise BadArgumentError(
-                f"{identifying[0]} does not go with rows that have to be copied",
-                instead="Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
+                "row_id= does not go with rows that have to be copied",
+                instead="Give key=, a unique column or several; or leave it out: the rows of the copy get dense ids, "
+                "in the order of order_by=.",
             )
-        if self.path is not None and (self.row_id is not None or not isinstance(self.key, str | None)):
+        if self.hashes and (self.trusted or self.asks_for_a_copy or not (self.row_id or isinstance(self.key, str))):
+            raise BadArgumentError(
+                "hashes= is for tables that are watched and have one column as key, or row_id=",
+                instead="Leave it out: a copy keeps its rows of before; or give key= one column, without trusted=.",
+            )
+        several = self.key is not None and not isinstance(self.key, str) and not self.reads_other_files
+        if self.path is not None and (self.row_id is not None or several):
             files = data_source("parquet", as_list(self.path)[0])
             raise BadArgumentError(
                 f"{identifying[0]} needs a table or view that Spark knows",

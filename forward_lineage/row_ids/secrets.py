@@ -97,6 +97,8 @@ def resolved_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def redacted(source: Mapping[str, Any]) -> dict[str, Any]:
     """Return a manifest's account of a source without secrets, which earlier releases kept as they were given."""
+    if isinstance(source.get("copied"), dict):
+        source = {**source, "copied": redacted(source["copied"])}
     options = source.get("options")
     if not isinstance(options, dict):
         return dict(source)

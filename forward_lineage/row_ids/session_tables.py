@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.checks import check_unchanged
-from forward_lineage.row_ids.formats.changes import changed_rows
 from forward_lineage.row_ids.hidden_views import resolved
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.name_lookup import not_registered
 from forward_lineage.row_ids.registrar import Registrar
 from forward_lineage.row_ids.registration_request import Request
 from forward_lineage.row_ids.registration_store import Registrations
+from forward_lineage.row_ids.row_changes import RowChanges, Version, row_changes
 from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 
@@ -98,12 +98,23 @@ class RegisteredTables:
             check_unchanged(self.spark, manifest)
         return manifests
 
-    def changed(self, name: str, since: int) -> DataFrame:
-        """Return the rows of a table that were written, or went, since an earlier version of its registration."""
+    def changed(self, name: str, since: int, kinds: bool = False) -> DataFrame:
+        """Return the rows of a table that came, differ or went since an earlier version of its registration."""
         now = self.registered(name)
         check_unchanged(self.spark, now)
-        then = self.registrations.version(now.name, since)
-        return changed_rows(self.spark, (then, self.registrations.path(then)), (now, self.registrations.path(now)))
+        return self.changes(self.registrations.version(now.name, since), now).as_frame(self.spark, kinds)
+
+    def changes(self, then: Manifest, now: Manifest) -> RowChanges:
+        """Tell which rows of a table went, came or differ between two versions, the later being what is there.
+
+        Raises:
+            LineageError: as for `row_changes`.
+
+        """
+        return row_changes(self.spark, self._version(then), self._version(now))
+
+    def _version(self, manifest: Manifest) -> Version:
+        return Version(manifest, self.registrations.path(manifest), self.registrations.base_table(manifest))
 
     # ------------------------------------------------------------ what changes it
 

@@ -174,6 +174,8 @@ def _relation(manifest: Manifest) -> str:
     """The text after FROM: files that have no other name, or a table of Spark's."""
     if manifest.provider.by_format:
         return quoted_name(manifest.name)
+    if manifest.provider is Provider.DICTIONARY and "copied" in manifest.source:
+        return data_source("parquet", manifest.source["copied"]["data"])
     place = manifest.source.get("data" if manifest.provider is Provider.COPY else "path")
     if manifest.identity is None and manifest.provider is not Provider.DICTIONARY and place is not None:
         return data_source("parquet", place)

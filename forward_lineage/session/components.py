@@ -22,6 +22,7 @@ from forward_lineage.store.result_tables import ResultTables
 from forward_lineage.store.saving.deferred_capture import Capturing
 from forward_lineage.store.saving.saver import Saver
 from forward_lineage.store.saving.traced_query import Tracer
+from forward_lineage.store.updating.proving import Prover
 from forward_lineage.stored_tables import Meaning
 from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
@@ -51,6 +52,7 @@ class Parts:
         runner: runs queries with sketches.
         looking: shows rows.
         runs: tells other tools of runs.
+        prover: tells which saved results are up to date.
 
     """
 
@@ -68,6 +70,7 @@ class Parts:
     runner: Runner
     looking: Looking
     runs: Runs
+    prover: Prover
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
@@ -121,4 +124,5 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         runner,
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),
+        Prover(statements, tables, library),
     )

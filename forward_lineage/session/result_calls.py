@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, as_answer
 from forward_lineage.session.components import Parts
+from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.saved_result import SavedResult
@@ -80,19 +82,18 @@ class ResultCalls:
 
         """
         scope = Scope.of(tables, where, capture)
-        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
         query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
+        foreseen = Foreseen(workload, partition_by, cube)
+        wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
+        wish = replace(wish, rerun=noted_rerun(self._parts.frames, query, args, wish, foreseen))
         if args is not None and isinstance(query, str):
             if not scope.is_all_now or workload or partition_by or cube:
                 what = "args= beside what says which lineage is captured, or made beforehand: both read the text again"
                 raise BadArgumentError(what, instead="Write the values into the text.")
             query = self._parts.statements.run(self._parts.statements.trace(query, semantics, args))
-        with says_what_is_kept(self.spark, name, "saved", self._newest), self._parts.runs.saving(query, name) as told:
-            saved = self._parts.saver.save(query, wish, Foreseen(workload, partition_by, cube), told.reads)
-            told.has_saved(saved)
-        self._parts.result_tables.bring_up_to_date()
-        return saved
+        with says_what_is_kept(self.spark, name, "saved", self._newest):
+            return save_and_tell(self._parts, query, wish, foreseen)
 
     def _newest(self, name: str) -> int:
         latest = self._parts.library.latest(name)

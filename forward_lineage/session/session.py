@@ -16,6 +16,7 @@ from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.show_calls import ShowCalls
 from forward_lineage.session.sketch_calls import SketchCalls
 from forward_lineage.session.table_calls import TableCalls
+from forward_lineage.session.update_calls import UpdateCalls
 from forward_lineage.session.view_calls import ViewCalls
 from forward_lineage.spark.interrupts import interruptible
 from forward_lineage.spark.shared_home import check_shared_home
@@ -24,7 +25,7 @@ from udafs.attach import attach
 
 
 @says_why_it_ends
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls, UpdateCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
     """Trace lineage in a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) to the session. It also brings back the tables that

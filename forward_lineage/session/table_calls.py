@@ -58,6 +58,7 @@ class TableCalls:
         format: str = "parquet",  # noqa: A002 - what Spark's readers call it
         options: Mapping[str, Any] | None = None,
         trusted: bool = False,
+        hashes: bool = False,
     ) -> Manifest:
         """Give the rows of a table ids, so that queries over it can be traced. docs/row-ids.md states the contract.
 
@@ -65,7 +66,7 @@ class TableCalls:
             name: the name of the table in queries.
             unnamed: refused; say by name where the rows are read from.
             key: a unique, non-negative integer column, whose values are the ids. Or any unique columns, as a list,
-                which a materialised dictionary then gives ids.
+                which a materialised dictionary then gives ids. Of rows that are copied, too.
             path: files to read; queries may use `name` from now on. Ids are positions in the Parquet files. Give a
                 file or folder, local or on any file system that the session's Hadoop knows (``s3a://bucket/events``).
                 Or give a pattern, if nothing has just that name, or a list of these.
@@ -79,6 +80,9 @@ class TableCalls:
             trusted: take it on trust that the key is unique, and that changes do no harm. Nothing is checked, and every
                 answer that relies on the table says so (`results.trusted_tables`). Needed for sources that we cannot
                 watch: Hive tables, JDBC, custom sources.
+            hashes: keep a hash of each row under `home`. With them `changed` and `update` find the changed rows of a
+                table with a key. Each `refresh` reads all columns once for it. Copies, files by position, Delta and
+                Iceberg need none.
 
         Returns:
             the manifest: columns, files, provider, version.
@@ -98,7 +102,7 @@ class TableCalls:
 
         """
         refuse_unnamed(name, unnamed)
-        request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted)
+        request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted, hashes)
         with says_what_is_kept(self.spark, name, "registered", self.registrations.newest, f"{name} is not"):
             return self._parts.tables.register(request)
 
@@ -158,7 +162,8 @@ class TableCalls:
     def refresh(self, name: str) -> Manifest:
         """Accept that a table has changed: rows in unchanged files keep their ids, new rows get new ones.
 
-        Ids of rows that are gone are retired and never given to another row.
+        Ids of rows that are gone are retired and never given to another row. Rows of a copy are copied again, with the
+        options that were given; those that have a key keep their ids. See `no_longer_askable` for what is lost.
 
         Raises:
             LineageError: the table is not registered, or that promise cannot be kept.
@@ -175,23 +180,39 @@ class TableCalls:
         with says_what_is_kept(self.spark, name, "refreshed", self.registrations.newest, f"{name} is not"):
             return self._parts.tables.refresh(name)
 
-    def changed(self, name: str, since: int) -> DataFrame:
+    def no_longer_askable(self, name: str) -> list[str]:
+        """Return the saved results that no longer answer a condition over the rows of a table.
+
+        Rows that they were made of are gone, and no file has their values. Questions with ``ids=`` still answer. Of a
+        table whose ids are values (``key=``), none is named here: only Spark can tell.
+
+        Examples:
+            >>> lineage.no_longer_askable("sales")
+            []
+
+        """
+        return self._parts.questions.no_longer_askable(name)
+
+    def changed(self, name: str, since: int, *, kinds: bool = False) -> DataFrame:
         """Return the rows of a table that were written, or went, since an earlier version of its registration.
 
-        Only formats that keep this can answer: Delta with row tracking, Iceberg of version 3. An UPDATE keeps the id
-        of a row and is a change of it. Ask `impact(name, ids=…)` for the saved results that the row is in.
+        Of Delta with row tracking and Iceberg of version 3 their logs tell. Of files that have positions whole files
+        came or went. Of a copy with a key its rows are compared with those of the copy before. An UPDATE of a row that
+        keeps its id is a change of it. Ask `impact(name, ids=…)` for the saved results that the row is in.
 
         Args:
             name: the table.
             since: the earlier version, e.g. the one that a saved result was made with.
+            kinds: say ``came`` or ``differs`` in place of ``written``.
 
         Returns:
             ``row_id BIGINT, change STRING``: ``written`` for a row that came or was changed, ``gone`` for one that
             went.
 
         Raises:
-            LineageError: the table is not registered or has changed since; it does not say when rows were changed; ids
-                of the two versions mean different rows; files of the earlier version are gone.
+            LineageError: the table is not registered or has changed since. It does not say when rows were changed, as
+                with a key of a table that is not copied. Ids of the two versions mean different rows, or columns are
+                others. Rows of the earlier version are needed and gone.
 
         Examples:
             Here `orders` is the folder of a Delta table that tracks rows, and `update` changes its second row.
@@ -209,7 +230,7 @@ class TableCalls:
             +------+-------+
 
         """
-        return self._parts.tables.changed(name, since)
+        return self._parts.tables.changed(name, since, kinds)
 
     def unregister(self, name: str) -> None:
         """Forget a table. Saved results keep the lineage they have.

@@ -155,9 +155,9 @@ def test_what_is_no_table_name(lineage: ForwardLineage, name: str) -> None:
         ({"key": "a", "order_by": "b"}, "key= and order_by= both say what identifies a row. Give one of them."),
         ({"path": "x", "source": "y"}, "path= and source= both say where the rows come from. Give one of them."),
         (
-            {"source": "store", "key": "s_id"},
-            "key= does not go with rows that have to be copied. "
-            "Leave it out: the rows of the copy get dense ids, in the order of order_by=.",
+            {"source": "store", "row_id": "s_id"},
+            "row_id= does not go with rows that have to be copied. Give key=, a unique column or several; "
+            "or leave it out: the rows of the copy get dense ids, in the order of order_by=.",
         ),
     ],
 )

@@ -20,7 +20,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted, string_literal
 from udafs.errors import ChangedError, NotTracedError
 
-WRITTEN, GONE = "written", "gone"
+GONE, CAME, DIFFERS = "gone", "came", "differs"
 _ID = "row_id"
 
 
@@ -33,7 +33,7 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
         now: the current one.
 
     Returns:
-        ``row_id BIGINT, change STRING``: ``written`` of a row that came or was changed, ``gone`` of one that went.
+        ``row_id BIGINT, change STRING``: ``came``, ``differs`` of a row that was changed, or ``gone`` of one that went.
 
     Raises:
         NotTracedError: the table's format does not say when rows were changed.
@@ -43,7 +43,9 @@ def changed_rows(spark: SparkSession, then: tuple[Manifest, Path], now: tuple[Ma
     old, new = ({file.path for file in each.files} for each, _ in (then, now))
     _check_comparable(then[0], now[0], old - new)
     came, went = _rows(now, new - old), _rows(then, old - new)
-    written = f"SELECT {_ID}, '{WRITTEN}' AS change FROM ({came}) AS a LEFT ANTI JOIN ({went}) AS b USING ({_ID}, n)"
+    kind = f"CASE WHEN b.{_ID} IS NULL THEN '{CAME}' ELSE '{DIFFERS}' END"
+    both = f"({came}) AS a LEFT JOIN ({went}) AS b ON a.{_ID} = b.{_ID}"
+    written = f"SELECT a.{_ID}, {kind} AS change FROM {both} WHERE b.n IS NULL OR a.n != b.n"
     gone = f"SELECT {_ID}, '{GONE}' AS change FROM ({went}) AS b LEFT ANTI JOIN ({came}) AS a USING ({_ID})"
     with spark_errors():
         return spark.sql(f"{written} UNION ALL {gone}")

@@ -285,6 +285,23 @@ class Questions:
         rows = IdentifiedRows.of_result(self._spark, saved)
         return rows.without_ids(in_order=len(saved.row_files) > 1)  # Spark reads large files first
 
+    def no_longer_askable(self, table: str) -> list[str]:
+        """Return the results that a condition over the rows of a table cannot be asked of: rows of then are gone.
+
+        Tables whose ids are values are left out: only Spark knows which of their rows are gone.
+        """
+        found: list[str] = []
+        for saved in self._library.results():
+            edges = [edge for edge in saved.tables if edge.name.lower() == table.lower() and not edge.is_result]
+            if not saved.is_whole or not all(self.tables_now.is_by_position(edge) for edge in edges):
+                continue
+            try:
+                for edge in edges:
+                    self.tables_now.as_it_was(saved, edge, self._library)
+            except BlockedError:
+                found.append(saved.name)
+        return found
+
     def stale(self) -> DataFrame:
         """See `ForwardLineage.stale`."""
         found = stale_inputs(self._library, self.tables_now)

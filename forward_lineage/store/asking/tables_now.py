@@ -130,7 +130,7 @@ class TablesNow:
         if now.version == edge.version:
             return None
         then = edge.registration()
-        if then is not None and then.provider.by_format and (rows := self._in_old_files(edge, then)) is not None:
+        if then is not None and then.keeps_old_rows and (rows := self._in_old_files(edge, then)) is not None:
             return rows  # a row that was changed keeps its id there
         same = _same_ids(then, now)
         gone = self._gone(library.relation(saved, edge).ids(), now) if same else 0
@@ -148,10 +148,14 @@ class TablesNow:
             "give ids=",
         )
 
+    def is_by_position(self, edge: TracedTable) -> bool:
+        """Tell whether ids of a table were positions in files when a result was saved, and are so now."""
+        return edge.provider.by_position and self._tables.registered(edge.name).provider.by_position
+
     def keeps_ids(self, edge: TracedTable) -> bool:
         """Tell whether a row that was changed keeps its id, so that a condition over its new values finds it, too."""
         then = edge.registration()
-        return then is not None and then.provider.by_format and _same_ids(then, self._tables.registered(edge.name))
+        return then is not None and then.keeps_old_rows and _same_ids(then, self._tables.registered(edge.name))
 
     def _gone(self, ids: LineageSet, now: Manifest) -> int:
         """How many rows with these ids a table has not, or has not any more; of ids in files their ranges tell."""

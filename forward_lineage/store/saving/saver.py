@@ -22,6 +22,7 @@ from forward_lineage.spark.stores import is_one_machine
 from forward_lineage.spark.tables import type_name
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import Library, check_name
+from forward_lineage.store.library.rerun import Rerun, write_rerun
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, TracedTable
 from forward_lineage.store.saving.appending import appended
@@ -40,7 +41,10 @@ Reads = Callable[[Sequence[TracedTable]], None]
 
 @dataclass(frozen=True)
 class Wish:
-    """How a result is to be saved: the arguments of `ForwardLineage.save`, which describes them."""
+    """How a result is to be saved: the arguments of `ForwardLineage.save`, which describes them.
+
+    And `rerun`, how to save it again, if that is known; and `follows`, the version that must be the newest still.
+    """
 
     name: str
     semantics: str = "data"
@@ -48,6 +52,8 @@ class Wish:
     keep_versions: bool = False
     encoding: Form = "auto"
     scope: Scope = ALL_NOW
+    rerun: Rerun | None = None
+    follows: int | None = None
 
     def check(self) -> None:
         """Check each for itself.
@@ -94,7 +100,9 @@ class Saver:
             made_of = [self._with_dictionary(table, query.meaning, folder, i) for i, table in enumerate(made_of)]
             saved = _described(wish, query, made_of, lineage, folder)
             whole = saved if before is None else appended(before, saved)
-            return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish.mode))
+            if wish.rerun is not None:
+                write_rerun(folder, wish.rerun if before is None else Rerun(refused="rows were appended to it"))
+            return self._library.publish(lambda newest: self._still_free(whole, newest, before, wish))
 
     def save_computed(self, computed: Computed, wish: Wish) -> SavedResult:
         """Save rows and lineage that are known already; the table must still be what they were computed of.
@@ -115,7 +123,7 @@ class Saver:
             written = write_computed(computed, Target(folder, wish.name, query.schema, wish.encoding), spark)
             kept = Kept(written.row_files, {computed.table.name: written.segments[0]})
             saved = _described(wish, query, made_of, kept, folder)
-            return self._library.publish(lambda newest: self._still_free(saved, newest, None, wish.mode))
+            return self._library.publish(lambda newest: self._still_free(saved, newest, None, wish))
 
     def _write(
         self, query: TracedQuery, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
@@ -158,11 +166,13 @@ class Saver:
         if mode == "error":
             self._check_not_saved(name)
 
-    def _still_free(self, saved: SavedResult, newest: int, before: SavedResult | None, mode: Mode) -> SavedResult:
+    def _still_free(self, saved: SavedResult, newest: int, before: SavedResult | None, wish: Wish) -> SavedResult:
         """The facts that may have changed while the query ran; asked again under the lock of the home."""
-        if newest and mode == "error":
+        if newest and wish.mode == "error":
             self._check_not_saved(saved.name)
-        overtaken = mode == "append" and newest and newest != (before.version if before else 0)
+        if newest and wish.follows is not None:
+            check_newest(saved.name, wish.follows, newest)
+        overtaken = wish.mode == "append" and newest and newest != (before.version if before else 0)
         if overtaken and self._library.latest(saved.name) is not None:
             raise NameTakenError(
                 f"another session saved {saved.name} while rows were being appended", instead="Append them again."
@@ -176,6 +186,19 @@ class Saver:
                 f"there is a saved result {name} already",
                 instead='Say mode="overwrite" or mode="append", or choose another name.',
             )
+
+
+def check_newest(name: str, version: int, newest: int) -> None:
+    """Check that a version of a result that was brought up to date is the newest still.
+
+    Raises:
+        NameTakenError: it is not.
+
+    """
+    if newest != version:
+        raise NameTakenError(
+            f"another session saved {name} while it was being brought up to date", instead="Update it again."
+        )
 
 
 def _files_of_dictionary(data: Path, paths: list[Path]) -> tuple[RowFile, ...]:

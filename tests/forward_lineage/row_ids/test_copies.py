@@ -51,7 +51,8 @@ def test_formats_without_positions(
     with pytest.raises(LineageError) as refused:
         lineage.sql("SELECT v FROM t")
     assert str(refused.value).startswith(f"table t is a copy of files that have changed: {source} has grown from ")
-    assert str(refused.value).endswith('Register "t" again; its rows then get new ids.')
+    assert str(refused.value).endswith('Call lineage.refresh("t"); its rows then get new ids.')
+    assert lineage.refresh("t").version == 2, "which knows the options"
 
 
 def test_a_source_like_jdbc(lineage: ForwardLineage, spark: SparkSession) -> None:
@@ -78,9 +79,9 @@ def test_an_untouched_source_is_not_copied_again(lineage: ForwardLineage, folder
 def test_a_changed_source_gives_new_ids(lineage: ForwardLineage, folder: Path) -> None:
     lineage.register("t", path=folder, order_by="v")
     write(folder / "d.parquet", [5])
-    with pytest.raises(LineageError, match=r"Register \"t\" again; its rows then get new ids"):
-        lineage.refresh("t")
-    lineage.register("t", path=folder, order_by="v")
+    with pytest.raises(LineageError, match=r"Call lineage.refresh\(\"t\"\); its rows then get new ids"):
+        lineage.sql("SELECT v FROM t")
+    lineage.refresh("t")
     assert ids(lineage, "t") == {5: 6, 10: 7, 11: 8, 12: 9, 20: 10, 21: 11, 30: 12}
 
 

@@ -19,15 +19,16 @@ import org.apache.spark.paths.SparkPath
  *
  * `modified` is in nanoseconds; other fields are Python's own. Format 1 has no checksum. That of format 2 is the CRC-32 of all
  * bytes before the comma in front of it, and ends the file, on a line of its own. Format 3 is format 2 whose files may lie on
- * any file system: a path is local, or has a scheme. Format 4 is of a table whose own log says which rows have which ids; nothing
- * in it is other to the kernel.
+ * any file system: a path is local, or has a scheme. Format 4 is of a table whose own log says which rows have which ids, format
+ * 5 of a copy whose rows have a key; nothing in them is other to the kernel.
  *
  * An id from a wrong offset would be another row's. So a manifest is whole and of a format known here, or it is refused.
  */
 object ManifestFile {
   private val Sealed = 2
   private val Anywhere = 3 // with files that are not local
-  private val Newest = 4 // of tables whose format gives the ids
+  private val WithALog = 4 // of tables whose format gives the ids
+  private val Newest = 5 // of copies whose rows have a key
   private val Elsewhere = "(?s)[A-Za-z][A-Za-z0-9+.-]*:/.*".r
   private val Checksum = "(?s)(,\n \"checksum\": ([0-9]{1,10})\n\\}\n)$".r.unanchored
   private val LongestChecksum = 40 // bytes
@@ -77,7 +78,7 @@ private final class ManifestFile(manifest: String, bytes: Array[Byte]) {
 
   private def checkFormat(): Unit = format match {
     case 1 => if (json.has("checksum")) damaged("format 1 has no checksum")
-    case Sealed | Anywhere | Newest => checkBytes()
+    case Sealed | Anywhere | WithALog | Newest => checkBytes()
     case later =>
       LineageErrors.refuse(
         s"The manifest $manifest has format $later and this release reads up to $Newest, " +

@@ -13,7 +13,7 @@ import pytest
 from forward_lineage import ForwardLineage
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.written_sql import check_sql
-from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.forward_lineage.row_ids.conftest import ids
 from tests.forward_lineage.row_ids.formats.delta_tables import ROW_CHANGED, ROW_ID, DeltaTable
 from udafs.errors import BadArgumentError, ChangedError, DamagedError, NotTracedError
 
@@ -260,9 +260,11 @@ class TestWhichRows:
         t.register("t", path=tmp_path / "clone")
         with pytest.raises(ChangedError, match="ids of t in version 2 do not mean the same rows now"):
             t.changed("t", since=2)
-        write(tmp_path / "x.parquet", [1])
-        t.register("x", path=tmp_path / "x.parquet")
-        with pytest.raises(NotTracedError, match="ids by position do not say it"):
+        t.spark.createDataFrame([(1, 2)], "v INT, w INT").createOrReplaceTempView("x")
+        t.register("x", key="v")
+        t.spark.createDataFrame([(1, 3)], "v INT, w INT").createOrReplaceTempView("x")
+        t.refresh("x")
+        with pytest.raises(NotTracedError, match=r"ids by key \(v\) do not say it, and rows of before are not kept"):
             t.changed("x", since=1)
 
 

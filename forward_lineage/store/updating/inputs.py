@@ -1,0 +1,121 @@
+"""The inputs of a saved result, then and now: which rows of each table and result that it reads differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.row_changes import RowChanges
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.asking.tables_now import TablesNow
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.updating.row_differences import row_differences
+from udafs.errors import ChangedError, LineageError, NotTracedError
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table or result that a saved result was made of, of which there is another version now.
+
+    Attributes:
+        edge: what the result says of it.
+        now: the version that a query reads now.
+        changes: which rows are others; None: that is not known.
+        unknown: why not.
+
+    """
+
+    edge: TracedTable
+    now: int
+    changes: RowChanges | None
+    unknown: str = ""
+
+
+class Inputs:
+    """The inputs of saved results.
+
+    Args:
+        tables: the session's registered tables.
+        library: the saved results.
+
+    """
+
+    def __init__(self, tables: RegisteredTables, library: Library) -> None:
+        self._tables, self._library = tables, library
+        self._now = TablesNow(tables)
+
+    def are_current(self, saved: SavedResult) -> bool:
+        """Tell whether a result was made of the versions that there are now; no rows are looked at."""
+        return all(self._version_now(edge) == edge.version for edge in saved.tables)
+
+    def changed(self, saved: SavedResult) -> list[Input]:
+        """Return those of which there is another version now, and which of their rows are others.
+
+        Raises:
+            ChangedError: one is gone, or has changed and nobody registered that.
+
+        """
+        others = ((edge, self._version_now(edge)) for edge in saved.tables)
+        return [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
+
+    def rows_that_came(self, found: Input) -> IdentifiedRows:
+        """Return the rows that came or differ."""
+        assert found.changes is not None, "it was asked for before"
+        return self._rows(found.edge).among(found.changes.after)
+
+    def in_step(self, saved: SavedResult) -> tuple[TracedTable, ...]:
+        """Return what a result was made of as the versions that there are now, its lineage in them unchanged."""
+        return tuple(self._as_now(edge) for edge in saved.tables)
+
+    # ------------------------------------------------------------ steps
+
+    def _version_now(self, edge: TracedTable) -> int | None:
+        if not edge.is_result:
+            return self._now.version(edge.name)
+        latest = self._library.latest(edge.name)
+        return None if latest is None else latest.version
+
+    def _there(self, saved: SavedResult, edge: TracedTable, now: int | None) -> int:
+        if now is not None:
+            return now
+        if edge.is_result:
+            raise ChangedError(
+                f"{edge.name}, which {saved.name} was made of, is not saved any more",
+                instead=f"Save {edge.name} again.",
+            )
+        check_unchanged(self._tables.spark, self._tables.registered(edge.name))  # says how it changed, and the remedy
+        raise ChangedError(f"{edge.name} has changed", instead=f'Call lineage.refresh("{edge.name}").')
+
+    def _input(self, edge: TracedTable, now: int) -> Input:
+        if edge.trusted or (not edge.is_result and self._now.takes_on_trust(edge.name)):
+            return Input(edge, now, None, f"{edge.name} is taken on trust")
+        try:
+            return Input(edge, now, self._changes(edge))
+        except LineageError as error:
+            return Input(edge, now, None, error.what)
+
+    def _changes(self, edge: TracedTable) -> RowChanges:
+        if edge.is_result:
+            return row_differences(self._library.get(edge.name, edge.version), self._library.get(edge.name))
+        then, now = edge.registration(), self._tables.registered(edge.name)
+        kept = self._tables.registrations.version(edge.name, edge.version)
+        if then is None or kept.digest() != then.digest():
+            raise ChangedError(f"version {edge.version} of {edge.name} is that of another home", instead="")
+        if then.columns != now.columns:
+            raise NotTracedError(f"{edge.name} has other columns now", instead="")
+        return self._tables.changes(kept, now)
+
+    def _rows(self, edge: TracedTable) -> IdentifiedRows:
+        if edge.is_result:
+            return IdentifiedRows.of_result(self._tables.spark, self._library.get(edge.name))
+        return self._now.rows(edge.name)
+
+    def _as_now(self, edge: TracedTable) -> TracedTable:
+        if edge.is_result:
+            return replace(edge, version=self._library.get(edge.name).version)
+        manifest = self._tables.registered(edge.name)
+        check_unchanged(self._tables.spark, manifest)
+        data = {**manifest.to_data(), "trusted": edge.trusted or manifest.trusted}
+        return replace(edge, version=manifest.version, provider=manifest.provider, manifest=data)

@@ -1,0 +1,205 @@
+"""Find the new rows that could join: the places of a query where new rows of a table can only add rows.
+
+    SELECT item, sum(n) FROM sales JOIN shops USING (shop) WHERE n > 3 GROUP BY item
+    probe of `sales`:   SELECT 1 FROM <new rows> AS sales JOIN shops USING (shop) WHERE n > 3
+
+What stands behind FROM and WHERE gives the *joined rows*. All that comes after them (GROUP BY, DISTINCT, windows, ORDER
+BY) is made of the joined rows alone. So if these are the same rows as before, so is the result. They are, if
+
+1. no joined row of before was made of a row that went or changed. Each of them is in the lineage of a row of the
+   result: nothing behind WHERE that is allowed here leaves any out. So the lineage tells.
+2. no row that came or changed joins now. A joined row that has such a row has it in at least one of the places where
+   the table is read. A probe for each place, that reads only such rows there and all present rows elsewhere, finds it.
+
+Both need that more rows of the table in that place give more joined rows, never fewer: an inner join does, and the left
+side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here, and computed
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from forward_lineage.frontend import print_sql
+
+
+class NotProvableError(Exception):
+    """The class of a query for which nothing is proven. Its text is the reason, as a clause."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A place where new rows of a table could join.
+
+    Attributes:
+        table: the table's name in the query, in lower case.
+        sql: gives a row for each that does, of a relation called `PLACE` that stands for the table.
+
+    """
+
+    table: str
+    sql: str
+
+
+#: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
+_KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
+_IN_WORDS = {
+    **{"having": "HAVING", "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL VIEW"},
+    **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
+}
+_KEEPS_ALL_ROWS: type[exp.SetOperation] = exp.Union
+_GENERATORS = {
+    *("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"),
+}
+#: What a subquery in FROM may select: nothing that could group rows, look at others, or make several.
+_PLAIN = (exp.Column, exp.Identifier, exp.Literal, exp.Alias, exp.Star, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul)
+PLACE = "__fl_rows_that_came__"
+"""What stands in a probe for the rows of a table that came or changed."""
+_HERE = "here"  # a mark on a node
+
+
+def names_read(tree: exp.Expr) -> set[str]:
+    """Return the names of the tables and views in a query, in lower case; of its own WITH clause none.
+
+    Raises:
+        NotProvableError: something else is read, whose rows are not known.
+
+    """
+    own = {each.alias.lower() for each in tree.find_all(exp.CTE)}
+    found: set[str] = set()
+    if any(word.name.lower() == "_metadata" for word in tree.find_all(exp.Identifier)):
+        raise NotProvableError("it reads _metadata of files, which may be moved without a change of rows")
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            if table.this.name.lower() != "range":
+                raise NotProvableError("it reads a table function")
+            continue
+        found.add(name_of(table))
+    return found - own
+
+
+def name_of(table: exp.Table) -> str:
+    """Return the name of a table as it stands in a query, in lower case."""
+    return ".".join(part.name for part in table.parts).lower()
+
+
+def probes(tree: exp.Expr, changed: Collection[str]) -> list[Probe]:
+    """Return a probe for each place in which a query reads a table that changed.
+
+    Args:
+        tree: the query; it is not changed.
+        changed: names of tables, in lower case.
+
+    Raises:
+        NotProvableError: new rows in one of the places may do more than join, or rows that went more than be missing.
+
+    """
+    return list(_of_query(tree, {name.lower() for name in changed}))
+
+
+def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
+    if not _mentions(tree, changed):
+        return
+    if isinstance(tree, exp.Subquery):
+        _refuse_parts(tree, {"this"})
+        yield from _of_query(tree.this, changed)
+    elif isinstance(tree, _KEEPS_ALL_ROWS):
+        _refuse_parts(tree, {"this", "expression", "distinct", "order", "by_name"})
+        yield from _of_query(tree.this, changed)
+        yield from _of_query(tree.expression, changed)
+    elif isinstance(tree, exp.Select):
+        yield from _of_select(tree, changed)
+    else:
+        raise NotProvableError(f"{tree.key.upper()} may lose rows")
+
+
+def _of_select(select: exp.Select, changed: set[str]) -> Iterator[Probe]:
+    _check_select(select, changed)
+    for selected in select.expressions:
+        if any(each.name.lower() in _GENERATORS for each in selected.find_all(exp.Anonymous)):
+            raise NotProvableError("it makes rows of a value, as explode does")
+    places = [place for source in _sources(select) for place in _places(source, changed)]
+    for place in places:
+        place.meta[_HERE] = True
+        probe = select.copy()
+        del place.meta[_HERE]
+        yield Probe(name_of(place), _written(probe))
+
+
+def _check_select(select: exp.Select, changed: set[str]) -> None:
+    """Rows that changed are read behind FROM only, in places where more rows give more."""
+    _refuse_parts(select, _KEEP_ALL)
+    elsewhere = (
+        each for part in ("expressions", "where", "group", "order", "distinct") for each in _parts(select, part)
+    )
+    if any(_mentions(each, changed) for each in elsewhere):
+        raise NotProvableError("it asks a subquery about a table that changed")
+    for join in select.args.get("joins") or ():
+        _check_join(join, changed)
+
+
+def _check_join(join: exp.Join, changed: set[str]) -> None:
+    _refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
+    side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+    if _mentions(join.args.get("on"), changed):
+        raise NotProvableError("it asks a subquery about a table that changed")
+    known = (
+        side in ("", "LEFT") and kind in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") and method in ("", "NATURAL")
+    )
+    inner = side == "" and kind in ("", "INNER", "CROSS")
+    if not known or (not inner and _mentions(join.this, changed)):
+        raise NotProvableError(f"a table that changed is in {' '.join(filter(None, (side, kind, 'JOIN')))}")
+
+
+def _places(source: exp.Expr, changed: set[str]) -> Iterator[exp.Table]:
+    """The places in something behind FROM where a table that changed is read."""
+    if not _mentions(source, changed):
+        return
+    if isinstance(source, exp.Table):
+        _refuse_parts(source, {"this", "db", "catalog", "alias"})
+        yield source
+    elif isinstance(source, exp.Subquery) and isinstance(source.this, exp.Select):
+        _refuse_parts(source, {"this", "alias"})
+        inner = source.this
+        _check_select(inner, changed)
+        _refuse_parts(inner, {"expressions", "from_", "joins", "where", "hint"})
+        if not all(isinstance(node, _PLAIN) for selected in inner.expressions for node in selected.walk()):
+            raise NotProvableError("a subquery in FROM selects more than columns")
+        for each in _sources(inner):
+            yield from _places(each, changed)
+    else:
+        raise NotProvableError("a table that changed is behind FROM in a way that is not looked into")
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Expr]:
+    if select.args.get("from_"):
+        yield select.args["from_"].this
+    for join in select.args.get("joins") or ():
+        yield join.this
+
+
+def _written(probe: exp.Select) -> str:
+    """Write the joined rows of a query, the table at the marked place being another relation."""
+    place = next(table for table in probe.find_all(exp.Table) if table.meta.get(_HERE))
+    alias = place.args.get("alias") or exp.TableAlias(this=place.parts[-1].copy())
+    place.replace(exp.Table(this=exp.to_identifier(PLACE), alias=alias.copy()))
+    kept = {part: probe.args.get(part) for part in ("from_", "joins", "where")}
+    return print_sql(exp.Select(expressions=[exp.Literal.number(1)], **kept))
+
+
+def _mentions(node: exp.Expr | None, changed: set[str]) -> bool:
+    return node is not None and any(name_of(table) in changed for table in node.find_all(exp.Table))
+
+
+def _parts(node: exp.Expr, name: str) -> list[exp.Expr]:
+    found = node.args.get(name)
+    return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, exp.Expr)]
+
+
+def _refuse_parts(node: exp.Expr, known: Collection[str]) -> None:
+    for name, value in node.args.items():
+        if value and name not in known:
+            raise NotProvableError(f"it has {_IN_WORDS.get(name, name.strip('_').upper())}")

@@ -1,0 +1,206 @@
+"""Saved results one after the other, each after what it was made of: left, kept or computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from forward_lineage.storage.own_files import check_no_link
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.rerun import NAME, Rerun, rerun_of
+from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving.saver import check_newest
+from forward_lineage.store.updating.inputs import Input
+from forward_lineage.store.updating.proving import Prover
+from udafs.errors import LineageError, NameTakenError
+
+SaveAgain = Callable[[SavedResult, Rerun], SavedResult]
+"""Saves a result as it was saved before, if no other version of it has come meanwhile; returns the new one."""
+
+
+class Way(StrEnum):
+    """What becomes of a result that is behind."""
+
+    UNTOUCHED = "untouched"  # kept: proven to be what its query gives now
+    RECOMPUTED = "recomputed"
+    DEPENDS = "depends"  # of a plan: on whether a result that it was made of has other rows when that is recomputed
+    LEFT = "left"  # as it was: it cannot be brought up to date
+
+
+@dataclass(frozen=True)
+class Step:
+    """What became, or will become, of a result that is behind.
+
+    Attributes:
+        result: its name.
+        way: see `Way`.
+        why: the reason, as a clause.
+        version: of the result, afterwards.
+
+    """
+
+    result: str
+    way: Way
+    why: str
+    version: int
+
+
+class Updater:
+    """Brings saved results up to date.
+
+    Args:
+        prover: tells which are so already.
+        library: the saved results.
+        save_again: saves a result as it was saved.
+        bring_up_to_date: lets queries read the newest version of every result.
+
+    """
+
+    def __init__(
+        self, prover: Prover, library: Library, save_again: SaveAgain, bring_up_to_date: Callable[[], None]
+    ) -> None:
+        self._prover, self._library = prover, library
+        self._save_again, self._bring_up_to_date = save_again, bring_up_to_date
+
+    def steps(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> Iterator[Step]:
+        """Bring results up to date, each after those that it was made of, and say of each what became of it.
+
+        Args:
+            name: a result; those that it was made of are brought up to date before it. None: all.
+            full: compute all that are behind, prove nothing.
+            plan: say what would become of them, and write nothing.
+
+        Raises:
+            NotSavedError: there is no such result.
+            NameTakenError: another session saved one of them meanwhile; steps that are done stay.
+
+        """
+        done: dict[str, Step] = {}
+        for saved, cyclic in in_order(self._library, name):
+            self._bring_up_to_date()
+            step = self._step(saved, done, cyclic=cyclic, full=full, plan=plan)
+            if step is not None:
+                done[saved.name.lower()] = step
+                yield step
+
+    def _step(self, saved: SavedResult, done: dict[str, Step], *, cyclic: bool, full: bool, plan: bool) -> Step | None:
+        parents = [done[edge.name.lower()] for edge in saved.tables if edge.name.lower() in done]
+        left = next((each for each in parents if each.way is Way.LEFT), None)
+        if left is not None:
+            return self._said(saved, Way.LEFT, f"{left.result}, which it reads, is left as it was")
+        waits = next((each for each in parents if each.way in (Way.RECOMPUTED, Way.DEPENDS)), None)
+        if plan and waits is not None:
+            return self._said(saved, Way.DEPENDS, f"on the rows that {waits.result} has then")
+        if plan and parents and self._prover.inputs.are_current(saved):
+            return self._said(saved, Way.UNTOUCHED, "nothing that it reads has other rows")
+        if self._prover.inputs.are_current(saved):
+            return None
+        try:
+            return self._behind(saved, cyclic=cyclic, full=full, plan=plan)
+        except NameTakenError:
+            raise
+        except LineageError as error:
+            return self._said(saved, Way.LEFT, f"{error.what}. {error.instead}" if error.instead else error.what)
+
+    def _behind(self, saved: SavedResult, *, cyclic: bool, full: bool, plan: bool) -> Step:
+        if cyclic:
+            return self._said(saved, Way.LEFT, "it was made of an earlier version of itself. Save it again.")
+        rerun = rerun_of(saved)
+        if rerun.refused is not None:
+            return self._said(saved, Way.LEFT, f"its text does not give its rows: {rerun.refused}. Save it again.")
+        inputs = self._prover.inputs.changed(saved)
+        why = "asked for" if full else self._prover.unproven(saved, inputs)
+        if why is None:
+            kept = saved if plan else self._keep(saved)
+            return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
+        again = saved if plan else self._save_again(saved, rerun)
+        return Step(saved.name, Way.RECOMPUTED, why, again.version)
+
+    @staticmethod
+    def _said(saved: SavedResult, way: Way, why: str) -> Step:
+        return Step(saved.name, way, why, saved.version)
+
+    def _keep(self, saved: SavedResult) -> SavedResult:
+        """Publish a version with the same files that is made of the versions that there are now."""
+        tables = self._prover.inputs.in_step(saved)
+        with self._library.writing(saved.name) as folder:
+            _share_files(saved, folder)
+            kept = replace(saved, data=folder.name, tables=tables)
+            return self._library.publish(lambda newest: _still_newest(kept, saved.version, newest))
+
+
+def _proof(inputs: list[Input]) -> str:
+    changed = [each.edge.name for each in inputs if each.changes]
+    if not changed:
+        return "nothing that it reads has other rows"
+    return f"no row of {', '.join(changed)} that went, came or changed is or would be in it"
+
+
+def _still_newest(kept: SavedResult, version: int, newest: int) -> SavedResult:
+    if newest:  # else nobody has looked yet
+        check_newest(kept.name, version, newest)
+    return kept
+
+
+def _share_files(saved: SavedResult, folder: Path) -> None:
+    """Files never change once they are published, so versions may share them."""
+    paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
+    paths += [each.path for table in saved.tables for each in table.dictionary_files]
+    shared: list[tuple[Path, Path]] = []
+    for path in dict.fromkeys(paths):
+        check_no_link(saved.home.parent, f"{saved.home.name}/{saved.data}/{path}")
+        shared.append((saved.folder / path, folder / path))
+    saved.files.share(shared)
+
+
+# ------------------------------------------------------------ in which order
+
+
+def in_order(library: Library, name: str | None) -> list[tuple[SavedResult, bool]]:
+    """Return the newest versions of results, those that others were made of before these.
+
+    Args:
+        library: the saved results.
+        name: a result, and all that it was made of; None: all.
+
+    Returns:
+        each with whether it was made of a version of itself, directly or through others.
+
+    Raises:
+        NotSavedError: there is no such result.
+
+    """
+    known = {saved.name.lower(): saved for saved in library.all_results()}
+    reads = {key: _parents(saved, known) for key, saved in known.items()}
+    wanted = set(known) if name is None else _with_ancestors(library.get(name).name.lower(), reads)
+    order = _after_all(wanted, reads)
+    rest = wanted - set(order)  # a circle, and what was made of it
+    read_by = {key: {other for other in rest if key in reads[other]} for key in rest}
+    behind = _after_all(rest, read_by)
+    circle = sorted(rest - set(behind))
+    return [(known[key], key in circle) for key in (*order, *circle, *reversed(behind))]
+
+
+def _parents(saved: SavedResult, known: Mapping[str, SavedResult]) -> set[str]:
+    return {edge.name.lower() for edge in saved.tables if edge.is_result} & known.keys()
+
+
+def _with_ancestors(name: str, reads: Mapping[str, set[str]]) -> set[str]:
+    found, ahead = {name}, [name]
+    while ahead:
+        more = reads[ahead.pop()] - found
+        found |= more
+        ahead += more
+    return found
+
+
+def _after_all(names: set[str], after: Mapping[str, set[str]]) -> list[str]:
+    """Return names in an order in which each comes after those that it has to, as far as there is one."""
+    waiting = {name: after[name] & names for name in names}
+    order: list[str] = []
+    while ready := sorted(name for name, others in waiting.items() if not others):
+        order += ready
+        waiting = {name: others.difference(ready) for name, others in waiting.items() if others}
+    return order

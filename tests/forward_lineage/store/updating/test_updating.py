@@ -1,0 +1,242 @@
+"""Saved results brought up to date: what is kept, what runs again, what is left, and what a reader sees meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.store.library.rerun import NAME
+from forward_lineage.store.saving.saver import Saver
+from forward_lineage.store.updating.proving import Prover
+from tests.forward_lineage.cli.in_this_process import invoke
+from tests.forward_lineage.conftest import drop_views
+from tests.forward_lineage.prepared import Prepared
+from tests.forward_lineage.row_ids.conftest import write
+from tests.tiers import every_day
+from udafs.errors import NameTakenError
+
+CSV = {"format": "csv", "options": {"header": "true", "inferSchema": "true"}}
+PEOPLE = "id,city\n77,Rome\n12,Oslo\n5,Oslo\n"
+RESULTS = {
+    "by_city": "SELECT city, count(*) AS n FROM people GROUP BY city ORDER BY city",
+    "in_oslo": "SELECT v FROM people JOIN visits ON id = v % 100 WHERE city = 'Oslo' ORDER BY v",
+    "first": "SELECT min(v) AS v FROM in_oslo",
+    "cities": "SELECT count(*) AS n FROM by_city",
+    "beyond": "SELECT n + 1 AS n FROM cities",
+}
+Ways = dict[str, tuple[str, int]]
+
+
+@pytest.fixture(scope="module")
+def town_home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, Path]:
+    """People by a key, visits by position, and results on top of each other; and the folder of the two tables."""
+    folder = tmp_path_factory.mktemp("town")
+    (folder / "people.csv").write_text(PEOPLE)
+    write(folder / "visits" / "a.parquet", [77, 12, 105])
+
+    def make(lineage: ForwardLineage) -> None:
+        lineage.register("people", path=folder / "people.csv", key="id", **CSV)  # type: ignore[arg-type]
+        lineage.register("visits", path=folder / "visits")
+        for name, sql in RESULTS.items():
+            lineage.save(sql, name)
+
+    return Prepared(folder, spark, make), folder
+
+
+@pytest.fixture
+def town(spark: SparkSession, town_home: tuple[Prepared, Path], tmp_path: Path) -> Iterator[ForwardLineage]:
+    """A copy of that home; what a test makes of the tables is undone."""
+    home, folder = town_home
+    people = folder / "people.csv"
+    written = people.stat()
+    yield ForwardLineage(spark, home.copy(tmp_path / "home"))
+    people.write_text(PEOPLE)
+    os.utime(people, ns=(written.st_atime_ns, written.st_mtime_ns))
+    for visits in (folder / "visits").glob("[!a]*"):
+        visits.unlink()
+    drop_views(spark)
+
+
+def move(lineage: ForwardLineage, old: str, new: str) -> None:
+    """Correct the file of people, and register that."""
+    file = Path(lineage.tables()["people"].source["copied"]["path"])
+    file.write_text(file.read_text().replace(old, new))
+    lineage.refresh("people")
+
+
+def ways(lineage: ForwardLineage, *name: str, **how: bool) -> Ways:
+    return {row.result: (row.way, row.version) for row in lineage.update(*name, **how).collect()}
+
+
+def check_in_step(lineage: ForwardLineage) -> None:
+    """Rows and lineage of all results are those of a full run, and nothing is behind."""
+    assert lineage.stale().count() == 0
+    for name, sql in RESULTS.items():
+        traced = lineage.sql(sql)
+        tables = traced.schema["DL"].dataType.names  # type: ignore[attr-defined]
+        wanted = traced.selectExpr("*", *(f"dl_ids(DL.{table}) AS dl_{table}" for table in tables)).drop("DL").collect()
+        rows = [tuple(row) for row in lineage.result(name).collect()]
+        found = [
+            (*row, *(lineage.backward_ids(name, rows=[at], table=table).ids().tolist() for table in tables))
+            for at, row in enumerate(rows)
+        ]
+        assert found == [tuple(row) for row in wanted], name
+
+
+def test_one_cell(town: ForwardLineage) -> None:
+    """The number of cities comes out equal, so that the wave stops there; who is in Oslo is not asked again."""
+    rows = town.describe("in_oslo").row_files[0]
+    inode = (town.describe("in_oslo").folder / rows.path).stat().st_ino
+    move(town, "77,Rome", "77,Bonn")
+    wanted = {
+        "by_city": ("recomputed", 2),
+        "in_oslo": ("untouched", 2),
+        "cities": ("recomputed", 2),
+        "first": ("untouched", 2),
+        "beyond": ("untouched", 2),
+    }
+    assert ways(town) == wanted
+    assert (town.describe("in_oslo").folder / rows.path).stat().st_ino == inode, "files are shared"
+    check_in_step(town)
+    assert ways(town) == {}
+    move(town, "12,Oslo", "12,Rome")
+    assert {name: way for name, (way, _) in ways(town).items()} == dict.fromkeys(RESULTS, "recomputed")
+    check_in_step(town)
+
+
+def test_rows_that_come(town: ForwardLineage) -> None:
+    """By position: a visit of nobody joins nothing, one of somebody does."""
+    visits = Path(town.tables()["visits"].source["path"])
+    write(visits / "b.parquet", [99])
+    town.refresh("visits")
+    assert ways(town) == {"in_oslo": ("untouched", 2), "first": ("untouched", 2)}
+    check_in_step(town)
+    write(visits / "c.parquet", [12])
+    town.refresh("visits")
+    assert ways(town, "first") == {"in_oslo": ("recomputed", 3), "first": ("recomputed", 3)}
+    check_in_step(town)
+
+
+def test_a_plan_writes_nothing(town: ForwardLineage) -> None:
+    move(town, "77,Rome", "77,Bonn")
+    plan = ways(town, plan=True)
+    assert plan == {
+        "by_city": ("recomputed", 1),
+        "in_oslo": ("untouched", 1),
+        "cities": ("depends", 1),
+        "beyond": ("depends", 1),
+        "first": ("untouched", 1),
+    }
+    assert town.stale().count() > 0
+    assert {way for way, _ in ways(town, full=True).values()} == {"recomputed"}
+    check_in_step(town)
+
+
+def test_what_is_left(town: ForwardLineage) -> None:
+    town.save("SELECT city FROM people WHERE id = :id", "asked", args={"id": 5})
+    town.save(town.sql("SELECT city FROM people"), "framed")
+    town.save("SELECT city FROM people", "grown")
+    town.save("SELECT city FROM people", "grown", mode="append")
+    town.save("SELECT city FROM people", "older")
+    (town.describe("older").folder / NAME).unlink()
+    town.save("SELECT city FROM older", "above")
+    town.save("SELECT 1 AS n FROM above", "circle")
+    town.save("SELECT n FROM circle", "circle")
+    with pytest.warns(UserWarning, match="update leaves results as they were"):
+        assert ways(town) == {"circle": ("left", 2)}
+    Path(town.tables()["people"].source["copied"]["path"]).write_text(PEOPLE.replace("Rome", "Bonn"))
+    with pytest.raises(
+        LineageError, match=r'by_city cannot be brought up to date: .* Call lineage.refresh\("people"\)'
+    ):
+        town.update("by_city")
+    town.refresh("people")
+    with pytest.warns(UserWarning) as told:
+        found = ways(town)
+    assert {name for name, (way, _) in found.items() if way == "left"} == {
+        *("asked", "framed", "grown", "older", "above", "circle"),
+    }
+    said = str(told[0].message)
+    for reason in (
+        "parameters",
+        "a DataFrame with DL",
+        "rows were appended",
+        "it is not known how",
+        "older, which it reads",
+    ):
+        assert reason in said
+    assert [row.city for row in town.result("older").collect()] == ["Rome", "Oslo", "Oslo"]
+
+
+@pytest.mark.parametrize("proven", every_day([True, False], [True]))
+def test_a_race(town: ForwardLineage, monkeypatch: pytest.MonkeyPatch, proven: bool) -> None:
+    """Another session saves the result while it is brought up to date: the other one wins, whichever way it goes."""
+    move(town, "77,Rome", "77,Bonn")
+    unproven = Prover.unproven
+
+    def late(self: Prover, *given: object) -> str | None:
+        monkeypatch.setattr(Prover, "unproven", unproven)
+        town.save("SELECT 'theirs' AS city, 1L AS n", "by_city")
+        return None if proven else "it is tried"
+
+    monkeypatch.setattr(Prover, "unproven", late)
+    with pytest.raises(NameTakenError, match="another session saved by_city while it was being brought up to date"):
+        town.update("by_city")
+    assert [row.city for row in town.result("by_city").collect()] == ["theirs"]
+
+
+@pytest.mark.parametrize("error", every_day([RuntimeError, KeyboardInterrupt], [KeyboardInterrupt]))
+def test_an_update_that_is_cut_off(
+    town: ForwardLineage, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """The version before is what is read meanwhile, and what is there then; the next update goes on from there."""
+    move(town, "77,Rome", "77,Bonn")
+    save: Callable[..., object] = Saver.save
+    seen: list[int] = []
+
+    def cut(self: Saver, sql: str, wish: object, *more: object) -> object:
+        if "by_city" in sql:
+            seen.extend(row.n for row in town.result("cities").collect())
+            raise error("cut off")
+        return save(self, sql, wish, *more)
+
+    monkeypatch.setattr(Saver, "save", cut)
+    with pytest.raises(error, match=r"cut off|stopped; up to date: by_city"):
+        town.update("cities")
+    assert seen == [2]
+    monkeypatch.undo()
+    assert {row.result for row in town.stale().collect()} == {"in_oslo", "first", "cities", "beyond"}
+    ways(town)
+    check_in_step(town)
+
+
+@pytest.mark.long
+def test_a_note_that_is_damaged(town: ForwardLineage) -> None:
+    note = town.describe("cities").folder / NAME
+    note.write_bytes(note.read_bytes().replace(b"null", b"true"))
+    move(town, "5,Oslo", "5,Ulm")
+    with pytest.warns(UserWarning, match=rf"cities: {note} is damaged. Save cities again."):
+        assert ways(town)["beyond"] == ("left", 1)
+
+
+def test_the_command(town: ForwardLineage) -> None:
+    move(town, "77,Rome", "77,Bonn")
+
+    def run(*words: str) -> list[str]:
+        done = invoke(town.spark, "update", "--home", str(town.home), *words)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert run("in_oslo", "--plan") == [
+        "in_oslo: untouched, no row of people that went, came or changed is or would be in it"
+    ]
+    assert run("by_city") == [
+        "by_city, version 2: recomputed, 1 of its 2 rows were made of rows of people that changed"
+    ]
+    assert len(run("--json")) == 4
+    assert run() == ["Nothing is behind."]
+    assert invoke(town.spark, "update", "--home", str(town.home), "nothing").exit_code == 1

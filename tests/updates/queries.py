@@ -1,0 +1,119 @@
+"""Queries for updates: small, most of them with a condition that few rows meet, and every clause that a proof looks at.
+
+The oracle's own generator (`tests.oracle.strategies`) writes larger ones, in which nearly every edit touches a row.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tests.oracle.algebra import (
+    Agg,
+    Col,
+    Derived,
+    Exists,
+    Expr,
+    Func,
+    GroupBy,
+    InQuery,
+    Item,
+    Join,
+    Lit,
+    Op,
+    Over,
+    Query,
+    Rel,
+    Scalar,
+    Select,
+    SetOp,
+    SortKey,
+    Statement,
+    Table,
+)
+from tests.oracle.strategies import SCHEMAS
+
+_INTS = {
+    name: [column for column, kind in zip(columns[1:], kinds[1:], strict=True) if kind == "int"]
+    for name, (columns, kinds) in SCHEMAS.items()
+}
+_JOINS = ["INNER", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]
+
+
+def small_query(chance: random.Random) -> Statement:
+    """Return a query over r, t and u of one block or two."""
+    select = _select(chance)
+    if chance.random() < 1 / 4:
+        other = _select(chance, two_integers=True)
+        first = _select(chance, two_integers=True)
+        op = chance.choice(["UNION", "UNION", "EXCEPT", "INTERSECT"])
+        body = SetOp(op, first, other, all=op == "UNION" and chance.random() < 1 / 2)
+        return Statement(Query(body))
+    if chance.random() < 1 / 5:
+        keys = tuple(SortKey(Lit(at + 1)) for at in range(len(select.items)))
+        return Statement(Query(select, order=keys, limit=chance.choice([None, 1, 2])))
+    return Statement(Query(select))
+
+
+def _select(chance: random.Random, *, two_integers: bool = False) -> Select:
+    name = chance.choice(sorted(SCHEMAS))
+    key, value = Col(SCHEMAS[name][0][0], "x"), Col(chance.choice(_INTS[name]), "x")
+    source, where = _source(chance, name), _condition(chance, name)
+    items = (Item(key, "k1"), Item(value, "k2"))
+    shape = "rows" if two_integers else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
+    number = Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
+    match shape:
+        case "distinct":
+            return Select((Item(value, "k1"),), source, where=where, distinct=True)
+        case "group" | "having":
+            having = Op(chance.choice([">", "<="]), number, Lit(1)) if shape == "having" else None
+            return Select(
+                (Item(value, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,)), having=having
+            )
+        case "all":
+            return Select((Item(number, "k1"), Item(Agg("max", (value,)), "k2")), source, where=where)
+        case "window":
+            rank = Over(Func("rank", ()), (value,), (SortKey(key),))
+            qualify = Op("=", rank, Lit(1)) if chance.random() < 1 / 3 else None
+            return Select((*items, Item(rank, "k3")), source, where=where, qualify=qualify)
+    return Select(items, source, where=where)
+
+
+def _source(chance: random.Random, name: str) -> Rel:
+    """A table called x, by itself, within a subquery, or joined with one called y."""
+    left: Rel = Table(name, "x")
+    if chance.random() < 1 / 6:
+        columns = [SCHEMAS[name][0][0], *_INTS[name]]
+        where = _compared(chance, Col(chance.choice(_INTS[name])))
+        left = Derived(Query(Select(tuple(Item(Col(each), each) for each in columns), Table(name), where=where)), "x")
+    if chance.random() < 1 / 2:
+        return left
+    other = chance.choice(sorted(SCHEMAS))
+    kind = chance.choice(_JOINS)
+    on = Op("=", Col(chance.choice(_INTS[name]), "x"), Col(chance.choice(_INTS[other]), "y"))
+    return Join(kind, left, Table(other, "y"), None if kind == "CROSS" else on)
+
+
+def _condition(chance: random.Random, name: str) -> Expr | None:
+    plain = _compared(chance, Col(chance.choice(_INTS[name]), "x"))
+    if chance.random() < 1 / 4:
+        return Op("AND", plain, _subquery(chance, name)) if chance.random() < 1 / 2 else _subquery(chance, name)
+    return plain if chance.random() < 4 / 5 else None
+
+
+def _subquery(chance: random.Random, name: str) -> Expr:
+    other = chance.choice(sorted(SCHEMAS))
+    outer, inner = Col(chance.choice(_INTS[name]), "x"), Col(chance.choice(_INTS[other]), "z")
+    negated = chance.random() < 1 / 2
+    table = Table(other, "z")
+    match chance.choice(["exists", "in", "scalar"]):
+        case "exists":
+            return Exists(Query(Select((Item(Lit(1), "one"),), table, where=Op("=", outer, inner))), negated)
+        case "in":
+            return InQuery(
+                (outer,), Query(Select((Item(inner, "one"),), table, where=_compared(chance, inner))), negated
+            )
+    return Op(">=", outer, Scalar(Query(Select((Item(Agg("max", (inner,)), "one"),), table))))
+
+
+def _compared(chance: random.Random, column: Expr) -> Expr:
+    return Op(chance.choice(["=", "=", ">", "<"]), column, Lit(chance.choice([0, 1, 2, 3])))
