@@ -21,7 +21,15 @@ REPORTED = 10
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
-    wanted = blocks(options.queries, options.laws, options.seed, options.door, options.continuations, options.settings)
+    wanted = blocks(
+        options.queries,
+        options.laws,
+        options.seed,
+        options.door,
+        options.continuations,
+        options.settings,
+        options.typed,
+    )
     try:
         with State(options.state, f"{options.door}-seed-{options.seed}-{fingerprint()}") as state:
             run(wanted, state, options.processes)
@@ -47,6 +55,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--settings", type=int, default=0, metavar="N", help="queries under each setting that must not matter"
+    )
+    parser.add_argument(
+        "--typed", type=int, default=0, metavar="N", help="queries over types and names that random queries lack"
     )
     parser.add_argument("--seed", type=int, default=10_000_000, help="the first seed (default: %(default)s)")
     parser.add_argument(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby, product
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -16,8 +18,10 @@ from tests.oracle.comparison import Door, Mode, Verdict, judge, report
 from tests.oracle.continuations import Continuation, continuation
 from tests.oracle.continued import DIED, is_alive, judge_continued
 from tests.oracle.generation import Case, many_cases, shrunk
+from tests.oracle.kinds import OTHER_SETTINGS, Tables, many_typed, problems, session_apart
 from tests.oracle.law_trials import try_law
 from tests.oracle.laws import LAWS
+from tests.oracle.spark_answers import FAST_FOR_TINY_DATA
 from tests.spark_switches import SWITCHES, turned
 
 QUERIES_A_BLOCK = 100
@@ -30,10 +34,13 @@ SEEDS_A_LAW = 1_000_000
 
 SEEDS_OF_CONTINUATIONS = 900_000_000
 SEEDS_OF_SETTINGS = 700_000_000
+SEEDS_OF_TYPES = 800_000_000
 
 OF_A_LAW = "law: "
 CONTINUED = "continued "
 CONTINUATIONS_A_QUERY = 4
+
+TYPED_SETTINGS = {**FAST_FOR_TINY_DATA, **OTHER_SETTINGS}
 
 SHRINK_SECONDS = 60
 MOST_SHRUNK = 3
@@ -60,6 +67,7 @@ class Block:
             its continuations.
         stacked: whether the queries stand on groups and windows, see `stacked`.
         setting: under which setting of `tests.spark_switches`; None: those that are fast.
+        typed: whether plain Spark judges queries over types that the interpreter lacks, see `kinds`.
     """
 
     name: str
@@ -72,6 +80,7 @@ class Block:
     continued: bool = False
     stacked: bool = False
     setting: str | None = None
+    typed: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,9 +109,15 @@ class Outcome:
 
 
 def blocks(
-    queries: int, trials: int, seed: int, door: Door = "text", continuations: int = 0, under_settings: int = 0
+    queries: int,
+    trials: int,
+    seed: int,
+    door: Door = "text",
+    continuations: int = 0,
+    under_settings: int = 0,
+    typed: int = 0,
 ) -> list[Block]:
-    """Blocks for that many queries, trials of each law, continued queries, and queries under each setting.
+    """Blocks for that many queries, trials of each law, continued queries, queries under each setting, typed queries.
 
     All rounded up to whole blocks.
     """
@@ -114,6 +129,7 @@ def blocks(
             for number in range(-(-trials // TRIALS_A_BLOCK))
         ]
     found += [_of_continuations(number, seed, door) for number in range(-(-continuations // QUERIES_A_BLOCK))]
+    found += [_of_types(number, seed) for number in range(-(-typed // QUERIES_A_BLOCK))]
     return found + [
         _under(setting, place, number, seed, door)
         for number in range(-(-under_settings // QUERIES_A_BLOCK))
@@ -126,6 +142,10 @@ def _under(setting: str, place: int, number: int, seed: int, door: Door) -> Bloc
     first = seed + SEEDS_OF_SETTINGS + SEEDS_A_LAW * place + SEEDS_A_BLOCK * number
     name = f"{setting} {number}" if door == "text" else f"frames, {setting} {number}"
     return Block(name, first, QUERIES_A_BLOCK, door=door, stacked=number % 2 == 0, setting=setting)
+
+
+def _of_types(number: int, seed: int) -> Block:
+    return Block(f"typed {number}", seed + SEEDS_OF_TYPES + SEEDS_A_BLOCK * number, QUERIES_A_BLOCK, typed=True)
 
 
 def _of_continuations(number: int, seed: int, door: Door) -> Block:
@@ -147,7 +167,7 @@ def _of_queries(number: int, seed: int, door: Door) -> Block:
 def judged(spark: SparkSession, block: Block) -> Outcome:
     """Judge a block; what disagrees is shrunk as far as the time allows."""
     start = time.monotonic()
-    kind = _of_law if block.law is not None else _continued if block.continued else _of_cases
+    kind = _of_law if block.law is not None else _continued if block.continued else _typed if block.typed else _of_cases
     with turned(spark, block.setting) if block.setting else nullcontext():
         outcome = kind(spark, block)
     return Outcome(**{**vars(outcome), "seconds": round(time.monotonic() - start, 2)})
@@ -202,6 +222,21 @@ def _continued(spark: SparkSession, block: Block) -> Outcome:
         _described_continued(spark, block, *which, shrink=place < MOST_SHRUNK) for place, which in enumerate(failing)
     ]
     return _outcome(block, {f"{CONTINUED}{mode}": found for mode, found in verdicts.items()}, reports)
+
+
+def _typed(spark: SparkSession, block: Block) -> Outcome:
+    """Queries over other types, in a session of its own, under both semantics."""
+    verdicts: list[Verdict] = []
+    with tempfile.TemporaryDirectory() as home, session_apart(spark, Path(home), TYPED_SETTINGS) as lineage:
+        drawn = many_typed(block.count, block.seed)
+        for _, same in groupby(drawn, lambda each: (each[1].kind, each[1].name)):
+            some = list(same)
+            tables = Tables(lineage, some[0][1])
+            for (seed, typed, then), mode in product(some, block.modes):
+                wrong = [f"seed {seed}, {mode}, {typed}: {each}" for each in problems(tables, typed, mode, then)]
+                verdicts.append(Verdict("disagree", "\n".join(wrong)) if wrong else Verdict("agree"))
+            tables.drop()
+    return _outcome(block, {"typed": verdicts}, [each.detail for each in verdicts if each.outcome == "disagree"])
 
 
 def _died(block: Block, generated: Sequence[tuple[int, Case]], verdicts: Mapping[Mode, Sequence[Verdict]]) -> Outcome:

@@ -1,23 +1,29 @@
 """Types and names that the generator lacks: the interpreter has no such values, so plain Spark and a law judge.
 
 Every shape of query is written over columns of every type, under names that are hard to read. Its rows must be those of
-plain Spark, and the base tables, cut down to the control lineage of a row, must give that row back.
+plain Spark, and the base tables, cut down to the control lineage of a row, must give that row back. A campaign
+(`--typed N`) draws from them, and goes on with what is returned, in a session that has other settings than the first.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from random import Random
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.checking.continuations import Steps, lineages, some_steps, surroundings
 from forward_lineage.checking.results import collect
 from forward_lineage.checking.values import Value
 from tests.oracle.spark_answers import FAILURES
+from tests.spark_settings import configure
 from udafs.lineage_set import LineageSet
 
 # Type of the column → what its values are written as, NULL and a duplicate among them; in `x`, and in `y`.
@@ -110,7 +116,16 @@ SHAPES = {
     ),
     "sort and limit": "SELECT {v}, id FROM {x} ORDER BY {v}, id LIMIT 3",
     "largest": "SELECT max({v}) AS m, min({v}) AS n FROM {x}",
+    "constants": "SELECT id, {v}, CAST('x' AS INT) AS i, 1 / 0 AS q FROM {x} WHERE k + CAST('1' AS INT) >= 1",
+    "windows joined": (
+        "WITH w AS (SELECT id, {v}, sum(k) OVER (PARTITION BY k ORDER BY id) AS s FROM {x})"
+        " SELECT a.id, a.{v}, b.s FROM w AS a JOIN w AS b ON a.id = b.id WHERE b.s >= 0"
+    ),
 }
+TABLES_AT_A_TIME = 20  # queries of one type and name
+
+# A session of its own folds constants under its own settings, whatever the first session has.
+OTHER_SETTINGS = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/Kathmandu"}
 
 
 @dataclass(frozen=True)
@@ -127,8 +142,8 @@ class Typed:
         return PAIRS.get(self.kind, self.kind)
 
     def sql(self, x: str = "x", y: str = "y") -> str:
-        quoted = "`" + self.name.replace("`", "``") + "`"
-        return SHAPES[self.shape].format(v=quoted, w=quoted, x=x, y=y)
+        column = quoted(self.name)
+        return SHAPES[self.shape].format(v=column, w=column, x=x, y=y)
 
 
 def all_typed() -> list[Typed]:
@@ -137,17 +152,38 @@ def all_typed() -> list[Typed]:
     return [Typed(shape, kind, NAMES[place % len(NAMES)]) for place, (shape, kind) in enumerate(pairs)]
 
 
+def many_typed(count: int, seed: int) -> list[tuple[int, Typed, Steps]]:
+    """Random queries with what is done next, always the same for a seed; twenty after each other have one type."""
+    found = []
+    for number in range(seed, seed + count):
+        of_table, dice = Random(number // TABLES_AT_A_TIME), Random(number)
+        kind, name = of_table.choice(list(KINDS)), of_table.choice(NAMES)
+        found.append((number, Typed(dice.choice(list(SHAPES)), kind, name), some_steps(dice)))
+    return found
+
+
+@contextmanager
+def session_apart(spark: SparkSession, home: Path, settings: Mapping[str, str]) -> Iterator[ForwardLineage]:
+    """A session of its own, in a database of its own."""
+    session = spark.newSession()
+    configure(session, settings)
+    session.sql("CREATE DATABASE IF NOT EXISTS kinds")
+    session.sql("USE kinds")
+    yield ForwardLineage(session, home=home)
+    session.sql("DROP DATABASE kinds CASCADE")
+
+
 class Tables:
     """The two tables of a type and a name, as Parquet tables, registered; dropped at the end."""
 
     def __init__(self, lineage: ForwardLineage, typed: Typed) -> None:
         self.lineage, self.spark = lineage, lineage.spark
-        quoted = "`" + typed.name.replace("`", "``") + "`"
+        column = quoted(typed.name)
         for table, kind in (("x", typed.kind), ("y", typed.other)):
             self.spark.sql(f"DROP TABLE IF EXISTS {table}")
-            self.spark.sql(f"CREATE TABLE {table} (id BIGINT, k INT, {quoted} {kind}) USING parquet")
+            self.spark.sql(f"CREATE TABLE {table} (id BIGINT, k INT, {column} {kind}) USING parquet")
             rows = ", ".join(f"({n}L, {n % 3})" for n in range(len(KINDS[kind])))
-            cases = " ".join(f"WHEN {n} THEN CAST({value} AS {_cast(kind)})" for n, value in enumerate(KINDS[kind]))
+            cases = " ".join(f"WHEN {n} THEN CAST({value} AS {cast_type(kind)})" for n, value in enumerate(KINDS[kind]))
             self.spark.sql(f"INSERT INTO {table} SELECT id, k, CASE id {cases} END FROM VALUES {rows} AS r(id, k)")
             lineage.register(table, key="id")
 
@@ -157,12 +193,17 @@ class Tables:
             self.spark.sql(f"DROP TABLE IF EXISTS {table}")
 
 
-def _cast(kind: str) -> str:
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def cast_type(kind: str) -> str:
+    """What a value is cast to, for a column of a type: Spark casts nothing to CHAR."""
     return "STRING" if kind.startswith(("CHAR", "VARCHAR")) else kind
 
 
-def problems(tables: Tables, typed: Typed, semantics: str) -> Iterator[str]:
-    """What is wrong with a query: nothing where plain Spark refuses it, or we do."""
+def problems(tables: Tables, typed: Typed, semantics: str, then: Steps | None = None) -> Iterator[str]:
+    """What is wrong with a query, or what is done with its frame: nothing where plain Spark refuses it, or we do."""
     try:
         plain = Counter(_keys(collect(tables.spark.sql(typed.sql())).rows))
     except FAILURES:
@@ -183,11 +224,32 @@ def problems(tables: Tables, typed: Typed, semantics: str) -> Iterator[str]:
     without = Counter(_keys(collect(frame.drop("DL")).rows))
     if without != plain:
         yield f"{typed.sql()}: without DL rows {sorted(without.elements())}, plain Spark {sorted(plain.elements())}"
+    if then is not None:
+        yield from _continued(tables.spark.sql(typed.sql()), frame, typed, then)
     if semantics == "control":
         for row, sets in dict(zip(_keys(found.rows), found.lineage, strict=True)).items():
             cut = dict(zip(found.tables, (list(LineageSet.from_bytes(each)) for each in sets), strict=True))
             if row not in _again(tables.spark, typed, cut):
                 yield f"{typed.sql()}: {cut} does not give back {row}"
+
+
+def _continued(plain: DataFrame, traced: DataFrame, typed: Typed, then: Steps) -> Iterator[str]:
+    """What differs after the same steps; which of several equal values a group shows is Spark's to choose."""
+    if "COLLATE" in typed.kind:
+        return
+    with surroundings() as around:
+        try:
+            expected = Counter(_keys(collect(then.applied(plain, around)).rows))
+        except FAILURES:
+            return
+        try:
+            frame = then.applied(traced, around)
+            found = Counter(_keys(collect(frame.drop(*lineages(frame))).rows))
+        except FAILURES as error:
+            yield f"{typed.sql()}: then {then!r}: fails: {str(error)[:300]}"
+            return
+    if found != expected:
+        yield f"{typed.sql()}: then {then!r}: rows {sorted(found.elements())}, plain {sorted(expected.elements())}"
 
 
 def _again(spark: SparkSession, typed: Typed, ids: dict[str, list[int]]) -> set[str]:
@@ -199,6 +261,11 @@ def _again(spark: SparkSession, typed: Typed, ids: dict[str, list[int]]) -> set[
 
 def _cut(table: DataFrame, ids: list[int]) -> DataFrame:
     return table.filter(F.col("id").isin(ids))
+
+
+def keys_of(frame: DataFrame) -> list[str]:
+    """The rows of a frame, as texts that are equal where the values are."""
+    return _keys(collect(frame).rows)
 
 
 def _keys(rows: Sequence[Value]) -> list[str]:

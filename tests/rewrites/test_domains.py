@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
+import numpy as np
 import pytest
 
 from forward_lineage.frontend.dialect import print_sql
@@ -48,6 +51,30 @@ def test_what_sparks_own_functions_return() -> None:
     assert month == Integers("INT", 1, 12, of_type=False)
     assert integers("INT", read("month(v)"), lambda _: False) == Integers("INT", -(2**31), 2**31 - 1)
     assert integers("BIGINT", read("month(v)"), lambda _: True) == Integers("BIGINT", 1 - 2**62, 2**62 - 1)
+
+
+DAYS = [date(2000, 1, 1) + timedelta(days=each) for each in range(366 * 28)]
+CALENDAR: dict[str, list[int]] = {
+    "quarter": [(day.month + 2) // 3 for day in DAYS],
+    "month": [day.month for day in DAYS],
+    "weekofyear": [day.isocalendar().week for day in DAYS],
+    "dayofyear": [day.timetuple().tm_yday for day in DAYS],
+    "day": [day.day for day in DAYS],
+    "dayofmonth": [day.day for day in DAYS],
+    "dayofweek": [day.isoweekday() % 7 + 1 for day in DAYS],
+    "weekday": [day.weekday() for day in DAYS],
+    "hour": list(range(24)),
+    "minute": list(range(60)),
+    "second": list(range(60)),
+    "year": [int(each.astype("datetime64[Y]").astype(int)) + 1970 for each in np.array([-(2**31), 2**31 - 1], "M8[D]")],
+}
+
+
+@pytest.mark.parametrize("function", CALENDAR)
+def test_what_parts_of_a_date_or_a_time_can_be(function: str) -> None:
+    values = CALENDAR[function]
+    found = integers("INT", read(f"{function}(v)"), lambda name: name == function)
+    assert found == Integers("INT", min(values), max(values), of_type=False)
 
 
 def test_listed_strings_stand_behind_their_lengths() -> None:

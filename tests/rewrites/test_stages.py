@@ -172,3 +172,10 @@ def test_a_name_that_only_looks_like_one_of_the_subquery() -> None:
 )
 def test_constants_that_are_grouped_are_values(sql: str) -> None:
     assert stages(sql, Semantics.CONTROL) == []
+
+
+def test_what_lateral_reads_through_others_has_no_stage_and_the_rest_has() -> None:
+    """The CTE that is read last is looked at first: a stage in one before it would cost the statement all of its."""
+    held = f"WITH a AS (SELECT x.k FROM {GROUPS} AS x, u AS y), b AS (SELECT k FROM a), c AS (SELECT k FROM b) "
+    lateral = "LATERAL (SELECT k FROM c WHERE c.k = u.k) AS l"
+    assert len(stages(f"{held} SELECT l.*, g.m FROM u JOIN {GROUPS} AS g ON u.k = g.k, {lateral}")) == 1

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutations.rules.explained import EXPLAINED
-from tests.mutations.rules.running import RULES, Notes, fingerprint, learn, oracle_cases, run
+from tests.mutations.rules.running import Notes, learn, oracle_cases, run
 from tests.mutations.rules.sites import Mutant, chosen, described
-from tests.mutations.rules.tested import FOLDERS
 from tests.structure import REPOSITORY
 
 MOST_SURVIVORS = 0.02
@@ -31,9 +30,9 @@ def main() -> int:
     options.state.mkdir(parents=True, exist_ok=True)
     cases = oracle_cases()
     known = learn(cases, options.state)
-    notes = Notes(options.state / f"{fingerprint([*RULES, *FOLDERS])}.jsonl")
+    notes = Notes(options.state)
     mutants = chosen(options.count, options.seed)
-    run(mutants, known, cases, notes)
+    run(mutants, known, notes)
     survivors = [notes.verdicts[mutant.name] for mutant in mutants if not notes.verdicts[mutant.name].killed]
     if not options.without_spark and (unjudged := [each for each in survivors if each.texts]):
         from tests.mutations.rules.judging import judge_texts  # noqa: PLC0415 - Spark only where it is needed

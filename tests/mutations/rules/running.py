@@ -8,6 +8,7 @@ mutant is kept, where it is another one: Spark says later whether its rows or it
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import pickle
@@ -15,14 +16,16 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.mutations.rules.importing import become
+from tests.mutations.rules.importing import OURS, become
 from tests.mutations.rules.paths import Functions, recorded
 from tests.mutations.rules.sites import Mutant, function_of
-from tests.mutations.rules.tested import Tested, first_failure, learn_tests, quick_first
+from tests.mutations.rules.tested import FOLDERS, Tested, first_failure, learn_tests, quick_first
 from tests.oracle.generation import Case, many_cases
 from tests.structure import REPOSITORY
 
@@ -47,24 +50,38 @@ class Verdict:
         killed: what noticed it; empty if nothing did.
         probes: how many texts go through the changed function.
         texts: random queries whose text is another one: number, semantics, text.
+        stages: how many of `STAGES` it has been through.
+        tests: stands for the tests of the rules that there were.
     """
 
     mutant: str
     killed: str = ""
     probes: int = 0
     texts: list[tuple[int, str, str]] = field(default_factory=list)
+    stages: int = 0
+    tests: str = ""
 
 
 @dataclass(frozen=True)
 class Known:
     """What the probes say of rules that nobody has spoilt: by name the answer, and the functions it goes through.
 
-    The same functions of each file of tests, in `tests`.
+    The same functions of each file of tests, in `tests`, which are learnt when a mutant first comes to them.
     """
 
     answers: dict[str, str]
     functions: dict[str, Functions]
-    tests: dict[str, Tested]
+    cases: list[Case]
+    folder: Path
+
+    @cached_property
+    def tests(self) -> dict[str, Tested]:
+        return learn_tests(self.folder / "tests.pickle", fingerprint(RULES), in_a_process)
+
+    def through(self, mutant: Mutant) -> set[str]:
+        """The probes that go through the function that was changed; all, for what runs at import."""
+        changed = function_of(mutant)
+        return {name for name, all_of in self.functions.items() if changed is None or changed in all_of}
 
 
 def fingerprint(places: Sequence[str]) -> str:
@@ -137,7 +154,7 @@ def learn(cases: list[Case], folder: Path) -> Known:
         assert isinstance(found, tuple), "the rules break before they are spoilt"
         keep.write_bytes(pickle.dumps(found))
     answers, functions = pickle.loads(keep.read_bytes())
-    return Known(answers, functions, learn_tests(folder / "tests.pickle", rules, in_a_process))
+    return Known(answers, functions, cases, folder)
 
 
 def _learned(cases: list[Case]) -> tuple[dict[str, str], dict[str, Functions]]:
@@ -150,32 +167,7 @@ def _learned(cases: list[Case]) -> tuple[dict[str, str], dict[str, Functions]]:
     return answers, functions
 
 
-def judged(mutant: Mutant, known: Known, cases: list[Case], first: str = "") -> Verdict:
-    """What the fixtures, the tests of the rules and the random queries say of a mutant; `first` is asked first.
-
-    What costs little comes first, and only what goes through the function that was changed is asked at all.
-    """
-    changed = function_of(mutant)
-    through = {name for name, all_of in known.functions.items() if changed is None or changed in all_of}
-    test_files = quick_first(known.tests, changed)
-    if (file := first.partition("::")[0]) in known.tests:
-        test_files = [file, *(each for each in test_files if each != file)]
-    stages: list[Callable[[], Verdict]] = [
-        lambda: _by_fixtures(mutant, known, through, first),
-        lambda: _by_tests(mutant, test_files),
-        lambda: _other_texts(mutant, known, cases, through),
-    ]
-    if first in known.tests or "::" in first:
-        stages[:2] = reversed(stages[:2])
-    for stage in stages:
-        found = in_a_process(stage)
-        verdict = found if isinstance(found, Verdict) else Verdict(mutant.name, str(found))
-        if verdict.killed:
-            break
-    return replace(verdict, probes=len(through))
-
-
-def _by_fixtures(mutant: Mutant, known: Known, through: set[str], first: str) -> Verdict:
+def by_fixtures(mutant: Mutant, known: Known, first: str) -> Verdict:
     """Whether the text of a golden fixture is another one."""
     become(mutant)
     try:
@@ -184,6 +176,7 @@ def _by_fixtures(mutant: Mutant, known: Known, through: set[str], first: str) ->
         golden = list(probes.golden_probes())  # some of its tables are made by the rules
     except Exception as error:
         return Verdict(mutant.name, f"importing it: {type(error).__name__}")
+    through = known.through(mutant)
     asked = [probe for probe in golden if probe.name in through]
     for probe in sorted(asked, key=lambda each: (each.name != first, len(known.functions[each.name]))):
         if probes.told(probe) != known.answers[probe.name]:
@@ -191,25 +184,32 @@ def _by_fixtures(mutant: Mutant, known: Known, through: set[str], first: str) ->
     return Verdict(mutant.name)
 
 
-def _by_tests(mutant: Mutant, test_files: Sequence[str]) -> Verdict:
+def by_tests(mutant: Mutant, known: Known, first: str) -> Verdict:
     """Whether a test fails."""
+    asked = quick_first(known.tests, function_of(mutant))
+    if (file := first.partition("::")[0]) in known.tests:
+        asked = [file, *(each for each in asked if each != file)]
     become(mutant)
-    return Verdict(mutant.name, first_failure(test_files) if test_files else "")
+    return Verdict(mutant.name, first_failure(asked) if asked else "")
 
 
-def _other_texts(mutant: Mutant, known: Known, cases: list[Case], through: set[str]) -> Verdict:
+def by_texts(mutant: Mutant, known: Known, _: str) -> Verdict:
     """The random queries of which the rules make another text."""
     become(mutant)
     from tests.mutations.rules import probes  # noqa: PLC0415 - see above
 
-    verdict = Verdict(mutant.name)
-    for probe in probes.oracle_probes(cases):
+    verdict, through = Verdict(mutant.name), known.through(mutant)
+    for probe in probes.oracle_probes(known.cases):
         if len(verdict.texts) == MOST_TEXTS:
             break
         if probe.name in through and probes.told(probe) != known.answers[probe.name]:
             number, semantics = probe.name.removeprefix("oracle ").split(", ")
             verdict.texts.append((int(number), semantics, _text(probe)))
     return verdict
+
+
+STAGES = (by_fixtures, by_tests, by_texts)
+"""What costs little comes first; only what goes through the function that was changed is asked at all."""
 
 
 def _text(probe: Any) -> str:
@@ -220,13 +220,29 @@ def _text(probe: Any) -> str:
 
 
 class Notes:
-    """Verdicts on disk, a line each; `before` are those of other sources, which say what to ask first."""
+    """Verdicts on disk, a line each.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.verdicts = _read(path) if path.exists() else {}
-        others = sorted(path.parent.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
+    Those of fixtures hold as long as the rules do. Where tests have changed, a mutant goes through them again, the one
+    that noticed it `before` first.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"{fingerprint(RULES)}.jsonl"
+        self.tests = fingerprint(FOLDERS)
+        others = sorted(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
         self.before = {name: verdict.killed for file in others for name, verdict in _read(file).items()}
+        noted = _read(self._path) if self._path.exists() else {}
+        self.verdicts = {name: self._holding(verdict) for name, verdict in noted.items()}
+
+    def _holding(self, verdict: Verdict) -> Verdict:
+        if verdict.stages < 2 or verdict.tests == self.tests:
+            return verdict
+        return replace(verdict, killed="", texts=[], stages=1)
+
+    def waits_for(self, mutant: Mutant, stage: int) -> bool:
+        """Whether a mutant lives, and has not been through a stage."""
+        known = self.verdicts.get(mutant.name)
+        return known is None or (not known.killed and known.stages <= stage)
 
     def add(self, verdict: Verdict) -> None:
         with self._path.open("a", encoding="utf-8") as file:
@@ -239,12 +255,27 @@ def _read(path: Path) -> dict[str, Verdict]:
     return {each.mutant: each for each in (Verdict(**json.loads(line)) for line in lines)}
 
 
-def run(mutants: Sequence[Mutant], known: Known, cases: list[Case], notes: Notes) -> None:
-    """Judge the mutants that have no verdict yet."""
-    for place, mutant in enumerate(mutants, start=1):
-        if mutant.name in notes.verdicts:
-            continue
-        verdict = judged(mutant, known, cases, notes.before.get(mutant.name, ""))
-        notes.add(verdict)
-        said = f"killed by {verdict.killed}" if verdict.killed else f"{len(verdict.texts)} other texts, for Spark"
-        print(f"{place} of {len(mutants)}: {mutant.name}: {said}", file=sys.stderr, flush=True)
+def others_modules() -> list[str]:
+    """What the probes import that is not ours."""
+    become(None)
+    before = set(sys.modules)
+    from tests.mutations.rules import probes  # noqa: F401, PLC0415 - see above
+
+    return [name for name in sys.modules if name not in before and name.split(".")[0] not in (*OURS, "tests")]
+
+
+def run(mutants: Sequence[Mutant], known: Known, notes: Notes) -> None:
+    """Bring all mutants through a stage before any goes on to the next; what is noted is not done again."""
+    for name in in_a_process(others_modules):  # once, not in each process: most of what a mutant costs
+        with suppress(ImportError):
+            importlib.import_module(name)
+    for stage, ask in enumerate(STAGES):
+        left = [mutant for mutant in mutants if notes.waits_for(mutant, stage)]
+        for place, mutant in enumerate(left, start=1):
+            if ask is by_tests:
+                assert known.tests  # learnt here, not in each process
+            found = in_a_process(lambda a=ask, m=mutant: a(m, known, notes.before.get(m.name, "")))  # type: ignore[misc]
+            verdict = found if isinstance(found, Verdict) else Verdict(mutant.name, str(found))
+            notes.add(replace(verdict, probes=len(known.through(mutant)), stages=stage + 1, tests=notes.tests))
+            said = f"killed by {verdict.killed}" if verdict.killed else f"goes on, {len(verdict.texts)} other texts"
+            print(f"{ask.__name__} {place} of {len(left)}: {mutant.name}: {said}", file=sys.stderr, flush=True)

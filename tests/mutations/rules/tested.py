@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import hashlib
 import os
 import pickle
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.mutations.rules.importing import become
-from tests.mutations.rules.paths import Functions, recorded
+from tests.mutations.rules.importing import OURS, become
+from tests.mutations.rules.paths import Functions, Paths
 from tests.structure import REPOSITORY
 
 FOLDERS = ("tests/rewrites", "tests/forward_lineage/frontend")
@@ -30,6 +32,33 @@ class Tested:
     digest: str
     functions: Functions
     seconds: float
+
+
+class _Watched:
+    """Notes for each file of tests what it goes through, as it is collected and as it runs."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths, self._file, self._start = paths, "", 0.0
+        self.functions: dict[str, set[tuple[str, str]]] = {}
+        self.seconds: Counter[str] = Counter()
+
+    def _turn_to(self, file: str) -> None:
+        self.seconds[self._file] += time.process_time() - self._start
+        self._start = time.process_time()
+        if file != self._file:
+            forget_caches()
+            self._file = file
+            self._paths.into(self.functions.setdefault(file, set()))
+
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        if isinstance(collector, pytest.Module):
+            self._turn_to(collector.nodeid)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._turn_to(nodeid.partition("::")[0])
+
+    def pytest_sessionfinish(self) -> None:
+        self._turn_to("")
 
 
 class _Failed:
@@ -52,7 +81,7 @@ def files() -> list[str]:
     return [file.relative_to(REPOSITORY).as_posix() for file in found]
 
 
-def first_failure(names: Iterable[str]) -> str:
+def first_failure(names: Iterable[str], watch: object = None) -> str:
     """The first test of some files that fails, in a process that is a mutant already; or `NOTHING`.
 
     Raises:
@@ -61,7 +90,7 @@ def first_failure(names: Iterable[str]) -> str:
     """
     os.chdir(REPOSITORY)
     failed = _Failed()
-    code = pytest.main([*OPTIONS, *names], plugins=[failed])
+    code = pytest.main([*OPTIONS, *names], plugins=[failed, *([watch] if watch else [])])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not failed.names:
         raise RuntimeError(f"the tests of the rules cannot be run: {code!r}")
     return failed.names[0] if failed.names else NOTHING
@@ -71,12 +100,11 @@ def learn_tests(keep: Path, rules: str, in_a_process: Callable[[Callable[[], Any
     """What each file of tests goes through, kept; `rules` stands for the rules that nobody has spoilt."""
     known: dict[str, Tested] = pickle.loads(keep.read_bytes()) if keep.exists() else {}
     now = {name: _digest(rules, name) for name in files()}
-    for name, digest in now.items():
-        if name not in known or known[name].digest != digest:
-            known[name] = in_a_process(lambda n=name, d=digest: _learned(n, d))  # type: ignore[misc]
-            assert isinstance(known[name], Tested), f"{name}: {known[name]}"
-            print(f"{name}: {known[name].seconds:.1f} s", file=sys.stderr, flush=True)
-    keep.write_bytes(pickle.dumps(known))
+    if changed := {name: digest for name, digest in now.items() if name not in known or known[name].digest != digest}:
+        found = in_a_process(lambda: _learned(changed))
+        assert isinstance(found, dict), found
+        known |= found
+        keep.write_bytes(pickle.dumps(known))
     return {name: known[name] for name in now}
 
 
@@ -84,12 +112,23 @@ def _digest(rules: str, name: str) -> str:
     return hashlib.sha256(rules.encode() + (REPOSITORY / name).read_bytes()).hexdigest()[:16]
 
 
-def _learned(name: str, digest: str) -> Tested:
+def _learned(digests: Mapping[str, str]) -> dict[str, Tested]:
     become(None)
-    start = time.process_time()
-    failed, functions = recorded(lambda: first_failure([name]))
+    with Paths() as paths:
+        watched = _Watched(paths)
+        failed = first_failure(digests, watched)
     assert failed == NOTHING, f"{failed} fails before the rules are spoilt"
-    return Tested(digest, functions, time.process_time() - start)
+    return {
+        name: Tested(digest, frozenset(watched.functions.get(name, ())), watched.seconds[name])
+        for name, digest in digests.items()
+    }
+
+
+def forget_caches() -> None:
+    """Empty what functions of ours keep, so that a file does not live on what another one went through."""
+    for each in gc.get_objects():
+        if isinstance(each, functools._lru_cache_wrapper) and each.__module__.split(".")[0] in OURS:
+            each.cache_clear()
 
 
 def quick_first(known: Mapping[str, Tested], changed: tuple[str, str] | None) -> list[str]:
