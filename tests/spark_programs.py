@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pyspark
 
-from tests.spark_settings import INTERPRETED
+from tests.spark_settings import FEW_WORDS, INTERPRETED
 from tests.structure import REPOSITORY
 
 SPARK_HOME = Path(pyspark.__file__).parent
 SMALL = {
     **INTERPRETED,
+    **FEW_WORDS,
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -40,7 +41,7 @@ def interpreted(environment: Mapping[str, str], *, lists_tables: bool = False) -
         lists_tables: whether the program calls Spark's `listTables`, which needs the code of single expressions.
 
     """
-    fast = {**INTERPRETED, "spark.sql.adaptive.enabled": "false", "spark.buffer.pageSize": "256k"}
+    fast = {**INTERPRETED, **FEW_WORDS, "spark.sql.adaptive.enabled": "false", "spark.buffer.pageSize": "256k"}
     if lists_tables:
         del fast["spark.sql.codegen.factoryMode"]
     given = " ".join(f"-D{key}={value}" for key, value in fast.items())

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 from forward_lineage.spark.settings import configured as configured  # noqa: PLC0414 - handed on
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# What the pages of Spark's own UI would show of each plan that runs is written for nobody; by default at length.
+FEW_WORDS = {"spark.sql.ui.explainMode": "simple"}
 DEFAULTS = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",

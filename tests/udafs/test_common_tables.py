@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.spark_programs import interpreted
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Each reads a CTE that is evaluated once, below a projection that has been added to the query.
@@ -69,6 +72,6 @@ def test_the_first_queries_of_a_process(tmp_path: Path, way: str) -> None:
     """In 4.1 what reads one of the first CTEs of a process may be given another one."""
     done = subprocess.run(
         [sys.executable, "-c", IN_A_YOUNG_PROCESS, str(tmp_path / "log"), way],
-        cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False,
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False, env=interpreted(os.environ),
     )  # fmt: skip
     assert done.stdout.endswith("all well\n"), done.stderr[-3000:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -53,9 +54,10 @@ class Mutant:
         return f"{self.module}:{self.line} {self.kind} ({self.place})"
 
 
-def all_mutants() -> list[Mutant]:
+@cache
+def all_mutants() -> tuple[Mutant, ...]:
     """Every change of every rule."""
-    return [mutant for file in sources("rewrites") for mutant in mutants_of(file)]
+    return tuple(mutant for file in sources("rewrites") for mutant in mutants_of(file))
 
 
 def mutants_of(file: Path) -> Iterator[Mutant]:
