@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,7 @@ class ViewCalls:
         port: int = 0,
         token: str | None = None,
         names: Iterable[str] = (),
+        progress: Callable[[str], None] | None = None,
     ) -> Page:
         """Serve a page of linked views to browsers: charts that you brush with mouse or keys, and the base rows.
 
@@ -86,6 +87,7 @@ class ViewCalls:
             token: 16 or more letters, digits, ``-`` and ``_`` that the address must have in it; a random one when not
                 given.
             names: names besides the host's by which browsers reach this machine.
+            progress: is told what is done, e.g. ``3 of 7 views, carriers``; from the calling thread.
 
         Returns:
             the page. Its address is ``url``. Call ``stop()``, or leave a ``with`` block, to end it.
@@ -109,7 +111,9 @@ class ViewCalls:
         else:
             asked = read_page(Path(views)) if isinstance(views, str | Path) else page_of(views, table, title)
             try:
-                linked = self.views({name: view.sql for name, view in asked.views.items()}, table=table or asked.table)
+                linked = self._parts.opening.views(
+                    {name: view.sql for name, view in asked.views.items()}, table or asked.table, tell=progress
+                )
             except LineageError as error:
                 raise asked.in_file(error) from None
         asked = AskedPage(asked.views, asked.table, title or asked.title, asked.file)
