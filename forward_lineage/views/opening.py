@@ -89,7 +89,7 @@ class Opening:
                 reader = None if anew else shelf.find(versions)
                 if reader is None:
                     with shelf.writing(versions) as writer:
-                        making = _Making(self._tables, self._library, writer, limits, list(asked), tell)
+                        making = _Making(self._tables, self._library, writer, limits, list(asked), tell=tell)
                         if manifest is not None:
                             making.of_table(over, manifest, linked)
                         elif linked is not None:
@@ -158,6 +158,7 @@ class _Making:
         writer: Writer,
         limits: Limits,
         names: Sequence[str],
+        *,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self._tell = tell or (lambda what: None)

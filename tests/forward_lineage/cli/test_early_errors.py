@@ -95,7 +95,7 @@ def test_a_table_that_has_changed(spark: SparkSession, tmp_path: Path) -> None:
     ForwardLineage(spark, tmp_path / "home").register("shelf", path=place)
     pq.write_table(pa.table({"a": [1, 2, 3]}), place)
     query.write_text("WITH other AS (SELECT a FROM Shelf) SELECT a FROM other")
-    changed = f"table shelf is not what was registered: {place} was modified"
+    changed = f"the ids of table shelf no longer hold: {place} has grown"
     for words in (["affected", query, "--table", "shelf", "--where", "a = 1"], ["run", query], ["save", query, "x"]):
         assert error_of(*words, "--home", tmp_path / "home").startswith(changed)
     query.write_text("WITH shelf AS (SELECT 1 AS a) SELECT a FROM shelf")
