@@ -11,7 +11,7 @@ from forward_lineage.cli.checks import check_asked_about, check_result
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.page_definition import queries_of, read_page
+from forward_lineage.pages.page_definition import over_join, queries_of, read_page
 from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.progress import spark_progress
 from udafs.errors import LineageError
@@ -80,12 +80,16 @@ def _check(file: Path, opening: Opening) -> None:
         LineageError: a view is none, or there is no such table or saved result; the message names file and line.
 
     """
-    asked = read_page(file)
+    asked, joined = over_join(read_page(file))
     queries = queries_of(asked)
+    for table in joined.tables if joined is not None else ():
+        check_asked_about(opening, table)
     for name, view in asked.views.items():
         try:
             if name in queries:
-                if "`" not in queries[name].table:  # of a name in backticks Spark knows what it means
+                if (
+                    joined is None and "`" not in queries[name].table
+                ):  # of a name in backticks Spark knows what it means
                     check_asked_about(opening, queries[name].table)
             else:
                 check_result(opening, view.sql.strip())

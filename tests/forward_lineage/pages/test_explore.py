@@ -86,6 +86,38 @@ def test_the_query_for_a_choice_gives_its_rows(sales: ForwardLineage) -> None:
         sql_of(page, {2: [0]})
 
 
+_STAR = "count(*) AS n, sum(s.amount) AS amount FROM sales s JOIN shops o USING (item)"
+STAR = {
+    "regions": f"SELECT o.region, {_STAR} GROUP BY 1",
+    "days": f"SELECT s.day, {_STAR} GROUP BY s.day",
+}
+
+
+def test_views_over_a_join(sales: ForwardLineage) -> None:
+    shops = [("pen", "north", 1), ("ink", "south", 2), ("pen", "west", 3)]
+    sales.spark.createDataFrame(shops, "item STRING, region STRING, id INT").createOrReplaceTempView("shops")
+    sales.register("shops", key="id")
+    with pytest.warns(
+        UserWarning, match=r"the views join sales and shops, so the join is saved as joined_sales_shops_"
+    ):
+        page = sales.explore(STAR)
+    with page:
+        linked = page._shown.linked
+        for name, sql in STAR.items():
+            assert sorted(map(str, linked.bars(name).to_pylist())) == sorted(
+                str(row.asDict()) for row in sales.spark.sql(sql).collect()
+            )
+        (saved,) = [each for each in sales.results() if each.name.startswith("joined_sales_shops_")]
+        north = linked.find("regions", region="north")
+        left = linked.brush("regions", north).table("days").to_pylist()
+        assert {row["day"].isoformat(): row["n"] for row in left if row["n"]} == {"2001-01-01": 1, "2001-01-02": 1}
+        assert {table.name for table in saved.tables} == {"sales", "shops"}
+    with pytest.warns(UserWarning), sales.explore(STAR):
+        assert sales.describe(saved.name).version == 1, "it is there already"
+    with pytest.raises(LineageError, match=r"`nothing`.*\(line 1, column 8\)"):
+        sales.explore({**STAR, "more": STAR["days"].replace("s.day, count", "nothing, count")})
+
+
 def test_views_that_are_open(sales: ForwardLineage) -> None:
     sales.save("SELECT item, max(amount) AS most FROM sales GROUP BY item ORDER BY item", "best")
     linked = sales.views({"best": "best", "items": "SELECT item, count(*) AS n FROM sales GROUP BY item"})
