@@ -11,7 +11,8 @@ from forward_lineage.cli.checks import check_asked_about, check_result
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.page_definition import queries_of, read_page
+from forward_lineage.pages.page_definition import over_join, queries_of, read_page
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.progress import spark_progress
 from udafs.errors import LineageError
 
@@ -54,13 +55,16 @@ def explore(
     check_installed()
     _check(file, opening)
     with opening.session_to_look("explore") as lineage:
-        with spark_progress(lineage.spark, "opening the views"):
-            page = lineage.explore(file, host=host, port=port, token=token, names=names)
+        with spark_progress(lineage.spark, "opening the views") as tell:
+            page = lineage.explore(
+                file, host=host, port=port, token=token, names=names, progress=lambda what: tell(in_one_line(what))
+            )
         with page:
             if not page.local:
                 note = f"{host} is not a loopback address: other machines reach the page, and read along what is sent"
                 click.echo(f"Note: {note}.", err=True)
             click.echo(in_one_line(page.url))
+            click.echo(f"{counted(len(page.charts), 'view')}. Ctrl-C ends the page.", err=True)
             if open_it:
                 webbrowser.open(page.url)
             try:
@@ -76,12 +80,16 @@ def _check(file: Path, opening: Opening) -> None:
         LineageError: a view is none, or there is no such table or saved result; the message names file and line.
 
     """
-    asked = read_page(file)
+    asked, joined = over_join(read_page(file))
     queries = queries_of(asked)
+    for table in joined.tables if joined is not None else ():
+        check_asked_about(opening, table)
     for name, view in asked.views.items():
         try:
             if name in queries:
-                if "`" not in queries[name].table:  # of a name in backticks Spark knows what it means
+                if (
+                    joined is None and "`" not in queries[name].table
+                ):  # of a name in backticks Spark knows what it means
                     check_asked_about(opening, queries[name].table)
             else:
                 check_result(opening, view.sql.strip())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from forward_lineage.pages.charts import number
 from forward_lineage.pages.page_definition import Kind
@@ -45,6 +46,7 @@ class Words:
             "announce": f"{rows} left. {said}" if said else f"All {self._shown.linked.rows:,} rows.",
             "chosen": [chosen.get(view, "") for view in range(len(charts))],
             "ends": [self._ends(view) for view in range(len(charts))],
+            "totals": [self._total(view, choice.get(view)) for view in range(len(charts))],
             "tables": {str(view): self._rows(view, choice) for view, c in enumerate(charts) if c.kind is Kind.TABLE},
         }
 
@@ -101,6 +103,17 @@ class Words:
         least = known.min(initial=np.inf) if not chart.adds_up and known.size else 0.0
         return [number(float(least)), number(float(known.max(initial=0.0)))]
 
+    def _total(self, view: int, bars: Sequence[int] | None) -> str:
+        """What is drawn, added up over the chosen bars of a view, or over all; nothing if it cannot be added up."""
+        chart = self._shown.charts[view]
+        if chart.value is None or not self._shown.linked.is_total(chart.name, chart.value):
+            return ""
+        now = pa.chunked_array([self._table(view).column(chart.value).combine_chunks()])
+        if bars is not None:
+            now = now.take(pa.array(bars, pa.int64()))
+        left, whole = (pc.sum(each).as_py() or 0 for each in (now, chart.table.column(chart.value)))
+        return f"{chart.drawn} {number(left)}" + (f" of {number(whole)}" if left != whole else "")
+
     def _rows(self, view: int, choice: Mapping[int, Sequence[int]]) -> dict[str, Any]:
         bars = [int(bar) for bar in self._shown.charts[view].order[:TABLE_ROWS]]
         chosen, counts = set(choice.get(view, ())), self.now[self._shown.charts[view].name]
@@ -111,6 +124,9 @@ class Words:
         }
 
     def _row(self, view: int, bar: int) -> list[Any]:
+        return [column[bar].as_py() for column in self._table(view).columns]
+
+    def _table(self, view: int) -> pa.Table:
         if view not in self._tables:
             self._tables[view] = self.now.table(self._shown.charts[view].name)
-        return [column[bar].as_py() for column in self._tables[view].columns]
+        return self._tables[view]

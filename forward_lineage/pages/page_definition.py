@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.frontend.lexing import Token, is_blank, lex, position_at
+from forward_lineage.views.joined import Joined
+from forward_lineage.views.joined import over_join as join_of
 from forward_lineage.views.view_sql import GroupBy, is_result, read_view
 from udafs.errors import BadArgumentError, LineageError, Position, WrongSqlError
 
@@ -119,6 +121,23 @@ def queries_of(asked: AskedPage) -> dict[str, GroupBy]:
             except LineageError as error:
                 raise asked.in_file(error, name) from None
     return found
+
+
+def over_join(asked: AskedPage) -> tuple[AskedPage, Joined | None]:
+    """Return a page whose views are over a saved join in place of the join itself, and that join.
+
+    Raises:
+        LineageError: they are over several; the message names the file.
+
+    """
+    try:
+        joined = join_of({name: view.sql for name, view in asked.views.items()})
+    except LineageError as error:
+        raise asked.in_file(error) from None
+    if joined is None:
+        return asked, None
+    views = {name: replace(view, sql=joined.views.get(name, view.sql)) for name, view in asked.views.items()}
+    return replace(asked, views=views), joined
 
 
 def page_of(views: Mapping[str, Any], table: str | None = None, title: str | None = None) -> AskedPage:

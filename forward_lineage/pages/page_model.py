@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,9 +10,9 @@ import pyarrow as pa
 from forward_lineage.pages.charts import Chart, chart_of, text_of
 from forward_lineage.pages.grids import heat_map
 from forward_lineage.pages.links import Reader
-from forward_lineage.pages.page_definition import AskedPage, AskedView, Kind
+from forward_lineage.pages.page_definition import AskedPage, AskedView, Kind, queries_of
 from forward_lineage.views.linked import Answer, LinkedViews
-from forward_lineage.views.view_sql import read_view
+from forward_lineage.views.view_sql import GroupBy, read_view
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -34,6 +34,7 @@ class Shown:
         read_rows: reads base rows; from any thread.
         title: what stands above the page.
         whole: what the views show without a brush.
+        queries: of the views that are none of a saved result, by name.
 
     """
 
@@ -42,6 +43,7 @@ class Shown:
     read_rows: ReadRows
     title: str
     whole: Answer
+    queries: Mapping[str, GroupBy] = field(default_factory=dict)
     links: Reader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,8 @@ def shown(linked: LinkedViews, asked: AskedPage, read_rows: ReadRows) -> Shown:
         except LineageError as error:
             raise asked.in_file(error, name) from None
         charts.append(chart)
-    return Shown(linked, tuple(charts), read_rows, asked.title or linked.table_name, whole)
+    queries = queries_of(asked)
+    return Shown(linked, tuple(charts), read_rows, asked.title or linked.table_name, whole, queries)
 
 
 def _is_ordered(sql: str) -> bool:

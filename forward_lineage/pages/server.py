@@ -27,6 +27,7 @@ from tornado.web import StaticFileHandler
 
 from forward_lineage.pages.captions import Words
 from forward_lineage.pages.charts import Chart
+from forward_lineage.pages.choices import has_range
 from forward_lineage.pages.guard import Guarded
 from forward_lineage.pages.page_definition import Kind
 from forward_lineage.pages.page_model import TABLE_ROWS, Shown
@@ -40,6 +41,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 _FRAME = 900  # pixels
 _STEP = 0.5  # seconds
+_FEW = 8  # bars, among which nobody has to search
 
 
 class Page:
@@ -180,6 +182,8 @@ def _page(shown: Shown, token: str, person: Person) -> dict[str, Any]:
             "root": None,
             "counted": chart.counted,
             "adds_up": chart.adds_up,
+            "search": chart.bars > _FEW and not has_range(chart),
+            "range": ("date" if chart.axes[0].time else "text") if has_range(chart) else "",
             "hidden": max(0, chart.bars - BARS_SEEN) if chart.kind is Kind.BARS else 0,
         }
         if drawing is not None:

@@ -31,7 +31,9 @@ from forward_lineage.pages.page_definition import Kind
 #: So many lying bars are in sight at once.
 BARS_SEEN = 15
 _STEPS = 400  # of a time line
-_FEW = 24  # bars of a histogram that are labelled one by one
+_FEW = 24  # bars of a histogram that are labelled one by one, if there is room
+_ROOM, _CHARACTER, _BETWEEN = 330, 7, 8  # pixels: of the narrowest picture, of a character, between two labels
+_HATCH = {"hatch_color": "#b3bcc7", "hatch_scale": 6.0, "hatch_weight": 1.0}
 
 
 class Spans(Drawing):
@@ -73,7 +75,9 @@ class Spans(Drawing):
         if self._axis.names is not None:
             plot.min_border_left = label_room(self._axis.names)
         elif not self._axis.time and self.chart.bars <= _FEW:
-            keys.ticker = FixedTicker(ticks=sorted(set(self._axis.at) - {at for at, _ in self._axis.odd}))
+            ticks = sorted(set(self._axis.at.tolist()) - {at for at, _ in self._axis.odd})
+            if sum(len(f"{at:g}") * _CHARACTER + _BETWEEN for at in ticks) <= _ROOM:
+                keys.ticker = FixedTicker(ticks=ticks)
         self._number_axis = numbers_axis(standing=not self._lying)
         plot.add_layout(self._number_axis, "below" if self._lying else "left")
         plot.add_layout(keys, "left" if self._lying else "below")
@@ -110,19 +114,18 @@ class Spans(Drawing):
         everything = ColumnDataSource({**sides, "all": self.totals[self._order]})
         self._source = ColumnDataSource({**sides, "left": self.totals[self._order]})
         self._chosen = ColumnDataSource(dict.fromkeys(("begin", "end", "left"), np.zeros(0)))
-        self._bar(everything, "all", ALL, among_all=True)
+        self._pale = [self._bar(everything, "all", ALL, among_all=True)]
         self._bar(self._source, "left", LEFT)
         self._bar(self._chosen, "left", CHOSEN)
 
-    def _bar(self, source: ColumnDataSource, value: str, color: str, *, among_all: bool = False) -> None:
+    def _bar(self, source: ColumnDataSource, value: str, color: str, *, among_all: bool = False) -> Any:
         # As wide as the line around them, bars too narrow for a pixel are still seen.
         style: dict[str, Any] = {"fill_color": color, "line_color": color, "line_width": 0.5}
         if among_all:
             style["x_range_name" if self._lying else "y_range_name"] = "all"
         if self._lying:
-            self.figure.quad(left=0, right=value, bottom="begin", top="end", source=source, **style)
-        else:
-            self.figure.quad(left="begin", right="end", bottom=0, top=value, source=source, **style)
+            return self.figure.quad(left=0, right=value, bottom="begin", top="end", source=source, **style)
+        return self.figure.quad(left="begin", right="end", bottom=0, top=value, source=source, **style)
 
     # ------------------------------------------------------------ what changes
 
@@ -161,8 +164,16 @@ class Spans(Drawing):
         else:
             low, high = 0.0, max(left_most, most * left / total)
             all_low, all_high = low, high * total / left
+        self._hatch(all_high != high)
         self._values.update(start=low * 1.05, end=high * 1.05 or 1.0)
         self._all.update(start=all_low * 1.05, end=all_high * 1.05 or 1.0)
+
+    def _hatch(self, is_shape: bool) -> None:
+        """Draw all rows hatched where they are not to the scale of the axis, so that nobody reads them off it."""
+        for each in self._pale:
+            if (each.glyph.hatch_pattern is not None) != is_shape:
+                pattern = "right_diagonal_line" if is_shape else None
+                each.glyph.update(fill_alpha=0.0 if is_shape else 1.0, hatch_pattern=pattern, **_HATCH)
 
     def point(self, bar: int | None, *, follow: bool) -> None:
         """Mark the bar that somebody is at; with `follow` bring it into sight."""
@@ -211,19 +222,18 @@ class TimeLine(Spans):
         colors = {"all": ALL, "left": LEFT, "chosen": CHOSEN}
         self._sources = {name: ColumnDataSource({"at": np.zeros(0), name: np.zeros(0)}) for name in colors}
         self._now: tuple[Floats, Marks] = self.totals, None
-        for name, color in colors.items():
-            self._line(name, color)
+        drawn = {name: self._line(name, color) for name, color in colors.items()}
+        self._pale = [drawn["all"]] if self.chart.adds_up else []
         for end in ("start", "end"):
             self._keys.on_change(end, lambda attr, old, new: self._seen())
         self._seen()
 
-    def _line(self, value: str, color: str) -> None:
+    def _line(self, value: str, color: str) -> Any:
         range_name = "all" if value == "all" else "default"
         style: dict[str, Any] = {"x": "at", "source": self._sources[value], "y_range_name": range_name}
         if self.chart.adds_up:
-            self.figure.varea_step(**style, y1=0, y2=value, step_mode="after", fill_color=color)
-        else:
-            self.figure.step(**style, y=value, mode="after", line_color=color, line_width=1.5)
+            return self.figure.varea_step(**style, y1=0, y2=value, step_mode="after", fill_color=color)
+        return self.figure.step(**style, y=value, mode="after", line_color=color, line_width=1.5)
 
     def _seen(self) -> None:
         """Divide what is seen, and as much on both sides of it, into steps."""

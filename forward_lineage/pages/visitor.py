@@ -21,6 +21,7 @@ from bokeh.model import DataModel
 
 from forward_lineage.pages.captions import Words
 from forward_lineage.pages.charts import Chart
+from forward_lineage.pages.choices import MOST_ROWS, bars_between, csv_of, has_range, sql_of
 from forward_lineage.pages.drawing import Drawing, Marks
 from forward_lineage.pages.grids import heat_map
 from forward_lineage.pages.links import link_of
@@ -28,7 +29,7 @@ from forward_lineage.pages.page_definition import Kind
 from forward_lineage.pages.page_model import Shown, rows_as_text
 from forward_lineage.pages.spans import Spans, TimeLine
 from forward_lineage.views.linked import Answer
-from udafs.errors import InternalError, LineageError
+from udafs.errors import BadArgumentError, InternalError, LineageError
 
 ROWS_A_TIME = 50
 _SETTLED = 250  # milliseconds without a new brush, after which base rows are read
@@ -41,6 +42,7 @@ class Talk(DataModel):  # type: ignore[misc]
     answer: Any = AnyProperty()
     option: Any = AnyProperty()
     rows: Any = AnyProperty()
+    file: Any = AnyProperty()
     failed: Any = AnyProperty()
 
 
@@ -81,6 +83,7 @@ class Person:
         self._last_tapped: tuple[int, int | None] = 0, None
         self._to_scale = False
         self._rows_asked = 0
+        self._sent = 0
         self.talk = Talk(name="talk")
         self.drawings = [_drawing(chart, shown) for chart in self._charts]
         for view, drawing in enumerate(self.drawings):
@@ -135,6 +138,9 @@ class Person:
             "scale": self._scale,
             "zoom": self._zoom,
             "rows": lambda said: self._read_rows(int(said["first"])),
+            "range": self._range,
+            "csv": lambda _: self._export_rows(),
+            "sql": lambda _: self._export_sql(),
         }
         if isinstance(said, dict) and said.get("do") in orders:
             with suppress(KeyError, ValueError, TypeError, IndexError, OverflowError):
@@ -174,11 +180,26 @@ class Person:
         view, text = self._view(said), str(said["text"]).casefold()
         chart, at = self._charts[view], self._at[view]
         start = 0 if at is None else int(chart.rank[at])
-        for rank in [*range(start, chart.bars), *range(start)]:
-            bar = int(chart.order[rank])
-            if chart.label(bar).casefold().startswith(text):
-                self._be_at(view, bar)
-                return
+        ways: list[Callable[[str], bool]] = [lambda label: label.startswith(text)]
+        if said.get("inside"):
+            ways.append(lambda label: text in label)
+        for is_meant in ways:
+            for rank in [*range(start, chart.bars), *range(start)]:
+                bar = int(chart.order[rank])
+                if is_meant(chart.label(bar).casefold()):
+                    self._be_at(view, bar)
+                    return
+
+    def _range(self, said: dict[str, Any]) -> None:
+        """Choose the bars in a range that was typed."""
+        view = self._view(said)
+        if has_range(self._charts[view]):
+            try:
+                bars = bars_between(self._charts[view], str(said["first"]), str(said["last"]))
+            except LineageError as error:
+                self.talk.failed = str(error)
+            else:
+                self._choose({view: bars})
 
     def _zoom(self, said: dict[str, Any]) -> None:
         view = self._view(said)
@@ -304,6 +325,33 @@ class Person:
                 self.talk.rows = found
 
         self._in_turn(self._pools.rows, read, show)
+
+    def _export_rows(self) -> None:
+        """Send the rows that are left as a file."""
+        left = self._words.now.rows
+        if left > MOST_ROWS:
+            most = f"{left:,} rows are left, and {MOST_ROWS:,} is the most that a browser is sent"
+            self.talk.failed = str(BadArgumentError(most, instead="Choose fewer, or take the SQL."))
+            return
+
+        def read() -> dict[str, Any]:
+            text = csv_of(self._shown.read_rows(self._hand.ids(0, left)))
+            return {"name": f"{self._shown.linked.table_name}.csv", "text": text}
+
+        self._in_turn(self._pools.rows, read, lambda done: self._send(done.result()))
+
+    def _export_sql(self) -> None:
+        """Send the query for the rows that are left."""
+        try:
+            text = sql_of(self._shown, self._choice) if self._choice else ""
+        except LineageError as error:
+            self.talk.failed = str(error)
+        else:
+            self._send({"name": "", "text": text})
+
+    def _send(self, file: dict[str, Any]) -> None:
+        self._sent += 1
+        self.talk.file = {**file, "n": self._sent}  # the same file again is another message
 
     # ------------------------------------------------------------ threads
 

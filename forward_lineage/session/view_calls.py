@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from forward_lineage.pages import check_installed
-from forward_lineage.pages.page_definition import AskedPage, page_of, read_page
+from forward_lineage.pages.page_definition import AskedPage, over_join, page_of, read_page
 from forward_lineage.session.components import Parts
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.versions import arrow_table
+from forward_lineage.store.saving.saver import Wish
+from forward_lineage.views.joined import Joined
 from forward_lineage.views.linked import LinkedViews
+from forward_lineage.workloads.saving import Foreseen
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:  # Bokeh is an extra
 class ViewCalls:
     """The calls of `ForwardLineage` about views. docs/views.md and docs/explore.md describe them."""
 
+    spark: SparkSession
     _parts: Parts
 
     def views(self, views: Mapping[str, str], *, table: str | None = None) -> LinkedViews:
@@ -69,15 +75,17 @@ class ViewCalls:
         port: int = 0,
         token: str | None = None,
         names: Iterable[str] = (),
+        progress: Callable[[str], None] | None = None,
     ) -> Page:
         """Serve a page of linked views to browsers: charts that you brush with mouse or keys, and the base rows.
 
         In a notebook the page is shown if it is the last value of a cell. It needs the extra `pages`.
 
         Args:
-            views: as for `views`. In place of a text you may give a mapping with ``sql``, ``chart`` and ``value``, the
-                column that is drawn. Charts are ``bars``, ``histogram``, ``timeline``, ``heatmap`` and ``table``. You
-                may also give a file with them, .sql or .toml, or views that are open.
+            views: as for `views`; or all over one join, which is then saved, and whose rows are the base rows. In place
+                of a text you may give a mapping with ``sql``, ``chart`` and ``value``, the column that is drawn. Charts
+                are ``bars``, ``histogram``, ``timeline``, ``heatmap`` and ``table``. You may also give a file with
+                them, .sql or .toml, or views that are open.
             table: as for `views`.
             title: the heading of the page; the table's name when not given.
             host: the address to listen at. Any but that of the loopback interface lets other machines in, without
@@ -86,6 +94,7 @@ class ViewCalls:
             token: 16 or more letters, digits, ``-`` and ``_`` that the address must have in it; a random one when not
                 given.
             names: names besides the host's by which browsers reach this machine.
+            progress: is told what is done, e.g. ``3 of 7 views, carriers``; from the calling thread.
 
         Returns:
             the page. Its address is ``url``. Call ``stop()``, or leave a ``with`` block, to end it.
@@ -108,12 +117,40 @@ class ViewCalls:
             linked, asked = views, AskedPage({}, title=title)
         else:
             asked = read_page(Path(views)) if isinstance(views, str | Path) else page_of(views, table, title)
+            asked = self._over_saved_join(asked, progress or (lambda what: None))
             try:
-                linked = self.views({name: view.sql for name, view in asked.views.items()}, table=table or asked.table)
+                linked = self._parts.opening.views(
+                    {name: view.sql for name, view in asked.views.items()}, table or asked.table, tell=progress
+                )
             except LineageError as error:
                 raise asked.in_file(error) from None
         asked = AskedPage(asked.views, asked.table, title or asked.title, asked.file)
         return Page(shown(linked, asked, self._reader(linked.table_name)), host, port, token, names)
+
+    def _over_saved_join(self, asked: AskedPage, tell: Callable[[str], None]) -> AskedPage:
+        """Save the join that views are over, unless it is there, and let them be over that."""
+        over, joined = over_join(asked)
+        if joined is None:
+            return asked
+        for name in joined.views:
+            try:
+                with spark_errors(asked.views[name].sql):  # in their own words first: they say where
+                    self.spark.sql(asked.views[name].sql)
+            except LineageError as error:
+                raise asked.in_file(error, name) from None
+        if not self._is_saved(joined):
+            tell("saving the join")
+            self._parts.saver.save(joined.sql, Wish(joined.name), Foreseen((), None, None), lambda tables: None)
+            self._parts.result_tables.bring_up_to_date()
+        rows = f"the views join {' and '.join(joined.tables)}, so the join is saved as {joined.name}"
+        warnings.warn(f"{rows}. Its rows are the base rows of the page.", stacklevel=3)
+        return over
+
+    def _is_saved(self, joined: Joined) -> bool:
+        saved = self._parts.library.latest(joined.name)
+        if saved is None or saved.sql.strip() != joined.sql:
+            return False
+        return not any(row["result"] == saved.name for row in self._parts.questions.stale().collect())
 
     def _reader(self, table: str) -> Any:
         """The function that reads base rows for a page."""

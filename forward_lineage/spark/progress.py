@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from forward_lineage.spark.errors import put_back
@@ -19,20 +20,23 @@ from udafs.attach import is_remote
 
 
 @contextmanager
-def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
+def spark_progress(spark: SparkSession, what: str) -> Iterator[Callable[[str], None]]:
     """Show how many tasks of the block's jobs are done, where somebody can see it.
 
     Args:
         spark: the session that runs them.
         what: what they do, e.g. ``"saving revenue"``.
 
+    Returns:
+        what tells more of what is done now, e.g. ``"3 of 7 views"``.
+
     """
     if not sys.stderr.isatty():
-        yield
+        yield lambda more: None
         return
     if is_remote(spark):
-        with _remote_progress(spark, what):
-            yield
+        with _remote_progress(spark, what) as tell:
+            yield tell
         return
     context = spark.sparkContext
     with _job_group(context, what) as group, _bar() as bar:
@@ -48,14 +52,14 @@ def spark_progress(spark: SparkSession, what: str) -> Iterator[None]:
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield
+            yield lambda more: bar.update(task, description=escape(f"{what}: {more}"))
         finally:
             done.set()
             watcher.join()
 
 
 @contextmanager
-def _remote_progress(spark: SparkSession, what: str) -> Iterator[None]:
+def _remote_progress(spark: SparkSession, what: str) -> Iterator[Callable[[str], None]]:
     """The same of a session of Spark Connect, which tells of its tasks itself."""
     with _bar() as bar:
         task = bar.add_task(what, total=None)
@@ -66,7 +70,7 @@ def _remote_progress(spark: SparkSession, what: str) -> Iterator[None]:
 
         spark.registerProgressHandler(told)  # type: ignore[arg-type]
         try:
-            yield
+            yield lambda more: bar.update(task, description=escape(f"{what}: {more}"))
         finally:
             spark.removeProgressHandler(told)  # type: ignore[arg-type]
 

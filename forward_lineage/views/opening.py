@@ -53,8 +53,23 @@ class Opening:
         self._tables, self._library, self._home = tables, library, home
         self._spark, self._bring_up_to_date = tables.spark, bring_up_to_date
 
-    def views(self, views: Mapping[str, str], table: str | None = None, limits: Limits | None = None) -> LinkedViews:
-        """Link views over the same base rows, so that a brush in one updates all others in milliseconds."""
+    def views(
+        self,
+        views: Mapping[str, str],
+        table: str | None = None,
+        limits: Limits | None = None,
+        *,
+        tell: Callable[[str], None] | None = None,
+    ) -> LinkedViews:
+        """Link views over the same base rows, so that a brush in one updates all others in milliseconds.
+
+        Args:
+            views: for each a query or the name of a saved result, by the name of the view.
+            table: what links saved results.
+            limits: how much is made beforehand.
+            tell: is told what is done.
+
+        """
         limits = limits or Limits()
         asked = _checked(views)
         self._bring_up_to_date()
@@ -74,7 +89,7 @@ class Opening:
                 reader = None if anew else shelf.find(versions)
                 if reader is None:
                     with shelf.writing(versions) as writer:
-                        making = _Making(self._tables, self._library, writer, limits, list(asked))
+                        making = _Making(self._tables, self._library, writer, limits, list(asked), tell=tell)
                         if manifest is not None:
                             making.of_table(over, manifest, linked)
                         elif linked is not None:
@@ -132,12 +147,21 @@ class _Making:
         writer: where they go.
         limits: how much is made beforehand.
         names: of all views, in order.
+        tell: is told what is done.
 
     """
 
     def __init__(
-        self, tables: RegisteredTables, library: Library, writer: Writer, limits: Limits, names: Sequence[str]
+        self,
+        tables: RegisteredTables,
+        library: Library,
+        writer: Writer,
+        limits: Limits,
+        names: Sequence[str],
+        *,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
+        self._tell = tell or (lambda what: None)
         self._tables, self._library, self._writer = tables, library, writer
         self._limits, self._names = limits, names
 
@@ -149,7 +173,11 @@ class _Making:
             NotTracedError: they cannot be made.
 
         """
-        bars = [Bars.of(question, self._tables.spark) for question in over]
+        bars = []
+        for number, question in enumerate(over, 1):
+            self._tell(f"{number} of {len(over)} views, {question.name}")
+            bars.append(Bars.of(question, self._tables.spark))
+        self._tell(f"the rows of {manifest.name}")
         pairs = saved.pairs_of(linked, self._library) if linked is not None else []
         wanted = columns_of(over)
         columns = files.as_they_stand(manifest, wanted) if wanted is not None else None

@@ -12,6 +12,7 @@
     least: section.querySelector(".least"),
     most: section.querySelector(".most"),
     hint: section.querySelector(".hint"),
+    total: section.querySelector(".total"),
     rows: [...section.querySelectorAll("tr[data-bar]")],
   }));
   const element = (name, text, className) => {
@@ -49,6 +50,7 @@
     views.forEach((view, number) => {
       view.chosen.textContent = view.chosen.title = answer.chosen[number];
       view.clear.classList.toggle("there", Boolean(answer.chosen[number]));
+      view.total.textContent = answer.totals[number];
       if (view.most) [view.least.textContent, view.most.textContent] = answer.ends[number];
       const table = answer.tables[number];
       if (table) showTable(view, table);
@@ -110,6 +112,8 @@
     const table = byId("base");
     const there = rows.state === "there";
     table.setAttribute("aria-busy", String(rows.state === "reading"));
+    byId("export").hidden = rows.state === "none";
+    byId("query").hidden = true;
     byId("before").hidden = !there || rows.first === 0;
     byId("after").hidden = !there || rows.first + rows.body.length >= rows.left;
     if (rows.state === "none") {
@@ -127,11 +131,7 @@
       table.dataset.step = rows.step;
       const head = element("thead");
       const titles = head.insertRow();
-      for (const name of rows.head) {
-        const title = element("th", name);
-        title.scope = "col";
-        titles.append(title);
-      }
+      for (const name of rows.head) titles.append(heading(name));
       const body = element("tbody");
       for (const cells of rows.body) {
         const row = body.insertRow();
@@ -139,6 +139,53 @@
       }
       table.replaceChildren(head, body);
     }
+  };
+
+  // Sorts the rows that are there; the others of a longer table stay where they are.
+  const heading = (name) => {
+    const title = element("th");
+    title.scope = "col";
+    makeSortable(title, name);
+    return title;
+  };
+
+  const makeSortable = (title, name) => {
+    const button = element("button", name, "sort");
+    button.type = "button";
+    button.title = "Sort the rows that are shown";
+    button.addEventListener("click", () => sortBy(title));
+    title.replaceChildren(button);
+  };
+
+  const sortBy = (title) => {
+    const table = title.closest("table"), place = title.cellIndex, body = table.tBodies[0];
+    const down = title.getAttribute("aria-sort") === "ascending";
+    for (const other of title.parentNode.cells) other.removeAttribute("aria-sort");
+    title.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const sign = down ? -1 : 1;
+    const keyOf = (row) => {
+      const cell = row.cells[place], text = cell.textContent, number = Number(text.replaceAll(",", ""));
+      return { none: Boolean(cell.querySelector("i")), text, number: text.trim() && !Number.isNaN(number) ? number : null };
+    };
+    const rows = [...body.rows].map((row) => [keyOf(row), row]);
+    const numeric = rows.every(([key]) => key.none || key.number !== null);
+    rows.sort(([one], [other]) => {
+      if (one.none || other.none) return Number(one.none) - Number(other.none); // NULL is last, either way
+      return sign * (numeric ? one.number - other.number : one.text < other.text ? -1 : Number(one.text > other.text));
+    });
+    body.append(...rows.map(([, row]) => row));
+  };
+
+  const showFile = ({ name, text }) => {
+    const query = byId("query");
+    query.hidden = Boolean(name) || !text;
+    if (!name) return void (query.textContent = text);
+    const link = element("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    document.body.dataset.file = text.length;
   };
 
   const fail = (what, remedy) => {
@@ -190,6 +237,16 @@
       say({ do: "clear", view: number });
       view.list.focus();
     });
+    const find = view.section.querySelector(".find");
+    find?.addEventListener("input", () => say({ do: "find", view: number, text: find.value, inside: true }));
+    find?.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") say({ do: "pick", view: number, add: true });
+    });
+    const ends = ["first", "last"].map((name) => view.section.querySelector(`.ask .${name}`));
+    const choose = () => say({ do: "range", view: number, first: ends[0].value, last: ends[1].value });
+    view.section.querySelector(".choose")?.addEventListener("click", choose);
+    for (const end of ends) end?.addEventListener("keydown", (event) => event.key === "Enter" && choose());
+    for (const title of view.section.querySelectorAll("th")) makeSortable(title, title.textContent);
     for (const row of view.rows) {
       row.addEventListener("click", (event) => {
         const add = event.shiftKey || event.ctrlKey || event.metaKey;
@@ -200,7 +257,8 @@
   byId("clear").addEventListener("click", () => say({ do: "clear all" }));
   byId("scale").addEventListener("change", (event) => {
     say({ do: "scale", all: event.target.checked });
-    byId("pale").textContent = event.target.checked ? "all rows" : "all rows, in proportion";
+    byId("pale").textContent = event.target.checked ? "all rows" : "the shape of all rows, scaled to what is left: not on the axis";
+    document.querySelector(".swatch.all").classList.toggle("shape", !event.target.checked);
   });
   byId("help").addEventListener("click", () => {
     const keys = byId("keys");
@@ -211,6 +269,8 @@
     const { first, step } = byId("base").dataset;
     say({ do: "rows", first: Number(first) + by * Number(step) });
   };
+  byId("csv").addEventListener("click", () => say({ do: "csv" }));
+  byId("sql").addEventListener("click", () => say({ do: "sql" }));
   byId("before").addEventListener("click", () => page(-1));
   byId("after").addEventListener("click", () => page(1));
   window.addEventListener("hashchange", () => say({ do: "link", link: window.location.hash }));
@@ -234,6 +294,7 @@
     listen("answer", showAnswer);
     listen("option", showOption);
     listen("rows", showRows);
+    listen("file", showFile);
     listen("failed", (what) => fail(what));
     bokeh.on_event("connection_lost", () => {
       fail("The page has lost its server. The address keeps what was chosen.", true);

@@ -11,6 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
+from forward_lineage.pages.choices import sql_of
+from forward_lineage.pages.page_definition import page_of
+from forward_lineage.pages.page_model import shown
 from tests.browser import Browser
 from tests.forward_lineage.pages.serving import TOKEN, explored
 
@@ -60,6 +63,59 @@ def test_base_rows_come_from_spark(sales: ForwardLineage, browser: Browser, tmp_
         said = browser.until(lambda: browser.text("#failed span"))
         assert "was written again since version 1 was registered" in said
         assert browser.text("#left") == "1 of 4 rows"  # the page goes on showing the version that it was opened at
+
+
+def test_the_query_for_a_choice_gives_its_rows(sales: ForwardLineage) -> None:
+    asked = page_of(
+        {
+            "items": "SELECT s.item, count(*) AS n FROM sales s WHERE s.amount > 2 OR s.item IS NULL GROUP BY s.item",
+            "days": "SELECT day, item, count(*) AS n FROM sales GROUP BY day, item",
+            "amounts": "SELECT amount, count(*) AS n FROM sales GROUP BY amount",
+        }
+    )
+    linked = sales.views({name: view.sql for name, view in asked.views.items()})
+    page = shown(linked, asked, lambda ids: pa.table({}))
+    rows = {row: row_id for row_id, *row in map(tuple, sales.rows("sales").collect()) for row in [tuple(row)]}
+    for choice in ({0: [0]}, {0: [0, 1]}, {0: [1, 2], 1: [0, 1, 2, 3]}, {1: [1]}, {1: [0, 3]}):
+        hand = linked.hand()
+        for view, bars in choice.items():
+            hand.brush(linked.names[view], bars)
+        found = {rows[tuple(row)] for row in sales.spark.sql(sql_of(page, choice)).collect()}
+        assert found == set(hand.ids(0, 10)), sql_of(page, choice)
+    with pytest.raises(LineageError, match="keys of amounts are neither"):
+        sql_of(page, {2: [0]})
+
+
+_STAR = "count(*) AS n, sum(s.amount) AS amount FROM sales s JOIN shops o USING (item)"
+STAR = {
+    "regions": f"SELECT o.region, {_STAR} GROUP BY 1",
+    "days": f"SELECT s.day, {_STAR} GROUP BY s.day",
+}
+
+
+def test_views_over_a_join(sales: ForwardLineage) -> None:
+    shops = [("pen", "north", 1), ("ink", "south", 2), ("pen", "west", 3)]
+    sales.spark.createDataFrame(shops, "item STRING, region STRING, id INT").createOrReplaceTempView("shops")
+    sales.register("shops", key="id")
+    with pytest.warns(
+        UserWarning, match=r"the views join sales and shops, so the join is saved as joined_sales_shops_"
+    ):
+        page = sales.explore(STAR)
+    with page:
+        linked = page._shown.linked
+        for name, sql in STAR.items():
+            assert sorted(map(str, linked.bars(name).to_pylist())) == sorted(
+                str(row.asDict()) for row in sales.spark.sql(sql).collect()
+            )
+        (saved,) = [each for each in sales.results() if each.name.startswith("joined_sales_shops_")]
+        north = linked.find("regions", region="north")
+        left = linked.brush("regions", north).table("days").to_pylist()
+        assert {row["day"].isoformat(): row["n"] for row in left if row["n"]} == {"2001-01-01": 1, "2001-01-02": 1}
+        assert {table.name for table in saved.tables} == {"sales", "shops"}
+    with pytest.warns(UserWarning), sales.explore(STAR):
+        assert sales.describe(saved.name).version == 1, "it is there already"
+    with pytest.raises(LineageError, match=r"`nothing`.*\(line 1, column 8\)"):
+        sales.explore({**STAR, "more": STAR["days"].replace("s.day, count", "nothing, count")})
 
 
 def test_views_that_are_open(sales: ForwardLineage) -> None:

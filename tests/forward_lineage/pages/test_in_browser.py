@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from selenium.webdriver.common.keys import Keys
 
 from forward_lineage.pages.server import Page
@@ -325,6 +326,69 @@ def test_to_scale(browser: Browser, page: Page) -> None:
     browser.press_on("#scale")
     browser.until(lambda: browser.script(top, BARS) > 10 * small)
     assert browser.text("#pale") == "all rows"
+
+
+def test_a_range_that_is_typed(browser: Browser, page: Page, lines: pa.Table) -> None:
+    browser.open(page.url)
+    for name, day in (("first", "1995-03-01"), ("last", "1995-03-31")):
+        browser.script(f"document.querySelectorAll('.ask .{name}')[1].value = '{day}'")
+    with browser.answered():
+        browser.script("document.querySelectorAll('.ask .choose')[1].click()")
+    days = pc.field("l_shipdate")
+    march = (days >= pa.scalar("1995-03-01").cast(pa.date32())) & (days <= pa.scalar("1995-03-31").cast(pa.date32()))
+    assert browser.text("#left").startswith(f"{lines.filter(march).num_rows:,} of")
+    browser.script("document.querySelectorAll('.ask .first')[1].value = '2050-01-01'")
+    browser.script("document.querySelectorAll('.ask .last')[1].value = ''")
+    browser.script("document.querySelectorAll('.ask .choose')[1].click()")
+    browser.until(lambda: "has no bar from 2050-01-01" in browser.text("#failed"))
+
+
+def test_rows_as_csv_and_sorted(browser: Browser, page: Page, lines: pa.Table) -> None:
+    browser.open(page.url)
+    browser.script(
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => (window.saved = text)); return '#'; };"
+    )
+    with browser.answered():
+        browser.click(BARS, None, 0)
+        browser.script("document.querySelector('.ask .first').value = '7'")
+        browser.script("document.querySelector('.ask .choose').click()")
+    browser.until(lambda: browser.script("return !document.getElementById('export').hidden"))
+    mode = browser.script(_NAMES, BARS, "left")[0]
+    left = lines.filter((mode == MODE) & (LINE >= 7))
+    browser.until(lambda: browser.text("#left").startswith(f"{left.num_rows:,} of"))
+    browser.until(lambda: browser.text("#rows-said").endswith(f"of {left.num_rows:,}"))
+    browser.script("document.getElementById('csv').click()")
+    text = browser.until(lambda: browser.script("return window.saved"))
+    found = csv.read_csv(pa.BufferReader(text.encode()))
+    assert found.column_names == ["row_id", *lines.column_names]
+    assert found["l_comment"].to_pylist() == left["l_comment"].to_pylist()
+    browser.script("document.querySelectorAll('#base th button')[6].click()")
+    shown = [row.find_elements("css selector", "td")[6].text for row in browser.all("#base tbody tr")]
+    assert shown == sorted(shown) and len(set(shown)) > 2
+    browser.script("document.getElementById('sql').click()")
+    browser.until(lambda: "are rows of a saved result. Take the rows as CSV." in browser.text("#failed"))
+
+
+def test_totals_and_search(browser: Browser, page: Page, lines: pa.Table) -> None:
+    browser.open(page.url)
+    total = f"n {lines.num_rows:,}"
+    browser.until(lambda: browser.text(".total") == total)
+    with browser.answered():
+        browser.click(NUMBERS, 1, None)
+    ones = lines.filter(LINE == 1).num_rows
+    assert [each.text for each in browser.all(".total")][:2] == [f"n {ones:,} of {lines.num_rows:,}"] * 2
+
+
+def test_pale_bars_that_are_not_to_scale_are_hatched(browser: Browser, page: Page) -> None:
+    patterns = "return [0, 1, 2].map((n) => Bokeh.documents[0].roots()[n].renderers"
+    patterns += ".find((each) => each.data_source.data.all)?.glyph.hatch_pattern.value ?? null)"
+    browser.open(page.url)
+    assert browser.script(patterns) == [None, None, None]
+    with browser.answered():
+        browser.click(NUMBERS, 1, None)
+    browser.until(lambda: browser.script(patterns) == ["right_diagonal_line", None, "right_diagonal_line"])
+    browser.script("document.getElementById('scale').click()")
+    browser.until(lambda: browser.script(patterns) == [None, None, None])
 
 
 def test_keys_that_mean_harm(browser: Browser) -> None:
