@@ -36,8 +36,8 @@ BARS = {"sort": 2.2, "group by": 6.0, "inner join": 1.6, "image filter": 0.002, 
 FIGURES = {
     "Fig. 7": "formats lie within one order of magnitude; ProvRC-GZip is slower than Parquet on one-to-one lineage.",
     "Fig. 9": (
-        "milliseconds, mean and most of 20 random chains. The paper says: DSLog is up to 20 times as fast as the next best "
-        "on average, and no faster in some chains; ten steps take about 4 times as long as five."
+        "milliseconds, mean and most of 20 random chains. The paper says: DSLog is up to 20 times as fast as the next "
+        "best on average, and no faster in some chains; ten steps take about 4 times as long as five."
     ),
     "Fig. 8": ("DSLog is faster than the others, at most 1,500 times, but for the most selective questions on images."),
 }
