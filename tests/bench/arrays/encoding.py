@@ -32,23 +32,23 @@ def measure(most_cells: int, runs: int) -> list[dict[str, Any]]:
     return found
 
 
-def _one_to_one(cells: int) -> list[operations.ArrayRelation]:
+def _one_to_one(cells: int) -> list[rivals.ArrayRelation]:
     return operations.negative(1, cells)
 
 
-def _aggregate(cells: int) -> list[operations.ArrayRelation]:
+def _aggregate(cells: int) -> list[rivals.ArrayRelation]:
     side = 10 ** (round(math.log10(cells)) // 2)
     return [BoxRelation.rule((side,), (cells // side, side), [(0, cells // side - 1), operations.SAME])]
 
 
-def _measure(make: Callable[[], list[operations.ArrayRelation]], runs: int) -> dict[str, float]:
+def _measure(make: Callable[[], list[rivals.ArrayRelation]], runs: int) -> dict[str, float]:
     relation = make()[0]
     rows, ids = relation.pairs()
     table = rivals.table_of(relation)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pairs"
 
-        def keep(boxes: operations.ArrayRelation) -> None:
+        def keep(boxes: rivals.ArrayRelation) -> None:
             file.write_bytes(segments.encode(Segment(0, math.prod(boxes.out_shape), boxes), "boxes"))
 
         ways: dict[str, Callable[[], object]] = {
