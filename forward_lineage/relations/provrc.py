@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +82,8 @@ def encode_forward(
 
 def _places(shape: Sequence[int], numbers: Numbers) -> list[Numbers]:
     """The place on each axis of cells by their numbers; an axis of one place is one number, however many cells."""
-    found, rest = [], numbers.astype(np.int32) if math.prod(shape) < 1 << 31 else numbers
+    found: list[Any] = []
+    rest: Any = numbers.astype(np.int32) if math.prod(shape) < 1 << 31 else numbers
     none = np.broadcast_to(np.int32(0), numbers.size)
     for axis in reversed(range(len(shape))):
         if shape[axis] == 1:
