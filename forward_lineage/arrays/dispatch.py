@@ -14,7 +14,7 @@ from forward_lineage.arrays.buffers import Buffer
 from forward_lineage.arrays.calls import Call, CaptureRule, Input, Output, Values
 from forward_lineage.arrays.graph import Edge, Node
 from forward_lineage.arrays.handles import Handle
-from forward_lineage.arrays.registry import METADATA, RULES, UFUNC_METHODS, WRITES, name_of
+from forward_lineage.arrays.registry import COMPOSED, METADATA, RULES, UFUNC_METHODS, WRITES, name_of
 from forward_lineage.arrays.shapes import Steps, aligned
 from forward_lineage.arrays.values import kept
 from udafs.errors import InternalError, NotTracedError
@@ -26,6 +26,8 @@ def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Map
     """Do what ``__array_function__`` asks for."""
     if function in METADATA:
         return function(*plain(args), **plain(kwargs))
+    if function in COMPOSED:
+        return COMPOSED[function](*args, **kwargs)
     name = name_of(function)
     rule = RULES.get(function)
     if rule is None:
@@ -157,11 +159,15 @@ def _keep_where_not(call: Call, output: Output, before: Node, masked: Values) ->
 
 def wrapped(call: Call, result: Any) -> Any:
     """The results of a call as tracked arrays, in the container in which numpy gives them."""
-    made = [_wrapped(call, output) for output in call.outputs]
-    if not isinstance(result, (tuple, list)):
-        return made[0]
-    container: Any = type(result)
-    return container(*made) if hasattr(result, "_fields") else container(made)
+    made = iter([_wrapped(call, output) for output in call.outputs])
+
+    def filled(place: Any) -> Any:
+        if not isinstance(place, (tuple, list)):
+            return next(made)
+        parts, container = [filled(each) for each in place], type(place)
+        return container(*parts) if hasattr(place, "_fields") else container(parts)
+
+    return filled(result)
 
 
 def _wrapped(call: Call, output: Output) -> Handle:
@@ -270,5 +276,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _outputs(result: Any) -> list[Output]:
-    listed = result if isinstance(result, (tuple, list)) else [] if result is None else [result]
-    return [Output(np.asarray(each)) for each in listed]
+    """What came out, in order; `histogramdd` gives an array and a list of arrays."""
+    if isinstance(result, (tuple, list)):
+        return [output for each in result for output in _outputs(each)]
+    return [] if result is None else [Output(np.asarray(result))]

@@ -15,6 +15,8 @@ RULES: dict[Any, CaptureRule] = {}
 WRITES: dict[Any, str] = {}
 #: A ufunc's method ("__call__", "reduce", …), or "gufunc" for one that has a signature of its own → its rule.
 UFUNC_METHODS: dict[str, CaptureRule] = {}
+#: A function that calls one of the user's → the same over tracked arrays, step by step.
+COMPOSED: dict[Any, Callable[..., Any]] = {}
 #: Functions that tell of shapes and types only; what they return has no lineage.
 METADATA: set[Any] = {
     *(np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.common_type, np.min_scalar_type),
@@ -31,6 +33,16 @@ def rule(*functions: Any) -> Callable[[CaptureRule], CaptureRule]:
         for function in functions:
             assert RULES.get(function, written) is written, f"two rules for {name_of(function)}"
             RULES[function] = written
+        return written
+
+    return register
+
+
+def composed(function: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what stands for a function of numpy's that calls one of the user's."""
+
+    def register(written: Callable[..., Any]) -> Callable[..., Any]:
+        COMPOSED[function] = written
         return written
 
     return register

@@ -69,7 +69,23 @@ _METHODS = frozenset(
     ]
 )
 #: What of an array leaves lineage behind, where numpy has it.
-_LEAVING = frozenset(("data", "ctypes", "tobytes", "tofile", "dump", "dumps", "tolist", "item", "flat", "base", "view"))
+_LEAVING = frozenset(
+    (
+        "data",
+        "ctypes",
+        "tobytes",
+        "tofile",
+        "dump",
+        "dumps",
+        "tolist",
+        "item",
+        "flat",
+        "base",
+        "view",
+        "resize",
+        "byteswap",
+    )
+)
 
 
 #: Functions that numpy hands to a tracked array only with ``like=x``.
@@ -263,6 +279,11 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
         if form:
             raise _left("a number of a tracked array as text")
         return str(self)
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise _left(
+            "a rounded number of a tracked array", "np.round(x) is tracked; round(x.values.item()) is a plain number."
+        )
 
     def __contains__(self, item: Any) -> NoReturn:
         raise _left("`in` a tracked array", "(x == item).any() is tracked; x.values is the plain array.")

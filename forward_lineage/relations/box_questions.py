@@ -33,7 +33,10 @@ def meeting(
         shape: of the array, for cells in their order.
 
     """
-    if first.shape[0] * begin.shape[0] <= 1 << 12 or not shape:
+    if begin.shape[0] == 1:
+        mine = np.arange(first.shape[0])
+        theirs = np.zeros_like(mine)
+    elif first.shape[0] * begin.shape[0] <= 1 << 12 or not shape:
         mine, theirs = (each.ravel() for each in np.indices((first.shape[0], begin.shape[0])))
     else:
         order, start, found = near(first, last, begin, end, shape)
@@ -195,7 +198,9 @@ def forward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
     asked, row = meeting(boxes.first, boxes.last, low, high, relation.in_shape)
     pieces, source = boxes.take(asked).clipped(low[row], high[row])
     row = row[source]
-    for axis in range(len(relation.in_shape) if np.any(pieces.count > 1) else 0):
+    if pieces.plain:
+        return _preimage_of_plain(relation, pieces, row)
+    for axis in range(len(relation.in_shape)):
         pieces, source = _solvable(relation, pieces, row, axis)
         row = row[source]
     return _preimage(relation, pieces, row)
@@ -224,6 +229,20 @@ def _turned_period(lines: Lines, step: Numbers) -> Numbers:
     scale = np.maximum(np.abs(lines.scale), 1)
     found: Numbers = scale // np.gcd(np.abs(lines.divisor * step), scale)
     return found
+
+
+def _preimage_of_plain(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
+    """As `_preimage`, of single runs."""
+    first, last = relation.first[row], relation.last[row]
+    for axis in np.flatnonzero(np.any(relation.axis >= 0, axis=0)).tolist():
+        rule = _Rule(relation, row, axis)
+        low, high = solved(rule.low, rule.high, pieces.first[:, axis], pieces.last[:, axis])
+        for out in np.unique(rule.along[rule.moves]).tolist():
+            here = rule.along == out
+            first[here, out] = np.maximum(first[here, out], low[here])
+            last[here, out] = np.minimum(last[here, out], high[here])
+    kept = np.all(first <= last, axis=1)
+    return LatticeBoxes.of_corners(relation.out_shape, first[kept], last[kept])
 
 
 def _preimage(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:

@@ -72,7 +72,7 @@ def can_hold(relation: BoxRelation | GatherRelation) -> bool:
 def has_few_pairs(relation: BoxRelation) -> bool:
     """Whether the rows are many and hold a few pairs each: to list these then costs about as much as the rows."""
     rows = relation.first.shape[0]
-    return bool(rows > MOST_SHARED and box_counts.pairs_of(relation) <= _FEW_PAIRS * rows)
+    return bool(rows > MOST_SHARED) and box_counts.pairs_of(relation) <= _FEW_PAIRS * rows
 
 
 def _boxes_of(relation: LineageRelation) -> BoxRelation:

@@ -83,10 +83,10 @@ class GatherRelation(LineageRelation):
                 f"indices beyond an input of {inputs} cells, or no integers",
                 instead="Give the number of a cell in C order, or −1 for none.",
             )
-        begins, ends, step = runs_in(flat)
+        narrow: npt.NDArray[np.signedinteger] = flat.astype(np.int32 if inputs < 1 << 31 else np.int64)
+        begins, ends, step = runs_in(narrow)
         kept = flat[begins] >= 0
         begins, ends = begins[kept], ends[kept]
-        narrow: npt.NDArray[np.signedinteger] = flat.astype(np.int32 if inputs < 1 << 31 else np.int64)
         runs = begins, ends, flat[begins].astype(np.int64), step
         packed = narrow if narrow.nbytes < 24 * begins.size else None
         return cls._of(out_shape, in_shape, block, runs, packed)
@@ -334,16 +334,23 @@ def _columns(boxes: LatticeBoxes) -> tuple[Numbers, ...]:
     return boxes.start, boxes.count, boxes.step, boxes.width, boxes.link
 
 
-def runs_in(ids: npt.NDArray[np.integer], rows: Numbers | None = None) -> tuple[Numbers, Numbers, int]:
+def runs_in(ids: npt.NDArray[np.signedinteger], rows: Numbers | None = None) -> tuple[Numbers, Numbers, int]:
     """Where runs begin and end, and the step within them that gives the fewest."""
     if not ids.size:
         return np.empty(0, np.int64), np.empty(0, np.int64), 1
-    move, found = np.diff(ids.astype(np.int64)), []
+    move, rest = ids[1:] - ids[:-1], None
+    if int(ids.min()) < 0:
+        rest = (ids[1:] >= 0) & (ids[:-1] >= 0)
+    if rows is not None:
+        follows = rows[1:] - rows[:-1] == 1
+        rest = follows if rest is None else rest & follows
+    most, best, chosen = -1, 1, np.zeros(0, bool)
     for step in (1, 0, -1):
-        together = (move == step) & (ids[1:] >= 0) & (ids[:-1] >= 0)
-        if rows is not None:
-            together &= np.diff(rows) == 1
-        found.append((int(together.sum()), step, together))
-    _, step, together = max(found, key=lambda each: each[0])
-    begins = np.flatnonzero(np.append(True, ~together))
-    return begins, np.append(begins[1:], ids.size) - 1, step
+        together = move == step
+        if rest is not None:
+            together &= rest
+        count = np.count_nonzero(together)
+        if count > most:
+            most, best, chosen = count, step, together
+    begins = np.flatnonzero(np.append(True, ~chosen))
+    return begins, np.append(begins[1:], ids.size) - 1, best

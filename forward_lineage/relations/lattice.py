@@ -89,12 +89,16 @@ class LatticeBoxes:
     @cached_property
     def first(self) -> Numbers:
         """The lowest coordinate of each box on each axis."""
+        if self.plain:
+            return self.start
         lowest: Numbers = self.start + np.minimum((self.count - 1) * self.step, 0)
         return lowest
 
     @cached_property
     def last(self) -> Numbers:
         """The highest coordinate of each box on each axis."""
+        if self.plain:
+            return self.start + self.width - 1
         highest: Numbers = self.start + np.maximum((self.count - 1) * self.step, 0) + self.width - 1
         return highest
 
@@ -125,6 +129,8 @@ class LatticeBoxes:
 
     def normal(self) -> LatticeBoxes:
         """The same boxes as the attributes promise them: links that bind nothing are gone, runs that touch are one."""
+        if self.plain:
+            return LatticeBoxes.of_corners(self.shape, self.start, self.last)
         axes = np.arange(self.axes)
         link = np.where(self.count == 1, axes, self.link)
         # The first axis of each link, which may have left it.
@@ -212,6 +218,10 @@ class LatticeBoxes:
 
         """
         low, high = (np.broadcast_to(each, self.start.shape) for each in (first, last))
+        if self.plain:
+            low, high = np.maximum(self.start, low), np.minimum(self.last, high)
+            kept = np.flatnonzero(np.all(low <= high, axis=1))
+            return LatticeBoxes.of_corners(self.shape, low[kept], high[kept]), kept
         kept = np.flatnonzero(np.all((self.last >= low) & (self.first <= high), axis=1))
         made: LatticeBoxes = self.take(kept)
         source = kept

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_rows import MOST_CELLS, Columns, Lines
+from forward_lineage.relations.box_rows import MOST_CELLS, Lines
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import Numbers, sorted_pairs
 from udafs.errors import BadArgumentError
@@ -40,20 +41,36 @@ def encode(out_shape: Sequence[int], in_shape: Sequence[int], rows: npt.ArrayLik
         BadArgumentError: a cell is beyond its array, or what `sorted_pairs` raises.
 
     """
-    row, cell = sorted_pairs(rows, ids)
+    row, cell, same = _sorted(rows, ids)
     if row.size and (int(row[-1]) >= math.prod(out_shape) or int(cell.max()) >= math.prod(in_shape)):
         raise BadArgumentError("a cell beyond its array", instead="Number cells in C order, from 0.")
     if not row.size:
         return BoxRelation.nothing(out_shape, in_shape)
-    table = _Table.of_cells(_places(out_shape, row), _places(in_shape, cell))
-    for axis in reversed(range(len(in_shape))):
+    several = bool(same.any())  # else no two rows can have a range in common
+    table = _Table.of_pairs(out_shape, in_shape, row, cell, same)
+    for axis in reversed(range(len(in_shape) - 1 if several else 0)):
         table = _inputs_merged(table, axis)
     for axis in reversed(range(len(out_shape))):
-        table = _outputs_merged(table, axis, any_step=False)
+        in_order = not several and axis == len(out_shape) - 1
+        table = _outputs_merged(table, axis, any_step=False, in_order=in_order)
     if math.prod(out_shape) < MOST_CELLS and math.prod(in_shape) < MOST_CELLS:
         for axis in reversed(range(len(out_shape))):
             table = _outputs_merged(table, axis, any_step=True)
     return table.relation(tuple(out_shape), tuple(in_shape))
+
+
+def _sorted(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numbers, Flags]:
+    """As `sorted_pairs`, and which rows go on in the next pair; what is sorted already is not copied."""
+    row, cell = np.asarray(rows), np.asarray(ids)
+    known = row.dtype == cell.dtype == np.int64 and row.ndim == 1 and row.shape == cell.shape and row.size > 0
+    if known and row[0] >= 0 and int(cell.min()) >= 0:
+        moved = row[1:] - row[:-1]
+        if int(moved.min(initial=1)) >= 0:
+            same = moved == 0
+            if not bool((same & (cell[1:] <= cell[:-1])).any()):
+                return row, cell, same
+    row, cell = sorted_pairs(rows, ids)
+    return row, cell, row[1:] == row[:-1]
 
 
 def encode_forward(
@@ -64,17 +81,25 @@ def encode_forward(
 
 
 def _places(shape: Sequence[int], numbers: Numbers) -> list[Numbers]:
-    """The place on each axis of cells by their numbers."""
-    found, rest = [], numbers
-    for size in reversed(shape[1:]):
-        rest, place = np.divmod(rest, size)
-        found.append(place)
-    return [rest, *reversed(found)] if len(shape) else []
+    """The place on each axis of cells by their numbers; an axis of one place is one number, however many cells."""
+    found: list[Any] = []
+    rest: Any = numbers.astype(np.int32) if math.prod(shape) < 1 << 31 else numbers
+    none = np.broadcast_to(np.int32(0), numbers.size)
+    for axis in reversed(range(len(shape))):
+        if shape[axis] == 1:
+            found.append(none)
+        elif math.prod(shape[:axis]) == 1:
+            found.append(rest)
+            rest = none
+        else:
+            rest, place = np.divmod(rest, shape[axis])
+            found.append(place)
+    return found[::-1]
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Rows on their way to boxes, a column each of int64.
+    """Rows on their way to boxes, a column each of integers; those of places may have 32 bits.
 
     Attributes:
         first: first place of the output on each axis.
@@ -92,12 +117,29 @@ class _Table:
     step: list[Numbers]
 
     @classmethod
-    def of_cells(cls, out: list[Numbers], into: list[Numbers]) -> _Table:
-        size = (out or into or [np.zeros(1, np.int64)])[0].size
+    def of_pairs(
+        cls, out_shape: Sequence[int], in_shape: Sequence[int], row: Numbers, cell: Numbers, same: Flags
+    ) -> _Table:
+        """Pairs in their order; touching cells on the last axis of the input are one range already.
+
+        `same` tells which pairs have the row of the one before.
+        """
+        end = None
+        if in_shape:
+            joined = (cell[1:] - cell[:-1] == 1) & same
+            if joined.any():
+                if math.prod(in_shape[:-1]) > 1:
+                    joined &= cell[1:] % in_shape[-1] != 0  # the first of another row
+                begins = np.flatnonzero(np.append(True, ~joined))
+                end = cell[np.append(begins[1:], cell.size) - 1]
+                row, cell = row[begins], cell[begins]
+        out, into = _places(out_shape, row), _places(in_shape, cell)
         # What no row has changed yet is one number, however many rows there are.
-        none, still = np.broadcast_to(np.int64(-1), size), np.broadcast_to(np.int64(0), size)
+        none, still = np.broadcast_to(np.int64(-1), row.size), np.broadcast_to(np.int64(0), row.size)
         bounds = [each for each in into for _ in range(2)]
-        return cls(out, out, bounds, [none] * len(bounds), [still] * len(bounds))
+        if end is not None:
+            bounds[-1] = bounds[-2] + (end - cell)
+        return cls(out, list(out), bounds, [none] * len(bounds), [still] * len(bounds))
 
     @property
     def rows(self) -> int:
@@ -118,11 +160,12 @@ class _Table:
         one = np.ones((rows, len(in_shape)), np.int64)
         low, high = (Lines(step[:, side::2], offset[:, side::2], one) for side in (0, 1))
         axis = np.maximum(along[:, 0::2], along[:, 1::2])
-        return BoxRelation.from_columns(out_shape, in_shape, Columns(first, last, axis, low, high))
+        # Of pairs that are there: no interval is empty or leaves the input, so nothing has to be checked.
+        return BoxRelation(out_shape, in_shape, first, last, axis, low, high).settled()
 
 
 def _stacked(columns: list[Numbers], rows: int) -> Numbers:
-    return np.column_stack(columns) if columns else np.empty((rows, 0), np.int64)
+    return np.column_stack(columns).astype(np.int64) if columns else np.empty((rows, 0), np.int64)
 
 
 # ---------------------------------------------------------------- ranges of the input
@@ -152,11 +195,14 @@ def _inputs_merged(table: _Table, axis: int) -> _Table:
 # ---------------------------------------------------------------- ranges of the output
 
 
-def _outputs_merged(table: _Table, axis: int, *, any_step: bool) -> _Table:
-    """Rows of cells that follow each other on an output axis as one, where all bounds stay or move evenly."""
+def _outputs_merged(table: _Table, axis: int, *, any_step: bool, in_order: bool = False) -> _Table:
+    """Rows of cells that follow each other on an output axis as one, where all bounds stay or move evenly.
+
+    `in_order`: rows are in the order of the output's cells already, and no two are of one cell.
+    """
     if table.rows < 2:
         return table
-    table, layer = _by_layers(table, axis)
+    table, layer = (table, np.broadcast_to(np.int64(0), table.rows)) if in_order else _by_layers(table, axis)
     joined, step = _steps(table, layer, axis, any_step=any_step)
     group = _groups(joined, step, LEAST_CELLS if any_step else 2)
     begins = np.flatnonzero(group)
@@ -207,37 +253,49 @@ def _steps(table: _Table, layer: Numbers, axis: int, *, any_step: bool) -> tuple
     ]
     for column in _different([layer, *rest, *table.along, *table.step]):
         joined &= column[1:] == column[:-1]
-    step = [each[1:] - each[:-1] for each in table.bounds]
-    for place, moved in enumerate(step):
-        other = table.along[place ^ 1][:-1]  # the other bound of the axis: both move with one output axis
-        free = (table.along[place][:-1] < 0) & (other < 0)
-        allowed = free if any_step else free & (moved == 1)
-        joined &= (moved == 0) | allowed
+    known = {id(each): each[1:] - each[:-1] for each in {id(each): each for each in table.bounds}.values()}
+    step = [known[id(each)] for each in table.bounds]
+    for moved, along, other in {
+        (id(moved), id(along), id(other)): (moved, along, other)
+        for moved, along, other in zip(step, table.along, _turned(table.along), strict=True)
+    }.values():
+        # The other bound of the axis: both move with one output axis.
+        if along.strides == other.strides == (0,) and along[0] < 0 and other[0] < 0:
+            if not any_step:
+                joined &= moved >> 1 == 0
+            continue
+        free = (along[:-1] < 0) & (other[:-1] < 0)
+        joined &= (moved == 0) | (free if any_step else free & (moved == 1))
     return joined, step
+
+
+def _turned(pairs: Sequence[Numbers]) -> list[Numbers]:
+    """The columns of both bounds of each axis the other way round."""
+    return [pairs[place ^ 1] for place in range(len(pairs))]
 
 
 def _groups(joined: Flags, step: list[Numbers], least: int) -> Flags:
     """Mark the rows that begin a group: at least so many rows that follow each other by the same steps, or one."""
     begins = joined.copy()  # a stretch of equal steps begins with this pair
     again = joined[1:] & joined[:-1]
-    for moved in step:
+    for moved in _different(step):
         again &= moved[1:] == moved[:-1]
     begins[1:] &= ~again
-    at = np.flatnonzero(begins)
-    stretch = np.cumsum(begins)[joined] - 1
-    length = np.bincount(stretch, minlength=at.size)  # in pairs
+    cuts = np.flatnonzero(begins | ~joined)
+    opens = begins[cuts]
+    at = cuts[opens]
+    length = (np.append(cuts[1:], joined.size)[: cuts.size] - cuts)[opens]  # in pairs
     # A stretch loses its first row to the one before, if that has kept it.
     follows = np.zeros(at.size, bool)
     follows[1:] = at[1:] == at[:-1] + length[:-1]
     kept = _kept(length, follows, least)
     lost = np.zeros(at.size, bool)
     lost[1:] = follows[1:] & kept[:-1]
-    starts = np.ones(joined.size + 1, bool)
-    inside = np.zeros(joined.size + 2, np.int64)
-    begin = (at + lost)[kept]
-    np.add.at(inside, begin + 1, 1)
-    np.add.at(inside, (at + length)[kept] + 1, -1)
-    starts[np.cumsum(inside)[:-1] > 0] = False
+    # No two groups share a row, so a row is behind as many beginnings as ends, or one more.
+    change = np.zeros(joined.size + 2, np.int8)
+    change[(at + lost)[kept] + 1] += 1
+    change[(at + length)[kept] + 1] -= 1
+    starts: Flags = np.cumsum(change[:-1], dtype=np.int8) == 0
     return starts
 
 
@@ -289,7 +347,7 @@ def _packed(columns: Sequence[Numbers]) -> Numbers | None:
     sizes = [int(each.max(initial=0)) + 1 for each in columns]
     if math.prod(sizes) >= 1 << 63:
         return None
-    key = columns[0]
+    key = columns[0].astype(np.int64)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
         key = key * size + column
     return key

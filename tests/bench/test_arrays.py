@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rich.console import Console
 
+from forward_lineage.relations.algebra import compose
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.lattice_cells import boxes_of_numbers, cells_in
-from tests.bench.arrays import encoding, operations, pipelines, questions, rivals, sizes
+from tests.bench.arrays import chains, encoding, operations, pipelines, questions, rivals, sizes
 
 
 def test_operations_have_the_pairs_of_the_paper() -> None:
@@ -29,6 +31,32 @@ def test_rivals_hold_the_same_pairs(tmp_path: Path) -> None:
     assert table.num_rows == relation.cardinality == 240 and table.column_names == ["b0", "b1", "b2", "b3", "a0", "a1"]
     found = rivals.sizes(relation, tmp_path)
     assert set(found) == {"raw", "parquet", "parquet_gzip", "provrc_gzip"} and min(found.values()) > 0
+
+
+def test_rivals_write_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "BATCH", 50)
+    (boxes,) = operations.repetition(2, 30)
+    relations = operations.inner_join(100)
+    for relation in (boxes, relations[0], *operations.joined_pairs(relations)):
+        parts = [np.concatenate(side) for side in zip(*rivals.batches(relation), strict=True)]
+        assert all(map(np.array_equal, parts, relation.pairs()))
+        assert rivals.sizes(relation, tmp_path)["raw"] > 0
+    composed = [compose(relations[1], relations[0]), compose(relations[3], relations[2])]
+    for listed, whole in zip(operations.joined_pairs(relations), composed, strict=True):
+        assert all(map(np.array_equal, listed.pairs(), whole.pairs()))
+
+
+def test_random_chains_are_asked_from_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether both sides name as many cells is looked at by the bench itself."""
+    monkeypatch.setattr(chains, "SHAPE", (12, 10))
+    monkeypatch.setattr(chains, "LEAST_CELLS", 4)
+    found = chains.measure(1, 2)
+    assert len(found) == 2 * 2 * 2 * len(chains.SHARES)
+    assert all(len(each["names"]) == each["length"] for each in found) and any(each["cells"] for each in found)
+    console = Console(record=True, width=250)
+    chains.show(console, [{**each, "ours": 2.0, "duckdb": 1.0} for each in found])
+    text = console.export_text()
+    assert "mean below 20 times; slower than DuckDB in a chain" in text and "slowest: 0.50 times" in text
 
 
 def test_both_ways_name_the_same_cells(tmp_path: Path) -> None:
@@ -54,11 +82,24 @@ def test_what_is_worse_is_said() -> None:
     slow = {"name": "negative", "ours": 300, "relations": 1, "structured": True, "capture_ms": 2, "capture_bytes": 10}
     assert sizes.worse(slow) == ["above the bar of 0.0002 MB", "capture takes 1 ms or more"]
     console = Console(record=True, width=250)
-    encoding.show(console, [{"kind": "k", "cells": 5, "rule": 1, "pairs": 3, "parquet": 2, "parquet_gzip": 4}])
+    took = {"rule": 1, "pairs": 3, "parquet": 2, "parquet_gzip": 4}
+    encoding.show(console, [{"kind": "k", "cells": 5, **took, **{f"{name}_own": each for name, each in took.items()}}])
     questions.show(
-        console, [{"pipeline": "image", "share": 0.2, "cells": 3, "boxes": 1, "ours": 20, "own": 3, "duckdb": 10}]
+        console,
+        [
+            {
+                "pipeline": "image",
+                "share": 0.2,
+                "cells": 3,
+                "boxes": 1,
+                "ours": 20,
+                "own": 3,
+                "duckdb": 10,
+                "duckdb_own": 9,
+            }
+        ],
     )
     sizes.show(console, [{**slow, "pairs": 10}])
     text = console.export_text()
-    assert "the encoder is slower than parquet" in text and "slower than DuckDB; more than 10 ms" in text
+    assert "the encoder is slower than parquet (clock)" in text and "slower than DuckDB; more than 10 ms" in text
     assert "capture takes 1 ms or more" in text

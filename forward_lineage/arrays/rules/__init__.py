@@ -3,6 +3,7 @@
 from forward_lineage.arrays.rules import (
     axes,
     choices,
+    composed,
     counts,
     cumulative,
     diagonals,
@@ -20,6 +21,7 @@ from forward_lineage.arrays.rules import (
 __all__ = [
     "axes",
     "choices",
+    "composed",
     "counts",
     "cumulative",
     "diagonals",

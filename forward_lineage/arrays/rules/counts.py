@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from forward_lineage.arrays.calls import Call, Input, Output
+from forward_lineage.arrays.calls import Call, Input, Output, one_axis
 from forward_lineage.arrays.registry import rule, since
-from forward_lineage.arrays.shapes import Rule, aligned, everything, reshaped
+from forward_lineage.arrays.shapes import Rule, aligned, boxes, everything, reshaped
 from forward_lineage.arrays.values import gather, pairs, placed
-from udafs.errors import NotTracedError
 
 
 @rule(np.unique, *since("unique_values unique_counts unique_inverse unique_all"))
@@ -16,7 +15,8 @@ def unique(call: Call) -> None:
     """The equal cells; of an index the cell that is named, of the inverse the cell itself. Control: all cells."""
     source = call.maybe("ar") or call.input("x")
     if call.plain.get("axis") is not None:
-        raise NotTracedError("numpy.unique along an axis", instead="Use numpy.unique without axis, or register it.")
+        _unique_slices(call, source)
+        return
     name = call.name.rpartition(".")[2]
     kinds = {
         "unique_values": "v",
@@ -37,6 +37,34 @@ def unique(call: Call) -> None:
         output.control(source, everything)
         if kind != "i":
             output.decided_by(source)
+
+
+def _unique_slices(call: Call, source: Input) -> None:
+    """The equal slices along an axis, cell by cell; of an index, a number or a count all cells of its slices."""
+    axis, size = one_axis(call["axis"], source.ndim), source.values.size
+    first, group = np.unique(
+        source.values, return_index=True, return_inverse=True, axis=axis, equal_nan=bool(call["equal_nan"])
+    )[1:]
+    group = group.reshape(-1)
+    along = tuple(-1 if k == axis else 1 for k in range(source.ndim))
+    of_slice = np.broadcast_to(group.reshape(along), source.shape).reshape(-1)
+    place = np.broadcast_to(np.arange(group.size).reshape(along), source.shape).reshape(-1)
+    values = call.outputs[0].values
+    cells = np.take(np.arange(values.size).reshape(values.shape), group, axis=axis).reshape(-1)
+    named = np.flatnonzero(first[of_slice] == place)
+    every = np.arange(size)
+    rules = {
+        "v": pairs(cells, every),
+        "n": pairs(of_slice[named], named),
+        "i": pairs(place, every),
+        "c": pairs(of_slice, every),
+    }
+    asked = [k for k, on in (("n", "return_index"), ("i", "return_inverse"), ("c", "return_counts")) if call[on]]
+    for kind, output in zip(["v", *asked], call.outputs, strict=True):
+        output.data(source, rules[kind])
+        output.control(source, everything)
+        if kind != "i":
+            output.decided_by(source, axis if kind == "v" else 0)
 
 
 def groups(source: Input, values: np.ndarray, *, equal_nan: bool = True) -> Rule:
@@ -161,19 +189,53 @@ def _bins(samples: list[np.ndarray], edges: list[np.ndarray]) -> np.ndarray:
 
 @rule(np.histogram2d)
 def histogram2d(call: Call) -> None:
-    """The bin's cells of both; control adds all cells of both."""
-    first, second, weights = call.input("x"), call.input("y"), call.maybe("weights")
+    """The bin's cells of both; control adds all cells of both. Edges that are not given are made of all cells."""
+    sources = [call.input("x"), call.input("y")]
+    bins = call["bins"]
+    if not _is_number(bins) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    _counted(call, [(source, every, None) for source in sources for every in [np.arange(source.values.size)]], bins)
+
+
+@rule(np.histogramdd)
+def histogramdd(call: Call) -> None:
+    """The same of any number of samples: columns of a matrix, or arrays."""
+    sample, bins = call.given["sample"], call["bins"]
+    if isinstance(sample, (list, tuple)):
+        sources = [call.as_input(each) for each in sample]
+        _counted(call, [(each, np.arange(each.values.size), None) for each in sources], bins)
+        return
+    source = call.input("sample")
+    size, axes = source.shape if source.ndim == 2 else (source.values.size, 1)
+    _counted(call, [(source, np.arange(size) * axes + k, k if source.ndim == 2 else None) for k in range(axes)], bins)
+
+
+_Sample = tuple[Input, np.ndarray, int | None]
+"""A sample: the array that has it, its cells there by number, and its column, None where it is all of the array."""
+
+
+def _counted(call: Call, samples: list[_Sample], bins: object) -> None:
     counts, *edges = call.outputs
-    if np.ndim(call["bins"]) or call["range"] is not None:
-        raise NotTracedError(
-            "numpy.histogram2d with bins of its own", instead="Give the number of bins, or register it."
-        )
-    bins = _bins([first.values, second.values], [each.values for each in edges])
-    inside = np.flatnonzero(bins >= 0)
-    in_bin = everything if call["density"] else pairs(bins[inside], inside)
-    for each in (first, second, weights):
-        if each is not None:
-            counts.data(each, in_bin)
-    for source, edge in zip((first, second), edges, strict=True):
+    values = [source.values.reshape(-1)[cells] for source, cells, _ in samples]
+    in_bin = _bins(values, [each.values for each in edges])
+    inside = np.flatnonzero(in_bin >= 0)
+    weights = call.maybe("weights")
+    for source, cells, _ in samples:
+        counts.data(source, everything if call["density"] else pairs(in_bin[inside], cells[inside]))
         counts.control(source, everything)
-        edge.data(source, everything)
+    if weights is not None:
+        counts.data(weights, everything if call["density"] else pairs(in_bin[inside], inside))
+    each_bins = [bins] * len(samples) if _is_number(bins) else list(bins)  # type: ignore[call-overload]
+    ranges = [None] * len(samples) if call["range"] is None else list(call["range"])
+    for (source, _, column), edge, own, limits in zip(samples, edges, each_bins, ranges, strict=True):
+        if _is_number(own) and limits is None:
+            edge.data(source, everything if column is None else _column(column))
+
+
+def _is_number(bins: object) -> bool:
+    """Whether bins are a number of them, and not edges; lists may be ragged."""
+    return not isinstance(bins, (list, tuple, np.ndarray))
+
+
+def _column(column: int) -> Rule:
+    return lambda out, into: boxes(out, into, {}, {0: (0, into[0] - 1), 1: (column, column)})

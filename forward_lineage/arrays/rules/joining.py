@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -146,7 +147,7 @@ def _at_index(axis: int, i: int) -> Rule:
 
 @rule(np.pad)
 def pad(call: Call) -> None:
-    """The cell that is repeated there; nothing where a constant fills."""
+    """The cell that is repeated there, or the lane of which it is a mean; nothing where a constant fills."""
     source = call.input("array")
     mode, more = call["mode"], call["kwargs"]
     widths = _pad_widths(call["pad_width"], source.ndim)
@@ -156,13 +157,18 @@ def pad(call: Call) -> None:
         if call.frozen.keys() - {id(call.given["array"])}:
             raise NotTracedError("numpy.pad with tracked constants", instead="Join the arrays with np.concatenate.")
         return
+    if mode in _OF_LANES or mode == "linear_ramp":
+        call.out.data(source, _padded_by_lanes(widths, _stretches(mode, more, source.ndim)))
+        return
     if mode not in _PADDED or more.get("reflect_type", "even") != "even":
         raise NotTracedError(
-            f"numpy.pad with mode {mode!r}", instead=f"Use one of {', '.join(_PADDED)}, or register it."
+            f"numpy.pad with mode {mode!r}",
+            instead=f"Use one of {', '.join((*_PADDED, *_OF_LANES, 'linear_ramp'))}, or register it.",
         )
     call.out.data(source, along_axes({k: _padded(k, source.shape[k], widths[k], mode) for k in range(source.ndim)}))
 
 
+_OF_LANES = ("mean", "median", "maximum", "minimum")
 _PADDED = ("constant", "edge", "reflect", "symmetric", "wrap", "empty")
 
 
@@ -170,6 +176,34 @@ def _padded(axis: int, size: int, width: tuple[int, int], mode: str) -> list[Str
     if mode == "empty":
         return [shifted(axis, width[0], size, -width[0])]
     return mapped(axis, np.pad(np.arange(size), width, mode=mode))  # type: ignore[call-overload]
+
+
+def _stretches(mode: str, more: Mapping[str, Any], ndim: int) -> list[tuple[int | None, int | None]]:
+    """How many cells of a lane what is put before and behind it is made of, for each axis; None: all."""
+    if mode == "linear_ramp":  # from a number to the first cell
+        return [(1, 1)] * ndim
+    given = more.get("stat_length")
+    return [(None, None)] * ndim if given is None else [*_pad_widths(given, ndim)]
+
+
+def _padded_by_lanes(widths: Sequence[tuple[int, int]], lengths: Sequence[tuple[int | None, int | None]]) -> Rule:
+    """One axis after the other, each of what the axes before made."""
+
+    def made(out: Shape, into: Shape) -> Steps:
+        steps: Steps = ()
+        for axis, (before, behind) in enumerate(widths):
+            size = into[axis]
+            first, last = (size if each is None else min(each, size) for each in lengths[axis])
+            shape = out[: axis + 1] + into[axis + 1 :]
+            stretches = [
+                Stretch(0, before - 1 if first else -1, {axis: (0, first - 1)}),
+                shifted(axis, before, size, -before),
+                Stretch(before + size, before + size + behind - 1 if last else -1, {axis: (size - last, size - 1)}),
+            ]
+            steps = along_axes({axis: stretches})(shape, out[:axis] + into[axis:]) + steps
+        return steps
+
+    return made
 
 
 def _pad_widths(given: object, ndim: int) -> list[tuple[int, int]]:

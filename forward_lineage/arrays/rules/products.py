@@ -74,12 +74,23 @@ def _summed(out: Shape, into: Shape, along: Any, fixed: dict[int, tuple[int, int
 def einsum(call: Call) -> None:
     """As the subscripts say."""
     operands = call.given["operands"]
-    if not isinstance(operands[0], str):
-        raise NotTracedError("numpy.einsum with lists of axes", instead='Write its subscripts as text: "ij,jk->ik".')
-    sources = [call.as_input(each) for each in operands[1:]]
-    labels, result = _subscripts(operands[0].replace(" ", ""), [each.ndim for each in sources])
+    text, arrays = (operands[0], operands[1:]) if isinstance(operands[0], str) else _as_text(operands)
+    sources = [call.as_input(each) for each in arrays]
+    labels, result = _subscripts(text.replace(" ", ""), [each.ndim for each in sources])
     for source, mine in zip(sources, labels, strict=True):
         call.out.data(source, labelled(mine, result))
+
+
+def _as_text(operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """``einsum(x, [0, 1], y, [1, 2], [0, 2])`` as text: letters in the order of the numbers."""
+
+    def written(axes: Sequence[Any]) -> str:
+        return "".join("..." if each is Ellipsis else letters[int(each)] for each in axes)
+
+    letters = "".join(sorted(ascii_letters))
+    last = len(operands) - len(operands) % 2
+    text = ",".join(map(written, operands[1:last:2]))
+    return text + (f"->{written(operands[-1])}" if last < len(operands) else ""), operands[:last:2]
 
 
 def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[str]], list[str]]:

@@ -24,7 +24,8 @@ def sort(call: Call) -> None:
         # Of equal cells any may be told: the values are the same. Of a stable sort it is the one that went there.
         stable = call.plain.get("stable") or call.plain.get("kind") in ("stable", "mergesort")
         order = np.argsort(source.values, axis=axis, kind="stable" if stable else None)
-    _checked(call, source, order)
+    if call.name.endswith(".partition") or source.values.dtype.kind not in "biufcmMSU":
+        _checked(call, source, order)  # two sorts of numbers give the same values, whatever way they took
     _by_order(call.out, source, order, axis)
 
 
@@ -55,8 +56,12 @@ def _by_order(output: Output, source: Input, order: np.ndarray, axis: int | None
 
 
 def _along(order: np.ndarray, shape: Shape, axis: int | None) -> np.ndarray:
+    if axis is None:
+        return order
     cells = np.arange(prod(shape)).reshape(shape)
-    return order if axis is None else np.take_along_axis(cells, order, axis)
+    place = one_axis(axis, len(shape))
+    first = cells[tuple(slice(0, 1) if k == place else slice(None) for k in range(len(shape)))]  # of each lane
+    return order * prod(shape[place + 1 :]) + first
 
 
 @rule(np.lexsort)

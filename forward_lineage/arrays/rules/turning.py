@@ -136,3 +136,21 @@ def resize(call: Call) -> None:
         return reshaped(out, flat) + boxes(flat, (size,), {0: pieces or [Stretch(0, -1)]}) + reshaped((size,), into)
 
     call.out.data(source, made)
+
+
+@rule(np.packbits, np.unpackbits)
+def packbits(call: Call) -> None:
+    """Of a byte its eight bits, those that there are; of a bit its byte, and nothing beyond the last one."""
+    source, axis = call.input("a"), call["axis"]
+    flat = axis is None
+    at = 0 if flat else one_axis(axis, source.ndim)
+
+    def made(out: Shape, into: Shape) -> Steps:
+        seen = (source.values.size,) if flat else into
+        if call.name.endswith(".packbits"):
+            bounds, last = (At(8, 0), At(8, 7)), out[at] - 1
+        else:
+            bounds, last = (At(1, 0, 8), At(1, 0, 8)), min(out[at], 8 * seen[at]) - 1
+        return along_axes({at: [Stretch(0, last, {at: bounds})]})(out, seen)
+
+    call.out.data(source, made)

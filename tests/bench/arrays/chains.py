@@ -74,9 +74,11 @@ def draw(rng: np.random.Generator, length: int) -> Chain:
     pairs: list[LineageRelation] = []
     while len(names) < length:
         name = str(rng.choice(sorted(operations)))
-        made = _tried(operations[name], arrays[-1])
         step = track(arrays[-1].values, "step")
-        relation = None if made is None else _pairs(operations[name](step).node, step.node)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            made = _tried(operations[name], arrays[-1])
+            relation = None if made is None else _pairs(operations[name](step).node, step.node)
         if made is not None and relation is not None:
             names.append(name)
             arrays.append(made)
@@ -86,13 +88,11 @@ def draw(rng: np.random.Generator, length: int) -> Chain:
 
 def _tried(operation: Operation, array: TrackedArray) -> TrackedArray | None:
     """What the operation makes; None: it does not take such an array, or makes too little, or too much of it."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            operation(array.values)
-        except (ValueError, IndexError, TypeError):
-            return None
-        made = operation(array)
+    try:
+        operation(array.values)
+    except (ValueError, IndexError, TypeError):
+        return None
+    made = operation(array)
     usual = isinstance(made, TrackedArray) and made.dtype.kind == "f" and made is not array
     return made if usual and LEAST_CELLS <= made.size <= 4 * math.prod(SHAPE) else None
 

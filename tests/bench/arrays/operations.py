@@ -14,8 +14,8 @@ from forward_lineage.relations.box_rows import BoxRow, Columns, Line
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
 from forward_lineage.relations.provrc import encode
+from tests.bench.arrays.rivals import ArrayRelation, Listed
 
-ArrayRelation = BoxRelation | GatherRelation
 SAME = Line(0), Line(0)
 ACROSS = Line(1), Line(1)
 IMAGE = (416, 416)
@@ -136,6 +136,17 @@ def inner_join(rows: int = 6_280_000) -> list[ArrayRelation]:
             (matched, 13), (matched, 4), [BoxRow([(0, matched - 1), (9, 12)], [SAME, (Line(1, 1, -9), Line(1, 1, -9))])]
         ),
     ]
+
+
+def joined_pairs(relations: list[ArrayRelation]) -> list[Listed]:
+    """What rivals have of an inner join: from either table to the result, without the step between."""
+    found = []
+    for gathered, placed in ((relations[0], relations[1]), (relations[2], relations[3])):
+        rows, cells = placed.pairs()
+        width, taken = placed.in_shape[1], gathered.blocks()[1]  # type: ignore[union-attr]
+        ids = taken[cells // width] * width + cells % width
+        found.append(Listed(placed.out_shape, gathered.in_shape, rows, ids))
+    return found
 
 
 OPERATIONS = [

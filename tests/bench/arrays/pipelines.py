@@ -7,7 +7,8 @@ import numpy as np
 from forward_lineage.relations.box_rows import BoxRow, Line
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
-from tests.bench.arrays.operations import ACROSS, IMAGE, SAME, ArrayRelation, explanation
+from tests.bench.arrays.operations import ACROSS, IMAGE, SAME, explanation
+from tests.bench.arrays.rivals import ArrayRelation
 
 #: Steps from the first array to the last; of each the relations whose union it is.
 Path = list[list[ArrayRelation]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.gather import GatherRelation
+from forward_lineage.relations.lattice_cells import boxes_of
 from forward_lineage.relations.provrc import encode
 from forward_lineage.relations.relation import LineageRelation
 
@@ -21,9 +24,43 @@ ArrayRelation = BoxRelation | GatherRelation
 Numbers = npt.NDArray[np.int64]
 
 
-def table_of(relation: ArrayRelation) -> pa.Table:
-    """All pairs, with a column for each output axis and each input axis."""
+#: Rivals write so many pairs at a time: a join of the paper's size has 82 million.
+BATCH = 1 << 22
+
+
+class Listed(NamedTuple):
+    """A relation between arrays as its pairs, for rivals that have nothing else."""
+
+    out_shape: tuple[int, ...]
+    in_shape: tuple[int, ...]
+    rows: Numbers
+    ids: Numbers
+
+    def pairs(self) -> tuple[Numbers, Numbers]:
+        """Both."""
+        return self.rows, self.ids
+
+
+Rival = ArrayRelation | Listed
+
+
+def batches(relation: LineageRelation | Listed) -> Iterator[tuple[Numbers, Numbers]]:
+    """All pairs, in parts; of large boxes a part of the output's first axis at a time."""
+    if isinstance(relation, BoxRelation) and relation.out_shape and relation.cardinality > BATCH:
+        size = relation.out_shape[0]
+        step = max(size * BATCH // relation.cardinality, 1)
+        for first in range(0, size, step):
+            yield relation.of_cells(boxes_of(relation.out_shape, slice(first, first + step))).pairs()
+        return
     rows, ids = relation.pairs()
+    for first in range(0, max(rows.size, 1), BATCH):
+        yield rows[first : first + BATCH], ids[first : first + BATCH]
+
+
+def table_of(relation: Rival, rows: Numbers | None = None, ids: Numbers | None = None) -> pa.Table:
+    """All pairs, or some, with a column for each output axis and each input axis."""
+    if rows is None or ids is None:
+        rows, ids = relation.pairs()
     columns = {}
     for letter, shape, numbers in (("b", relation.out_shape, rows), ("a", relation.in_shape, ids)):
         for axis, places in enumerate(np.unravel_index(numbers, shape) if shape else ()):
@@ -31,22 +68,27 @@ def table_of(relation: ArrayRelation) -> pa.Table:
     return pa.table(columns)
 
 
-def sizes(relation: ArrayRelation, folder: Path) -> dict[str, int]:
+def sizes(relation: Rival, folder: Path) -> dict[str, int]:
     """Bytes of the pairs as CSV, Parquet, Parquet with gzip, and of the paper's table with gzip."""
-    table = table_of(relation)
-    csv.write_csv(table, folder / "raw.csv")
-    pq.write_table(table, folder / "pairs.parquet", compression="none")
-    pq.write_table(table, folder / "pairs.gz.parquet", compression="gzip")
+    files = {"raw": "raw.csv", "parquet": "pairs.parquet", "parquet_gzip": "pairs.gz.parquet"}
+    paths = {name: folder / file for name, file in files.items()}
+    with ExitStack() as stack:
+        writers: list[Any] = []
+        for part in batches(relation):
+            table = table_of(relation, *part)
+            if not writers:
+                writers.append(stack.enter_context(csv.CSVWriter(paths["raw"], table.schema)))
+                for name, compression in (("parquet", "none"), ("parquet_gzip", "gzip")):
+                    writers.append(
+                        stack.enter_context(pq.ParquetWriter(paths[name], table.schema, compression=compression))
+                    )
+            for writer in writers:
+                writer.write_table(table)
     boxes = encode(relation.out_shape, relation.in_shape, *relation.pairs())
     rows = pa.table({f"c{place}": column for place, column in enumerate(_as_the_paper(boxes))})
-    pq.write_table(rows, folder / "provrc.parquet", compression="gzip")
-    files = {
-        "raw": "raw.csv",
-        "parquet": "pairs.parquet",
-        "parquet_gzip": "pairs.gz.parquet",
-        "provrc_gzip": "provrc.parquet",
-    }
-    return {name: (folder / file).stat().st_size for name, file in files.items()}
+    paths["provrc_gzip"] = folder / "provrc.parquet"
+    pq.write_table(rows, paths["provrc_gzip"], compression="gzip")
+    return {name: path.stat().st_size for name, path in paths.items()}
 
 
 def _as_the_paper(boxes: BoxRelation) -> list[Numbers]:
@@ -64,10 +106,12 @@ class Joins:
         self.files = []
         for place, step in enumerate(path):
             file = folder / f"step{place}.parquet"
-            parts = [pa.table(dict(zip(("b", "a"), each.pairs(), strict=True))) for each in step]
-            pq.write_table(pa.concat_tables(parts), file)
+            with pq.ParquetWriter(file, pa.schema([("b", pa.int64()), ("a", pa.int64())])) as writer:
+                for each in step:
+                    for rows, ids in batches(each):
+                        writer.write_table(pa.table({"b": rows, "a": ids}))
             self.files.append(file)
-        self.database = duckdb.connect()
+        self.database = duckdb.connect(config={"memory_limit": "3GB", "temp_directory": str(folder / "spilled")})
 
     def forward(self, cells: Numbers) -> int:
         """How many cells of the last array are made of some of the first: a join a step, duplicates gone after each."""

@@ -16,8 +16,9 @@ from forward_lineage.relations import segment as segments
 from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.segment import Form, Segment
 from tests.bench.arrays import rivals
-from tests.bench.arrays.operations import OPERATIONS, ArrayRelation, Operation
+from tests.bench.arrays.operations import OPERATIONS, Operation, joined_pairs
 from tests.bench.arrays.paper import BARS, TABLE_7
+from tests.bench.arrays.rivals import ArrayRelation
 
 Found = list[dict[str, Any]]
 
@@ -32,14 +33,14 @@ def _measure(operation: Operation, most_pairs: int) -> dict[str, Any]:
     if operation.structured:
         found |= capture(operation)
     relations = operation.make()
-    found["pairs"] = sum(each.cardinality for each in relations)
-    if operation.name == "inner join":  # what is put side by side has the same pairs again
-        found["pairs"] = sum(each.cardinality for each in relations[1::2])
+    is_join = operation.name == "inner join"  # what is put side by side has the same pairs again
+    found["pairs"] = sum(each.cardinality for each in (relations[1::2] if is_join else relations))
     found["ours"] = sum(size_of(each) for each in relations)
     found["relations"] = len(relations)
     if found["pairs"] <= most_pairs:
         with tempfile.TemporaryDirectory() as folder:
-            parts = [rivals.sizes(each, Path(folder)) for each in relations]
+            listed = joined_pairs(relations) if is_join else relations
+            parts = [rivals.sizes(each, Path(folder)) for each in listed]
         found["rivals"] = {name: sum(part[name] for part in parts) for name in parts[0]}
     return found
 

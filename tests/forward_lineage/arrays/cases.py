@@ -476,6 +476,31 @@ PRODUCTS = [
 ]
 
 #: The same rules by other names.
+#: What calls a function of the user's, or goes along an axis by values.
+SEVERAL = [
+    Case("apply_along_axis", lambda x: np.apply_along_axis(np.cumsum, 0, x)),
+    Case("apply_along_axis of matrices", lambda t: np.apply_along_axis(lambda lane: np.outer(lane, lane[:1]), 1, t)),
+    Case("apply_over_axes", lambda t: np.apply_over_axes(np.sum, t, [0, -1])),
+    Case("piecewise", lambda x, mask: np.piecewise(x, [mask], [lambda part: part * 2, -1.0]), still=SHAPE),
+    Case("pad mean", lambda x: np.pad(x, ((1, 2), (2, 1)), mode="mean")),
+    Case("pad maximum", lambda x: np.pad(x, 2, mode="maximum", stat_length=((2, 1), (3, 2))), flat=RANK),
+    Case("pad ramp", lambda x: np.pad(x, 2, mode="linear_ramp", end_values=3.0), flat="its ends", still="its ends"),
+    Case("unique axis", lambda i2: np.unique(i2[[0, 1, 0]], True, True, True, axis=0), flat=FLAT, still=FLAT),
+    Case("unique columns", lambda few: np.unique(few.reshape(2, 3)[:, [0, 1, 2, 0]], axis=1), flat=FLAT, still=FLAT),
+    Case(
+        "histogramdd",
+        lambda x, w: np.histogramdd(x[:, :2], [2, [-4.0, 0.0, 4.0]], weights=w[:3])[0],
+        flat=FLAT,
+        still=FLAT,
+    ),
+    Case("histogramdd of arrays", lambda v, w: np.histogramdd([v, w], 2)[1][0], flat=RANK, still=RANK),
+    Case("histogram2d of edges", lambda v, w: np.histogram2d(v, w, [[-4.0, 0.0, 4.0], 2]), flat=FLAT, still=FLAT),
+    Case("packbits", lambda line, mask: (np.packbits(line), np.packbits(mask, axis=0)), flat=FLAT, still=FLAT),
+    Case("unpackbits", lambda codes: np.unpackbits(codes.astype(np.uint8)[:, None], 1, 10), flat=FLAT, still=FLAT),
+    Case("einsum of lists", lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [2, 0])),
+    Case("einsum of lists and dots", lambda t: np.einsum(t, [..., 0])),
+]
+
 TWINS = [
     Case("array_equiv", lambda x, y: np.array_equiv(x, y), flat=FLAT, still=FLAT),
     Case("cumulative_prod", lambda x: np.cumulative_prod(x, axis=0)),
@@ -562,5 +587,6 @@ CASES = [
     *ORDERS,
     *WINDOWS,
     *PRODUCTS,
+    *SEVERAL,
     *(replace(each, twin=True) for each in TWINS),
 ]
