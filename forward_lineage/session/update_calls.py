@@ -37,14 +37,13 @@ class UpdateCalls:
             plan: say what would become of each, and change nothing.
 
         Returns:
-            ``result STRING, way STRING, why STRING, version BIGINT``, a row for each result that was behind, in the
-            order in which they were brought up to date. The way is ``untouched``, ``recomputed`` or ``left``: it could
-            not be brought up to date, and is as it was; a warning says so. A plan also says ``depends``: on whether a
-            result that it reads has other rows when that is recomputed.
+            ``result STRING, way STRING, why STRING, version BIGINT``: a row for each result that was behind, in order.
+            The way is ``untouched`` or ``recomputed``. Or it is ``left``, with a warning: the result is stale as
+            before. A plan may say ``depends``: on whether a result that is read has other rows when it is recomputed.
 
         Raises:
-            LineageError: there is no such result, or it cannot be brought up to date; another session saved one
-                meanwhile. What was brought up to date before stays so.
+            LineageError: there is no such result, or it cannot be brought up to date. Or another session saved one
+                meanwhile; results that are done stay done.
 
         Examples:
             >>> spark.range(3).write.parquet(f"{folder}/days")
