@@ -50,7 +50,7 @@ class UpdateCalls:
             >>> lineage.register("days", path=f"{folder}/days").version
             1
             >>> few = lineage.save("SELECT id FROM days WHERE id < 2", "few")
-            >>> all = lineage.save("SELECT count(*) AS n FROM days", "all_days")
+            >>> counted = lineage.save("SELECT count(*) AS n FROM days", "all_days")
             >>> spark.range(3, 5).write.mode("append").parquet(f"{folder}/days")
             >>> lineage.refresh("days").version
             2
@@ -61,11 +61,11 @@ class UpdateCalls:
             |   few|untouched|      2|
             +------+---------+-------+
             >>> lineage.update("all_days").select("way", "why").show(truncate=False)
-            +----------+----------------------------------------------+
-            |way       |why                                           |
-            +----------+----------------------------------------------+
+            +----------+------------------------------------------------+
+            |way       |why                                             |
+            +----------+------------------------------------------------+
             |recomputed|rows of days that came or changed join in it now|
-            +----------+----------------------------------------------+
+            +----------+------------------------------------------------+
 
         """
         steps = list(self.updates(name, full=full, plan=plan))
@@ -84,6 +84,11 @@ class UpdateCalls:
         Raises:
             LineageError: there is no such result; another session saved one meanwhile.
             KeyboardInterrupt: somebody stopped it; the message says which results are up to date.
+
+        Examples:
+            >>> saved = lineage.save("SELECT item FROM sales", "items")
+            >>> [step.way for step in lineage.updates("items")]
+            []
 
         """
         parts = self._parts
