@@ -13,10 +13,23 @@ from udafs.errors import LineageError
 _COMMAND_OF = {"sql": "run"}
 _COMMANDS = frozenset(
     {"affected", "backward", "capture", "describe", "drop", "explore", "forward", "impact", "refresh", "register"}
-    | {"run", "save", "stale", "unregister"}
+    | {"run", "save", "stale", "unregister", "update"}
 )
 _OPTIONS = (
-    *("capture", "format", "home", "ids", "key", "keep_versions", "limit", "options", "order_by", "path", "result"),
+    *(
+        "capture",
+        "format",
+        "hashes",
+        "home",
+        "ids",
+        "key",
+        "keep_versions",
+        "limit",
+        "options",
+        "order_by",
+        "path",
+        "result",
+    ),
     *("row_id", "rows", "semantics", "source", "table", "tables", "trusted", "where"),
 )
 _CALL = re.compile(r"lineage\.([a-z_]+)\(((?:[^()'\"]|\"[^\"]*\"|'[^']*')*)\)")
@@ -42,6 +55,16 @@ def in_words_of_commands(error: LineageError, program: str = "forward-lineage ")
     if not remedy or _QUOTES_THE_USER in remedy or not said.endswith(remedy):
         return said
     return _translated(said.removesuffix(remedy), program, about_arguments=True) + _translated(remedy, program)
+
+
+def remedies_in_words_of_commands(text: str, program: str = "forward-lineage ") -> str:
+    r"""Return a text of ours that names remedies, with commands in place of calls.
+
+    >>> remedies_in_words_of_commands('t has changed. Call lineage.refresh("t").')
+    't has changed. Call forward-lineage refresh t.'
+
+    """
+    return _translated(text, program)
 
 
 def _translated(text: str, program: str, *, about_arguments: bool = False) -> str:

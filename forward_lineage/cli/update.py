@@ -10,6 +10,7 @@ import click
 from forward_lineage.cli.names import completing
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import json_option
+from forward_lineage.cli.own_words import remedies_in_words_of_commands
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.row_ids.registration_store import home_folder
 from forward_lineage.spark.progress import spark_progress
@@ -45,4 +46,4 @@ def update(*, name: str | None, plan: bool, full: bool, as_json: bool, opening: 
 
 def _in_words(step: Step, plan: bool) -> str:
     version = "" if plan or step.way is Way.LEFT else f", version {step.version}"
-    return f"{step.result}{version}: {step.way}, {step.why}"
+    return f"{step.result}{version}: {step.way}, {remedies_in_words_of_commands(step.why)}"

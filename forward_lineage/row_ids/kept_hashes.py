@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from forward_lineage.row_ids.checks import check_files, first_change
+from forward_lineage.row_ids.checks import check_files, first_change, other_table
 from forward_lineage.row_ids.data_files import input_files, list_files, stat_files
+from forward_lineage.row_ids.formats.watching import check_logs
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.parquet_function import by_kernel
 from forward_lineage.row_ids.row_hash import row_hash
@@ -44,8 +45,9 @@ def written(spark: SparkSession, manifest: Manifest, folder: Path) -> Manifest:
     now = open_relation(spark, manifest.relation)
     if manifest.files:
         check_files(manifest, input_files(now))
+        check_logs(spark, manifest)
     if have_changed(now, manifest.source):
-        check_files(manifest, ())
+        raise other_table(manifest, "rows that are in no file have changed")
     files = [file.to_json() for file in list_files(folder)]
     return replace(manifest, source={**manifest.source, _KEPT: {"data": str(folder), "files": files}})
 

@@ -238,7 +238,7 @@ class Manifest:
     @property
     def can_be_copied_again(self) -> bool:
         """Whether what the rows were copied from has another name than the copy, by which it is found again."""
-        return "dataframe" not in self.copied_from and self.copied_from.get("table") != self.name
+        return "dataframe" not in self.copied_from and self.copied_from.get("table", "").lower() != self.name.lower()
 
     @property
     def keeps_old_rows(self) -> bool:

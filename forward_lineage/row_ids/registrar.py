@@ -191,7 +191,7 @@ class Registrar:
                 return manifest
             return replace(manifest, next_id=last.next_id, retired=last.retired)
 
-        last = self.registrations.latest(name)
+        last = self.registrations.latest(name) if hashes else None
         if not hashes:
             written = self.registrations.write(draft, name)
         elif last is not None and draft(last).says_the_same(kept_hashes.without(last)) and kept_hashes.are_kept(last):

@@ -60,7 +60,7 @@ def save_and_tell(parts: Parts, query: DataFrame | str, wish: Wish, foreseen: Fo
 
 
 def save_again(parts: Parts, saved: SavedResult, rerun: Rerun) -> SavedResult:
-    """Run the query of a result again, and save it with the same options. Refuse if it has a newer version.
+    """Run the query of a result once more, and save it with the arguments of then. No newer version may be there.
 
     Raises:
         LineageError: as for `ForwardLineage.save`; another session saved it meanwhile.

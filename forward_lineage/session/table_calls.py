@@ -80,9 +80,8 @@ class TableCalls:
             trusted: take it on trust that the key is unique, and that changes do no harm. Nothing is checked, and every
                 answer that relies on the table says so (`results.trusted_tables`). Needed for sources that we cannot
                 watch: Hive tables, JDBC, custom sources.
-            hashes: keep a hash of each row under `home`. With them `changed` and `update` find the changed rows of a
-                table with a key. Each `refresh` reads all columns once for it. Copies, files by position, Delta and
-                Iceberg need none.
+            hashes: keep a hash of each row of a table with a key under `home`. Later `changed` and `update` can tell
+                which rows were changed. It takes a pass over all columns, now and at each `refresh`.
 
         Returns:
             the manifest: columns, files, provider, version.
@@ -181,7 +180,7 @@ class TableCalls:
             return self._parts.tables.refresh(name)
 
     def no_longer_askable(self, name: str) -> list[str]:
-        """Return the saved results that no longer answer a condition over the rows of a table.
+        """Return the saved results that cannot be asked with a condition over a table, until they are updated.
 
         Rows that they were made of are gone, and no file has their values. Questions with ``ids=`` still answer. Of a
         table whose ids are values (``key=``), none is named here: only Spark can tell.
@@ -210,9 +209,8 @@ class TableCalls:
             went.
 
         Raises:
-            LineageError: the table is not registered or has changed since. It does not say when rows were changed, as
-                with a key of a table that is not copied. Ids of the two versions mean different rows, or columns are
-                others. Rows of the earlier version are needed and gone.
+            LineageError: the table is not registered, or has changed since. Or its ids do not say which rows were
+                changed. Or the two versions have different ids or columns, or rows of the earlier one are gone.
 
         Examples:
             Here `orders` is the folder of a Delta table that tracks rows, and `update` changes its second row.

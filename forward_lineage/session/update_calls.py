@@ -38,20 +38,20 @@ class UpdateCalls:
             plan: say what would become of each, and change nothing.
 
         Returns:
-            ``result STRING, way STRING, why STRING, version BIGINT``, a row for each result that was behind, in order.
-            The way is ``untouched``, ``recomputed`` or ``left``. A result that is left keeps its old rows, and a
-            warning says why. A plan also says ``depends``: whether a result is recomputed depends on one that it reads.
+            ``result STRING, way STRING, why STRING, version BIGINT``: a row for each result that was behind, in order.
+            The way is ``untouched`` or ``recomputed``. Or it is ``left``, with a warning: the result is stale as
+            before. A plan may say ``depends``: on whether a result that is read has other rows when it is recomputed.
 
         Raises:
-            LineageError: there is no such result, or it cannot be brought up to date; another session saved one
-                meanwhile. Results before it stay up to date.
+            LineageError: there is no such result, or it cannot be brought up to date. Or another session saved one
+                meanwhile; results that are done stay done.
 
         Examples:
             >>> spark.range(3).write.parquet(f"{folder}/days")
             >>> lineage.register("days", path=f"{folder}/days").version
             1
             >>> few = lineage.save("SELECT id FROM days WHERE id < 2", "few")
-            >>> all = lineage.save("SELECT count(*) AS n FROM days", "all_days")
+            >>> counted = lineage.save("SELECT count(*) AS n FROM days", "all_days")
             >>> spark.range(3, 5).write.mode("append").parquet(f"{folder}/days")
             >>> lineage.refresh("days").version
             2
@@ -62,11 +62,11 @@ class UpdateCalls:
             |   few|untouched|      2|
             +------+---------+-------+
             >>> lineage.update("all_days").select("way", "why").show(truncate=False)
-            +----------+----------------------------------------------+
-            |way       |why                                           |
-            +----------+----------------------------------------------+
+            +----------+------------------------------------------------+
+            |way       |why                                             |
+            +----------+------------------------------------------------+
             |recomputed|rows of days that came or changed join in it now|
-            +----------+----------------------------------------------+
+            +----------+------------------------------------------------+
 
         """
         steps = list(self.updates(name, full=full, plan=plan))
@@ -85,6 +85,11 @@ class UpdateCalls:
         Raises:
             LineageError: there is no such result; another session saved one meanwhile.
             Stopped: Ctrl-C; the message says which results are up to date.
+
+        Examples:
+            >>> saved = lineage.save("SELECT item FROM sales", "items")
+            >>> [step.way for step in lineage.updates("items")]
+            []
 
         """
         parts = self._parts

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.rows import IdentifiedRows
@@ -63,11 +66,21 @@ class Inputs:
     def rows_that_came(self, found: Input) -> IdentifiedRows:
         """Return the rows that came or differ."""
         assert found.changes is not None, "it was asked for before"
-        return self._rows(found.edge).among(found.changes.after)
+        return self._rows(found).among(found.changes.after)
 
-    def in_step(self, saved: SavedResult) -> tuple[TracedTable, ...]:
-        """Return what a result was made of as the versions that there are now, its lineage in them unchanged."""
-        return tuple(self._as_now(edge) for edge in saved.tables)
+    def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> tuple[TracedTable, ...]:
+        """Return what a result was made of as the versions that there are now, its lineage in them unchanged.
+
+        Args:
+            saved: the result.
+            inputs: what `changed` returned, and what was proven of.
+
+        Raises:
+            ChangedError: another version came meanwhile, of which nothing was proven.
+
+        """
+        proven = {each.edge.name: each.now for each in inputs}
+        return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in saved.tables)
 
     # ------------------------------------------------------------ steps
 
@@ -92,13 +105,14 @@ class Inputs:
         if edge.trusted or (not edge.is_result and self._now.takes_on_trust(edge.name)):
             return Input(edge, now, None, f"{edge.name} is taken on trust")
         try:
-            return Input(edge, now, self._changes(edge))
+            return Input(edge, now, self._changes(edge, now))
         except LineageError as error:
             return Input(edge, now, None, error.what)
 
-    def _changes(self, edge: TracedTable) -> RowChanges:
+    def _changes(self, edge: TracedTable, now_version: int) -> RowChanges:
         if edge.is_result:
-            return row_differences(self._library.get(edge.name, edge.version), self._library.get(edge.name))
+            then_and_now = (self._library.get(edge.name, each) for each in (edge.version, now_version))
+            return row_differences(*then_and_now)
         then, now = edge.registration(), self._tables.registered(edge.name)
         kept = self._tables.registrations.version(edge.name, edge.version)
         if then is None or kept.digest() != then.digest():
@@ -107,15 +121,23 @@ class Inputs:
             raise NotTracedError(f"{edge.name} has other columns now", instead="")
         return self._tables.changes(kept, now)
 
-    def _rows(self, edge: TracedTable) -> IdentifiedRows:
-        if edge.is_result:
-            return IdentifiedRows.of_result(self._tables.spark, self._library.get(edge.name))
-        return self._now.rows(edge.name)
+    def _rows(self, found: Input) -> IdentifiedRows:
+        if found.edge.is_result:
+            return IdentifiedRows.of_result(self._tables.spark, self._library.get(found.edge.name, found.now))
+        return self._now.rows(found.edge.name)
 
-    def _as_now(self, edge: TracedTable) -> TracedTable:
-        if edge.is_result:
-            return replace(edge, version=self._library.get(edge.name).version)
+    def _as_now(self, edge: TracedTable, version: int) -> TracedTable:
         manifest = self._tables.registered(edge.name)
         check_unchanged(self._tables.spark, manifest)
+        read = manifest.version
+        if edge.is_result:  # queries of this session read it by its folder
+            read = version if self._is_read(manifest, edge.name, version) else -1
+        if self._version_now(edge) != version or read != version:
+            raise ChangedError(f"{edge.name} changed while what is made of it was compared", instead="Update it again.")
+        if edge.is_result:
+            return replace(edge, version=version)
         data = {**manifest.to_data(), "trusted": edge.trusted or manifest.trusted}
-        return replace(edge, version=manifest.version, provider=manifest.provider, manifest=data)
+        return replace(edge, version=version, provider=manifest.provider, manifest=data)
+
+    def _is_read(self, manifest: Manifest, name: str, version: int) -> bool:
+        return Path(manifest.source["path"]).parent.name == self._library.get(name, version).data

@@ -11,6 +11,10 @@ BY) is made of the joined rows alone. So if these are the same rows as before, s
 2. no row that came or changed joins now. A joined row that has such a row has it in at least one of the places where
    the table is read. A probe for each place, that reads only such rows there and all present rows elsewhere, finds it.
 
+Where rows only came, 1 holds of itself. Then the joined rows of each SELECT in the query can be probed for themselves:
+what is made of unchanged ones does not matter, HAVING, LIMIT or NOT EXISTS. A subquery that mentions the query around
+it has a probe that cannot run.
+
 Both need that more rows of the table in that place give more joined rows, never fewer: an inner join does, and the left
 side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here, and computed
 again.
@@ -46,6 +50,8 @@ class Probe:
 
 #: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
 _KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
+#: Parts that may lose some: of use where joined rows are known to be the same, not only those that are in a lineage.
+_AFTER = {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
 _IN_WORDS = {
     **{"having": "HAVING", "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL VIEW"},
     **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
@@ -86,18 +92,39 @@ def name_of(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts).lower()
 
 
-def probes(tree: exp.Expr, changed: Collection[str]) -> list[Probe]:
+def probes(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False) -> list[Probe]:
     """Return a probe for each place in which a query reads a table that changed.
 
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
+        only_came: whether no row went or differs.
 
     Raises:
         NotProvableError: new rows in one of the places may do more than join, or rows that went more than be missing.
 
     """
-    return list(_of_query(tree, {name.lower() for name in changed}))
+    names = {name.lower() for name in changed}
+    return list(_of_blocks(tree, names) if only_came else _of_query(tree, names))
+
+
+def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
+    """Where rows only came, the joined rows of every SELECT in a query by itself."""
+    if tree.find(exp.With, exp.TableSample):
+        raise NotProvableError(f"it has {'WITH' if tree.find(exp.With) else 'TABLESAMPLE'}")
+    found = 0
+    for select in tree.find_all(exp.Select):
+        places = [each for each in _sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
+        if places:
+            _refuse_parts(select, _KEEP_ALL | _AFTER)
+        for join in select.args.get("joins") or () if places else ():
+            _check_join(join, changed, {name_of(join.this)} if isinstance(join.this, exp.Table) else set())
+        for place in places:
+            _refuse_parts(place, {"this", "db", "catalog", "alias"})
+            found += 1
+            yield _probe(select, place)
+    if found < sum(name_of(table) in changed for table in tree.find_all(exp.Table)):
+        raise NotProvableError("a table that changed is read in a way that is not looked into")
 
 
 def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
@@ -123,34 +150,44 @@ def _of_select(select: exp.Select, changed: set[str]) -> Iterator[Probe]:
             raise NotProvableError("it makes rows of a value, as explode does")
     places = [place for source in _sources(select) for place in _places(source, changed)]
     for place in places:
-        place.meta[_HERE] = True
-        probe = select.copy()
-        del place.meta[_HERE]
-        yield Probe(name_of(place), _written(probe))
+        yield _probe(select, place)
+
+
+def _probe(select: exp.Select, place: exp.Table) -> Probe:
+    place.meta[_HERE] = True
+    copied = select.copy()
+    del place.meta[_HERE]
+    return Probe(name_of(place), _written(copied))
 
 
 def _check_select(select: exp.Select, changed: set[str]) -> None:
     """Rows that changed are read behind FROM only, in places where more rows give more."""
     _refuse_parts(select, _KEEP_ALL)
+    _refuse_subqueries(select, changed)
+    for join in select.args.get("joins") or ():
+        if _mentions(join.args.get("on"), changed):
+            raise NotProvableError("it asks a subquery about a table that changed")
+        _check_join(join, changed, {name_of(table) for table in join.this.find_all(exp.Table)})
+
+
+def _refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
+    """What a subquery in an expression says of a row may be other than before, in any direction."""
     elsewhere = (
         each for part in ("expressions", "where", "group", "order", "distinct") for each in _parts(select, part)
     )
     if any(_mentions(each, changed) for each in elsewhere):
         raise NotProvableError("it asks a subquery about a table that changed")
-    for join in select.args.get("joins") or ():
-        _check_join(join, changed)
 
 
-def _check_join(join: exp.Join, changed: set[str]) -> None:
+def _check_join(join: exp.Join, changed: set[str], read: set[str]) -> None:
+    """More rows on the left give more; on the right, where these names are read, an inner join does."""
     _refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
     side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
-    if _mentions(join.args.get("on"), changed):
-        raise NotProvableError("it asks a subquery about a table that changed")
     known = (
         side in ("", "LEFT") and kind in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") and method in ("", "NATURAL")
     )
     inner = side == "" and kind in ("", "INNER", "CROSS")
-    if not known or (not inner and _mentions(join.this, changed)):
+    if not known or (not inner and read & changed):
         raise NotProvableError(f"a table that changed is in {' '.join(filter(None, (side, kind, 'JOIN')))}")
 
 

@@ -83,7 +83,8 @@ class Prover:
 
     def _check_probes(self, saved: SavedResult, traced: TracedStatement, inputs: Sequence[Input]) -> None:
         by_name = {each.edge.name.lower(): each for each in inputs}
-        for probe in probes(traced.statement.tree, by_name.keys()):
+        only_came = not any(each.changes and each.changes.before for each in inputs)
+        for probe in probes(traced.statement.tree, by_name.keys(), only_came=only_came):
             found = by_name[probe.table]
             if not found.changes or not found.changes.after:
                 continue

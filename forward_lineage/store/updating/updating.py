@@ -113,7 +113,7 @@ class Updater:
         inputs = self._prover.inputs.changed(saved)
         why = "asked for" if full else self._prover.unproven(saved, inputs)
         if why is None:
-            kept = saved if plan else self._keep(saved)
+            kept = saved if plan else self._keep(saved, inputs)
             return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
         again = saved if plan else self._save_again(saved, rerun)
         return Step(saved.name, Way.RECOMPUTED, why, again.version)
@@ -122,9 +122,9 @@ class Updater:
     def _said(saved: SavedResult, way: Way, why: str) -> Step:
         return Step(saved.name, way, why, saved.version)
 
-    def _keep(self, saved: SavedResult) -> SavedResult:
+    def _keep(self, saved: SavedResult, inputs: list[Input]) -> SavedResult:
         """Publish a version with the same files that is made of the versions that there are now."""
-        tables = self._prover.inputs.in_step(saved)
+        tables = self._prover.inputs.in_step(saved, inputs)
         with self._library.writing(saved.name) as folder:
             _share_files(saved, folder)
             kept = replace(saved, data=folder.name, tables=tables)

@@ -189,6 +189,24 @@ def test_a_race(town: ForwardLineage, monkeypatch: pytest.MonkeyPatch, proven: b
     assert [row.city for row in town.result("by_city").collect()] == ["theirs"]
 
 
+@pytest.mark.long
+def test_a_race_for_what_it_reads(town: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was proven of one version of a result says nothing of the next."""
+    town.save(RESULTS["in_oslo"], "in_oslo")
+    unproven = Prover.unproven
+
+    def late(self: Prover, *given: object) -> str | None:
+        found = unproven(self, *given)  # type: ignore[arg-type]
+        town.save("SELECT 1L AS v FROM visits WHERE v = 12", "in_oslo")
+        return found
+
+    monkeypatch.setattr(Prover, "unproven", late)
+    with pytest.raises(LineageError, match="first cannot be brought up to date: in_oslo changed while what is made of"):
+        town.update("first")
+    monkeypatch.undo()
+    assert ways(town) == {"first": ("recomputed", 2)}
+
+
 @pytest.mark.parametrize("error", every_day([RuntimeError, KeyboardInterrupt], [KeyboardInterrupt]))
 def test_an_update_that_is_cut_off(
     town: ForwardLineage, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
