@@ -38,6 +38,8 @@ ROOMS = {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
+    "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark"},
+    "approximate.bounds": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "pages": {"views", "frontend"},
     "session": {
