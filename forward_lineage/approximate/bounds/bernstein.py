@@ -38,4 +38,4 @@ def bernstein_serfling(sample: Moments, low: Any, high: Any, size: Any, delta: A
     rho = np.maximum(np.where(count <= np.asarray(size) / 2, early, late), 0.0)
     terms = np.log(5 / np.asarray(delta)) / count
     error = sample.deviation * np.sqrt(2 * rho * terms) + _KAPPA * (high - low) * terms
-    return np.where(sample.count > 0, sample.mean - error, low)
+    return np.asarray(np.where(sample.count > 0, sample.mean - error, low))

@@ -97,7 +97,7 @@ def shares(size: int) -> Floats:
         [0.9375, 0.46875, 0.234375, 0.1171875]
 
     """
-    return _FIRST_SHARE * 0.5 ** np.arange(max(size - 1, 1).bit_length() + 1)
+    return np.asarray(_FIRST_SHARE * 0.5 ** np.arange(max(size - 1, 1).bit_length() + 1), np.float64)
 
 
 def factors(draws: Draws, excess: npt.ArrayLike, share: float) -> Floats:

@@ -32,4 +32,4 @@ def hoeffding_serfling(sample: Moments, low: Any, high: Any, size: Any, delta: A
     count = np.maximum(sample.count, 1.0)
     left = np.maximum(1 - (count - 1) / size, 0.0)
     error = (high - low) * np.sqrt(left * np.log(1 / np.asarray(delta)) / (2 * count))
-    return np.where(sample.count > 0, sample.mean - error, low)
+    return np.asarray(np.where(sample.count > 0, sample.mean - error, low))

@@ -105,4 +105,4 @@ def mean_of_part(
 def _lower(bounder: LowerLimit, sample: Moments, low: Any, high: Any, size: Any, *, delta: Any) -> Floats:
     sure = low + (sample.mean - low) * np.minimum(sample.count / size, 1.0)
     rounding = EPSILON * (sample.count + 1) * np.maximum(np.abs(low), np.abs(high))
-    return np.maximum(np.maximum(bounder(sample, low, high, size, delta), sure) - rounding, low)
+    return np.asarray(np.maximum(np.maximum(bounder(sample, low, high, size, delta), sure) - rounding, low))
