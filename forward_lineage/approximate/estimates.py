@@ -106,11 +106,11 @@ class Estimator:
             number: of the look, from 1; 0: it is the only one.
 
         """
-        if self.interval is None or self.interval.exact:
-            return
         values, kept = self.series.all_values(), self.series.all_kept()
         if values.size >= self.size:
             self.interval = self._exact(values, kept)
+        elif self.interval is None or self.interval.exact:
+            return
         elif self.bounder == BETTING:
             self.interval = self._bet(values, kept, self.interval)
         elif values.size > self.series.known:

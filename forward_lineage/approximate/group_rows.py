@@ -35,6 +35,7 @@ class Group:
         series: what was read, by column.
         taken: the positions that were read by chance, in order.
         matches: for how many of all that were read the condition holds.
+        tried: whether a condition is tried row by row.
 
     """
 
@@ -46,6 +47,7 @@ class Group:
     series: dict[str | None, Series] = field(default_factory=dict)
     taken: list[Places] = field(default_factory=list)
     matches: int = 0
+    tried: bool = False
     _at: int = 0
 
     @property
@@ -78,7 +80,8 @@ class Group:
             everywhere: whether it is in the answer even without rows.
 
         """
-        exists = True if everywhere or self.matches else False if self.whole else None
+        seen = everywhere or self.matches > 0 or (self.size > 0 and not self.tried)
+        exists = True if seen else False if self.whole else None
         intervals = tuple(each.interval for each in self.estimators)
         return GroupState(
             self.read, self.whole, exists, tuple(each.rough_estimate() for each in self.estimators), intervals
@@ -221,6 +224,7 @@ class Feeder:
 
     def begin(self, group: Group, delta: float, bounder: str) -> None:
         """Make the estimators of a group, and add what is known of it."""
+        group.tried = self._chosen.rest is not None
         for name in series_of(self._aggregates):
             numbers = self._numbers.get(name) if name is not None else None
             series = Series(numbers.low, numbers.high) if numbers else Series(0.0, 1.0)

@@ -167,7 +167,7 @@ class Scramble:
             codes = encoded.indices
             if codes.null_count:
                 codes, values = codes.fill_null(len(values)), [*values, None]
-            self._codes[column] = codes.to_numpy().astype(narrowest(max(len(values), 1))), values
+            self._codes[column] = _in_order(codes.to_numpy(), values)
         return self._codes[column]
 
     def index(self, columns: tuple[str, ...]) -> Index:
@@ -195,6 +195,14 @@ class Scramble:
         positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
         starts = by_group(cell, len(values), positions)
         return Index(columns, values, cell, starts, positions)
+
+
+def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]]:
+    """Number values in their own order, NULL first: their numbers say nothing of the order of rows."""
+    order = sorted(range(len(values)), key=lambda place: (values[place] is not None, values[place]))
+    place_of = np.empty(len(values), narrowest(max(len(values), 1)))
+    place_of[order] = np.arange(len(values))
+    return place_of[codes], [values[place] for place in order]
 
 
 def random_order(rows: int) -> npt.NDArray[np.int64]:

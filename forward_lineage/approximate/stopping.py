@@ -86,7 +86,7 @@ class Goals:
         if self.order is None or self.order.aggregate is None:
             return Chosen(tuple(places), frozenset())
         aggregate, sign = self.order.aggregate, -1 if self.order.descending else 1
-        found = {place: _mirrored(groups[place].intervals[aggregate], sign) for place in places}
+        found = {place: _placed(groups[place], aggregate, sign) for place in places}
         middle = {place: _middle(groups[place], aggregate, sign, found[place]) for place in places}
         ranked = sorted(places, key=lambda place: middle[place])
         if self.order.limit is None:
@@ -120,6 +120,8 @@ class Goals:
             "<": (high < value, low < value),
             "<=": (high <= value, low <= value),
         }[threshold.operator]
+        if holds[0] and group.estimates[threshold.aggregate] is None:
+            return None  # NULL, perhaps
         return None if holds[0] != holds[1] else holds[0]
 
 
@@ -156,24 +158,31 @@ def accurate(estimate: float | None, interval: Interval | None, error: float, *,
         True
 
     """
-    if interval is None or interval.exact:
+    if interval is None:
+        return True
+    if estimate is None:  # nothing was seen: it may be NULL
+        return False
+    if interval.exact:
         return True
     if not relative:
         return interval.width <= error
-    if estimate is None or (interval.low <= 0 <= interval.high):
+    if interval.low <= 0 <= interval.high:
         return False
     return max(abs(end - estimate) / abs(end) for end in (interval.low, interval.high)) <= error
 
 
-def _mirrored(interval: Interval | None, sign: int) -> Interval:
-    found = _NULL if interval is None else interval
+def _placed(group: GroupState, aggregate: int, sign: int) -> Interval:
+    """Where a group may stand in an order; while nothing was seen of it, it may be NULL."""
+    found = group.intervals[aggregate] or _NULL
+    if group.estimates[aggregate] is None:
+        found = Interval(-math.inf, found.high)
     return found if sign > 0 else Interval(-found.high, -found.low)
 
 
 def _middle(group: GroupState, aggregate: int, sign: int, interval: Interval) -> float:
     estimate = group.estimates[aggregate]
     if estimate is None:
-        return interval.low if interval.exact else (interval.low + interval.high) / 2
+        return interval.low if sign > 0 else interval.high
     return min(max(sign * estimate, interval.low), interval.high)
 
 
