@@ -45,6 +45,7 @@ ROOMS = {
     "session": {
         "dataframes",
         "showing",
+        "approximate",
         "openlineage",
         "sketches",
         "pages",
@@ -89,7 +90,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session", "sketches", "openlineage", "dataframes"),
+    *("profiling", "workloads", "approximate", "session", "sketches", "openlineage", "dataframes"),
 }
 
 

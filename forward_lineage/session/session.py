@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.openlineage.runs import Given
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from forward_lineage.session.approximate_calls import ApproximateCalls
 from forward_lineage.session.components import parts_of
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
@@ -23,7 +24,9 @@ from udafs.attach import attach
 
 
 @says_when_the_server_is_gone
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
+class ForwardLineage(
+    TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ApproximateCalls, ShowCalls
+):
     """Trace lineage in a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) to the session. It also brings back the tables that
