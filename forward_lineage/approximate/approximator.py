@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +25,18 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import setting_of
 from udafs.errors import BadArgumentError, ChangedError, LineageError, NotRegisteredError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a query is to be answered; for the attributes see `lineage.approximate`."""
+
+    error: float | None
+    relative: bool
+    rows: int | None
+    confidence: float
+    bounder: str
+    tell: Tell
 
 
 class Approximator:
@@ -49,33 +62,13 @@ class Approximator:
         self._scrambles[made.manifest.name.lower()] = made
         return made
 
-    def answer(
-        self,
-        sql: str,
-        error: float | None,
-        rows: int | None,
-        *,
-        relative: bool,
-        confidence: float,
-        bounder: str,
-        tell: Tell,
-    ) -> ApproximateAnswer:
+    def answer(self, sql: str, asked: Asked) -> ApproximateAnswer:
         """Answer a query from the scramble of its table."""
-        _check(error, rows, confidence, bounder)
+        _check(asked)
         refuse_other_readings(setting_of(self._spark), sql)
         query = read_query(sql)
         scramble = self._scramble_of(query)
-        return answered(
-            query,
-            scramble,
-            error,
-            rows,
-            relative=relative,
-            confidence=confidence,
-            bounder=bounder,
-            tell=tell,
-            reason=partial(self._reason, scramble.manifest),
-        )
+        return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
 
     def _scramble_of(self, query: AggregateQuery) -> Scramble:
         manifest = self._tables.registered(query.table.replace("`", ""))
@@ -109,29 +102,20 @@ class Approximator:
 
 
 def answered(
-    query: AggregateQuery,
-    scramble: Scramble,
-    error: float | None,
-    rows: int | None,
-    *,
-    relative: bool,
-    confidence: float,
-    bounder: str,
-    tell: Tell,
-    reason: Callable[[], str | None],
+    query: AggregateQuery, scramble: Scramble, asked: Asked, reason: Callable[[], str | None]
 ) -> ApproximateAnswer:
     """Answer a query from a scramble; `reason` says why the scramble is void, None: it is not."""
     chosen = selection(scramble, query.condition)
     groups = groups_of(scramble, query.keys, chosen)
     feeder = Feeder(scramble, chosen, query.aggregates)
-    delta = shared(1 - confidence, max(len(groups) * len(query.aggregates), 1))
+    delta = shared(1 - asked.confidence, max(len(groups) * len(query.aggregates), 1))
     for group in groups:
-        feeder.begin(group, delta, bounder)
+        feeder.begin(group, delta, asked.bounder)
     shown = tuple(dict.fromkeys(place for _, is_key, place in query.shown if not is_key))
-    goals = Goals(shown, error, relative, rows, query.having, query.order)
-    ended = run_rounds(scramble, groups, feeder, goals, everywhere=not query.keys, tell=tell)
+    goals = Goals(shown, asked.error, asked.relative, asked.rows, query.having, query.order)
+    ended = run_rounds(scramble, groups, feeder, goals, everywhere=not query.keys, tell=asked.tell)
     scramble.remember([each for group in groups for each in group.taken])
-    return _Writer(query, scramble, groups, goals).written(ended, confidence, bounder, reason)
+    return _Writer(query, scramble, groups, goals).written(ended, asked, reason)
 
 
 class _Writer:
@@ -140,34 +124,33 @@ class _Writer:
     def __init__(self, query: AggregateQuery, scramble: Scramble, groups: Sequence[Group], goals: Goals) -> None:
         self._query, self._scramble, self._groups, self._goals = query, scramble, groups, goals
 
-    def written(
-        self, ended: Ended, confidence: float, bounder: str, reason: Callable[[], str | None]
-    ) -> ApproximateAnswer:
+    def written(self, ended: Ended, asked: Asked, reason: Callable[[], str | None]) -> ApproximateAnswer:
         states = states_of(self._groups, everywhere=not self._query.keys)
         certified = self._goals.certified(states)
         places = self._in_order(states)
         taken = [np.concatenate([np.empty(0, np.int64), *group.taken]) for group in self._groups]
-        rows = [self._row(self._groups[place], blocks_of([taken[place]]), certified[place]) for place in places]
-        unseen = [
-            (group.key, group.size - group.read - int(group.known.size))
-            for group, state in zip(self._groups, states, strict=True)
-            if state.exists is None
-        ]
         return ApproximateAnswer(
             self._query.text,
-            rows,
+            [self._row(self._groups[place], blocks_of([taken[place]]), certified[place]) for place in places],
             all(certified) and not ended.interrupted,
-            confidence,
-            bounder,
+            asked.confidence,
+            asked.bounder,
             ended.rounds,
             sum(each.size for each in taken),
             blocks_of(taken),
             ended.interrupted,
-            unseen,
+            self._unseen(states),
             self._scramble,
             [(taken[place], self._groups[place].known) for place in places],
             reason,
         )
+
+    def _unseen(self, states: Sequence[GroupState]) -> list[tuple[tuple[object, ...], int]]:
+        """The keys of groups of which nothing was seen, and how many rows they may have."""
+        both = zip(self._groups, states, strict=True)
+        return [
+            (group.key, group.size - group.read - group.known.size) for group, state in both if state.exists is None
+        ]
 
     def _in_order(self, states: Sequence[GroupState]) -> list[int]:
         places = [place for place in self._goals.chosen(states).wanted if states[place].exists is not None]
@@ -196,12 +179,15 @@ def _sortable(value: object) -> tuple[bool, object]:
     return value is not None, value
 
 
-def _check(error: float | None, rows: int | None, confidence: float, bounder: str) -> None:
-    if bounder not in BOUNDERS:
-        raise BadArgumentError(f"bounder={bounder!r} is not known", instead=f"Use one of {', '.join(BOUNDERS)}.")
-    if not 0 < confidence < 1:
-        raise BadArgumentError(f"confidence={confidence!r}", instead="It is a probability below 1, such as 0.999.")
-    if error is not None and not (error > 0 and math.isfinite(error)):
-        raise BadArgumentError(f"error={error!r}", instead="Say 0.05 for 5 %, or None for no limit.")
-    if rows is not None and rows < 1:
-        raise BadArgumentError(f"rows={rows!r}", instead="Say how many rows of each group are read, at least 1.")
+def _check(asked: Asked) -> None:
+    known = ", ".join(BOUNDERS)
+    if asked.bounder not in BOUNDERS:
+        raise BadArgumentError(f"bounder={asked.bounder!r} is not known", instead=f"Use one of {known}.")
+    if not 0 < asked.confidence < 1:
+        raise BadArgumentError(
+            f"confidence={asked.confidence!r}", instead="It is a probability below 1, such as 0.999."
+        )
+    if asked.error is not None and not (asked.error > 0 and math.isfinite(asked.error)):
+        raise BadArgumentError(f"error={asked.error!r}", instead="Say 0.05 for 5 %, or None for no limit.")
+    if asked.rows is not None and asked.rows < 1:
+        raise BadArgumentError(f"rows={asked.rows!r}", instead="Say how many rows of each group are read, at least 1.")

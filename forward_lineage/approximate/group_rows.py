@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from forward_lineage.approximate.aggregate_query import EXACT, Aggregate
 from forward_lineage.approximate.estimates import Estimator, Series, series_of
-from forward_lineage.approximate.scramble import Places, Scramble
+from forward_lineage.approximate.scramble import Index, Places, Scramble
 from forward_lineage.approximate.stopping import GroupState
 from forward_lineage.predicates.reading import Condition, Joined, columns_of, read_condition
 from forward_lineage.predicates.typing import Predicate, typed
@@ -183,24 +183,33 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection) -> lis
     if not columns:
         return [Group((), None, scramble.rows, known)]
     index = scramble.index(columns)
-    cells: dict[tuple[object, ...], list[int]] = {} if keys else {(): []}
-    for cell, values in enumerate(index.values):
-        row = dict(zip(columns, values, strict=True))
-        if all(row[name] in allowed for name, allowed in chosen.values.items()):
-            cells.setdefault(tuple(row[key] for key in keys), []).append(cell)
+    cells = _cells(index, keys, chosen)
     group_of = np.full(len(index.values), -1)
     for place, mine in enumerate(cells.values()):
         group_of[mine] = place
-    whose = group_of[index.cell[known]] if known.size else np.empty(0, np.int64)
-    found = []
-    for place, (key, mine) in enumerate(cells.items()):
-        positions = (
-            index.of(mine[0])
-            if len(mine) == 1
-            else np.sort(np.concatenate([np.empty(0, np.int64), *map(index.of, mine)]))
-        )
-        found.append(Group(key, positions, positions.size, known[whose == place]))
-    return found
+    whose = group_of[index.cell[known]]
+    return [
+        Group(key, positions, positions.size, known[whose == place])
+        for place, (key, mine) in enumerate(cells.items())
+        for positions in [_positions(index, mine)]
+    ]
+
+
+def _cells(index: Index, keys: Sequence[str], chosen: Selection) -> dict[tuple[object, ...], list[int]]:
+    """For each group its cells, those that WHERE chooses; without keys there is one group, whatever is in it."""
+    cells: dict[tuple[object, ...], list[int]] = {} if keys else {(): []}
+    for cell, values in enumerate(index.values):
+        row = dict(zip(index.columns, values, strict=True))
+        if all(row[name] in allowed for name, allowed in chosen.values.items()):
+            cells.setdefault(tuple(row[key] for key in keys), []).append(cell)
+    return cells
+
+
+def _positions(index: Index, cells: Sequence[int]) -> Places:
+    """The positions of some cells, ascending."""
+    if len(cells) == 1:
+        return index.of(cells[0])
+    return np.sort(np.concatenate([np.empty(0, index.positions.dtype), *map(index.of, cells)]))
 
 
 class Feeder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from forward_lineage.approximate.answer import ApproximateAnswer
+from forward_lineage.approximate.approximator import Asked
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.session.components import Parts
 
@@ -29,8 +30,8 @@ class ApproximateCalls:
             the scramble: `base_rows()`, `positions_of("item")` and `positions_of_blocks()` are lineage relations.
 
         Raises:
-            LineageError: there is no such table or column, a column has a type that cannot be in a scramble, or the
-                table is not what was registered.
+            LineageError: there is no such table or column; a column has a type that cannot be in a scramble; the table
+                is not what was registered.
 
         Examples:
             >>> lineage.scramble("sales", columns=["amount"], groups=["item"])
@@ -58,8 +59,8 @@ class ApproximateCalls:
         far.   [Macke 2021, chapter 6; Waudby-Smith and Ramdas 2020]
 
         Args:
-            sql: SELECT keys and AVG, SUM, COUNT of columns FROM a table with a scramble, with WHERE, GROUP BY,
-                HAVING an aggregate compared with a number, and ORDER BY keys or one aggregate with or without LIMIT.
+            sql: SELECT of keys, and of AVG, SUM and COUNT of columns, FROM a table with a scramble. It may have WHERE
+                and GROUP BY. HAVING compares an aggregate with a number. ORDER BY has keys, or one aggregate.
             error: the greatest error: a part of the true value, or with ``relative=False`` the width of an interval;
                 None: only HAVING and ORDER BY count.
             relative: which of the two.
@@ -85,15 +86,8 @@ class ApproximateCalls:
             (True, LineageSet({1, 3}), None)
 
         """
-        return self._parts.approximator.answer(
-            sql,
-            error,
-            rows,
-            relative=relative,
-            confidence=confidence,
-            bounder=bounder,
-            tell=progress or _nothing,
-        )
+        asked = Asked(error, relative, rows, confidence, bounder, progress or _nothing)
+        return self._parts.approximator.answer(sql, asked)
 
 
 def _nothing(_: str) -> None:

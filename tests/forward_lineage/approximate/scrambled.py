@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from forward_lineage.approximate.aggregate_query import read_query
 from forward_lineage.approximate.answer import ApproximateAnswer
-from forward_lineage.approximate.approximator import answered
+from forward_lineage.approximate.approximator import Asked, answered
 from forward_lineage.approximate.scramble import Scramble, random_order
 
 _KINDS = {pa.int64(): "bigint", pa.string(): "string", pa.float64(): "double"}
@@ -30,4 +30,4 @@ def scramble(table: pa.Table, groups: Sequence[str] = (), order: Sequence[int] |
 def ask(of: Scramble, sql: str, error: float | None = 0.05, rows: int | None = None, **given: Any) -> ApproximateAnswer:
     """Answer a query from a scramble."""
     said = {"relative": True, "confidence": 1 - 1e-6, "bounder": "betting", "tell": lambda _: None} | given
-    return cast(ApproximateAnswer, answered(read_query(sql), of, error, rows, reason=lambda: None, **said))
+    return answered(read_query(sql), of, Asked(error=error, rows=rows, **said), lambda: None)

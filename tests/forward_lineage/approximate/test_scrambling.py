@@ -66,7 +66,8 @@ def test_a_table_of_files_from_registration_to_change(lineage: ForwardLineage, t
 
 def test_columns_of_other_types(lineage: ForwardLineage) -> None:
     lineage.spark.sql(
-        "SELECT id, id % 2 = 0 AS even, DATE '2020-01-01' + CAST(id % 3 AS INT) AS day, CAST(id AS DECIMAL(9, 2)) AS d, "
+        "SELECT id, id % 2 = 0 AS even, DATE '2020-01-01' + CAST(id % 3 AS INT) AS day, "
+        "CAST(id AS DECIMAL(9, 2)) AS d, "
         "TIMESTAMP '2020-01-01 00:00:00' AS at FROM range(300)"
     ).createOrReplaceTempView("kinds")
     lineage.register("kinds", key="id")
