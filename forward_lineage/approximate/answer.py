@@ -83,5 +83,8 @@ class ApproximateAnswer:
 
 def blocks_of(positions: Sequence[Places]) -> int:
     """Return in how many blocks positions are."""
-    blocks = [np.unique(each // BLOCK) for each in positions if each.size]
-    return int(np.unique(np.concatenate(blocks)).size) if blocks else 0
+    blocks = [each // BLOCK for each in positions]
+    seen = np.zeros(max((int(each.max()) + 1 for each in blocks if each.size), default=0), np.bool_)
+    for each in blocks:
+        seen[each] = True
+    return int(np.count_nonzero(seen))

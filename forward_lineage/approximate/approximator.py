@@ -169,7 +169,8 @@ class _Writer:
                 continue
             estimator = group.estimators[place]
             interval = estimator.interval
-            row[name] = None if interval is None else interval.low if interval.exact else estimator.estimate()
+            known = estimator.known_value()
+            row[name] = known if known is not None or interval is None else estimator.estimate()
             row[f"{name}_low"] = None if interval is None else interval.low
             row[f"{name}_high"] = None if interval is None else interval.high
         return row | {"certified": certified, "rows_read": group.read, "blocks_read": blocks}

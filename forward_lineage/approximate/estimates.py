@@ -117,6 +117,13 @@ class Estimator:
             found = self._at_look(values, kept, decayed(self.delta, number) if number else self.delta)
             self.interval = self.interval.narrowed(found)
 
+    def known_value(self) -> float | None:
+        """Return the value, if it is one number for sure; of a column of one value, AVG may still turn out NULL."""
+        if self.interval is None or not self.interval.exact:
+            return None
+        never_null = self.aggregate.function == "COUNT" or (self.series.kept is None and self.size > 0)
+        return self.interval.low if never_null or self.rough_estimate() is not None else None
+
     def estimate(self) -> float | None:
         """Return the estimate: what is known, and the mean of the chance rows for each row that was not read.
 
@@ -137,6 +144,8 @@ class Estimator:
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
         values, kept, known = self.series.all_values(), self.series.all_kept(), self.series.known
+        if kept is None and self.size and self.interval is not None and self.interval.exact:
+            return self.interval.low
         read = values.size - known
         weight = (self.size - known) / read if read else 0.0
         count = _total(kept, known) + weight * _total(kept, slice(known, None), read)

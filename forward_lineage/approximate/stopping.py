@@ -61,18 +61,16 @@ class Goals:
         """Return for each group whether more of it must be read."""
         if self.rows is not None:
             return [not group.whole and group.rows < self.rows for group in groups]
-        chosen = self.chosen(groups)
-        return [
-            not group.whole
-            and (self._open(group) or place in chosen.open or (place in chosen.wanted and self._wide(group)))
-            for place, group in enumerate(groups)
-        ]
+        return [not group.whole and left for group, left in zip(groups, self._unsure(groups), strict=True)]
 
     def certified(self, groups: Sequence[GroupState]) -> list[bool]:
         """Return for each group whether what is asked for is certain of it."""
+        return [not left for left in self._unsure(groups)]
+
+    def _unsure(self, groups: Sequence[GroupState]) -> list[bool]:
         chosen = self.chosen(groups)
         return [
-            not self._open(group) and place not in chosen.open and not self._wide(group)
+            self._open(group) or place in chosen.open or (place in chosen.wanted and self._wide(group))
             for place, group in enumerate(groups)
         ]
 
