@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.approximate.aggregate_query import Aggregate
-from forward_lineage.approximate.bounds import betting
 from forward_lineage.approximate.bounds.bernstein import bernstein_serfling
 from forward_lineage.approximate.bounds.counts import count_interval
 from forward_lineage.approximate.bounds.error_budget import decayed
@@ -21,6 +20,7 @@ from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
 from forward_lineage.approximate.bounds.moments import LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
+from forward_lineage.approximate.bounds.wager import Wager
 
 Floats = npt.NDArray[np.float64]
 BETTING = "betting"
@@ -31,6 +31,7 @@ SETTLED: dict[str, LowerLimit] = {
     "hoeffding": hoeffding_serfling,
 }
 BOUNDERS = (BETTING, *SETTLED)
+_NEAR_WHOLE = 1e-6
 
 
 @dataclass
@@ -85,6 +86,8 @@ class Estimator:
     delta: float
     bounder: str
     interval: Interval | None = None
+    _wagers: tuple[Wager, Wager] | None = field(default=None, repr=False)
+    _wagered: int = 0
 
     def __post_init__(self) -> None:
         low, high = self._value_range()
@@ -158,27 +161,39 @@ class Estimator:
 
     def _bet(self, values: Floats, kept: Floats | None, before: Interval) -> Interval:
         low, high = self._value_range()
-        known, function = self.series.known, self.aggregate.function
-        if function == "AVG":
-            above = values - low if kept is None else (values - low) * kept
-            part = kept
+        above, part = self._over(low, values, kept)
+        if self._wagers is None:
+            self._wagers = self._opened(above, part, high - low)
+        begin, width = self._wagered, high - low
+        self._wagered = values.size
+        if part is None:
+            self._wagers[0].add(above[begin:])
+            self._wagers[1].add(width - above[begin:])
         else:
-            above, part = (kept if function == "COUNT" and kept is not None else values) - low, None
-        draws = betting.Draws(
-            np.maximum(above[known:], 0.0),
-            None if part is None else part[known:],
-            self.size,
-            known,
-            float(above[:known].sum()),
-            0 if part is None else int(part[:known].sum()),
-        )
-        if function == "AVG":
-            return betting.mean_interval(draws, low, high, self.delta, before)
-        mean = before.scaled(1 / self.size)
-        found = betting.mean_interval(draws, low, high, self.delta, mean).scaled(float(self.size))
-        if function == "COUNT":  # a whole number
-            found = Interval(math.ceil(found.low - 1e-6), math.floor(found.high + 1e-6))
+            self._wagers[0].add(above[begin:], part[begin:])
+            self._wagers[1].add((width - above[begin:]) * part[begin:], part[begin:])
+        lower, upper = (wager.limit(self.delta / 2) for wager in self._wagers)
+        found = Interval(low + lower, max(high - upper, low + lower))
+        if self.aggregate.function != "AVG":
+            found = found.scaled(float(self.size))
+        if self.aggregate.function == "COUNT":  # a whole number
+            found = Interval(math.ceil(found.low - _NEAR_WHOLE), math.floor(found.high + _NEAR_WHOLE))
         return before.narrowed(found)
+
+    def _opened(self, above: Floats, part: Floats | None, width: float) -> tuple[Wager, Wager]:
+        """A wager for either end, which know what is known."""
+        known = self._wagered = self.series.known
+        count = known if part is None else int(part[:known].sum())
+        total = float(above[:known].sum())
+        return Wager(self.size, known, total, count), Wager(self.size, known, max(width * count - total, 0.0), count)
+
+    def _over(self, low: float, values: Floats, kept: Floats | None) -> tuple[Floats, Floats | None]:
+        """By how much the rows are over the low end of what is averaged, and which of them count."""
+        function = self.aggregate.function
+        if function == "COUNT" and kept is not None:
+            return kept, None
+        over = np.maximum(values - low, 0.0)
+        return (over if kept is None else over * kept, kept) if function == "AVG" else (over, None)
 
     def _value_range(self) -> tuple[float, float]:
         """The range of what is averaged over the rows of the group."""

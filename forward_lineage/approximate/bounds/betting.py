@@ -29,14 +29,7 @@ import numpy.typing as npt
 
 from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.bounds.moments import EPSILON, Floats
-
-_FIRST_SHARE = 15 / 16
-_STEPS = 24
-_BETS = 6
-_CLOSE = 0.004
-_TOGETHER = 16
-_LARGEST = 1e18
-_MARGIN = 1e-5  # of the logarithm of wealth, over what rounding does to it
+from forward_lineage.approximate.bounds.wager import Wager, shares
 
 
 @dataclass(frozen=True)
@@ -87,17 +80,6 @@ class Draws:
         """Return what u is at least, whatever the rows not yet read are; of one run."""
         most = float(self.kept[..., -1] + self.left[-1])
         return float(self.spent[..., -1]) / most if most else 0.0
-
-
-def shares(size: int) -> Floats:
-    """Return the shares of wealth that are bet, for a universe of a size.
-
-    Examples:
-        >>> shares(8).tolist()
-        [0.9375, 0.46875, 0.234375, 0.1171875]
-
-    """
-    return np.asarray(_FIRST_SHARE * 0.5 ** np.arange(max(size - 1, 1).bit_length() + 1), np.float64)
 
 
 def factors(draws: Draws, excess: npt.ArrayLike, share: float) -> Floats:
@@ -151,8 +133,6 @@ def log_wealth_of_all(draws: Draws, excess: npt.ArrayLike) -> Floats:
 def lower_limit(draws: Draws, delta: float, above: float = 0.0) -> float:
     """Return a number that u is below, at any time, with probability ≤ `delta`.
 
-    Every number returned is either sure, or one whose bet was seen to win 1/δ; so no search can make it wrong.
-
     Assumes: the rows not known before are drawn without replacement from those of the universe. When to stop, and which
     group to read next, may depend on all that was seen.
     Source: see the module.
@@ -164,14 +144,12 @@ def lower_limit(draws: Draws, delta: float, above: float = 0.0) -> float:
 
     Examples:
         >>> round(lower_limit(Draws(np.array([0.0, 1.0] * 500), None, 100_000), 0.05), 4)
-        0.4453
+        0.445
 
     """
-    low = max(above, draws.sure())
-    kept = float(draws.kept[-1])
-    if not kept or not draws.drawn:
-        return _rounded(low, draws)
-    return _rounded(_Search(draws, delta).limit(low, float(draws.spent[-1]) / kept), draws)
+    wager = Wager(draws.size, draws.known, draws.known_above, int(draws.kept[0]))
+    wager.add(draws.above, draws.part)
+    return max(above, wager.limit(delta))
 
 
 def mean_interval(draws: Draws, low: float, high: float, delta: float, known: Interval | None = None) -> Interval:
@@ -191,7 +169,7 @@ def mean_interval(draws: Draws, low: float, high: float, delta: float, known: In
     Examples:
         >>> found = mean_interval(Draws(np.array([0.0, 1.0] * 500), None, 100_000), 0.0, 1.0, 0.05)
         >>> round(found.low, 4), round(found.high, 4)
-        (0.4426, 0.5574)
+        (0.4423, 0.5577)
 
     """
     before = known or Interval(low, high)
@@ -217,102 +195,7 @@ def mirrored(draws: Draws, width: float) -> Draws:
     return replace(draws, above=np.maximum(above, 0.0), known_above=max(width * kept - draws.known_above, 0.0))
 
 
-class _Search:
-    """Looks for the greatest u that a bet refutes."""
-
-    def __init__(self, draws: Draws, delta: float) -> None:
-        self._bets = shares(draws.size)
-        self._target = math.log(self._bets.size / delta) + _MARGIN
-        count = draws.drawn
-        self._draws, self._count = draws, count
-        self._left = draws.left[:-1]
-        self._weight = (self._left + draws.kept[:-1]) / self._left
-        self._spent = draws.spent[:-1] / self._left
-        self._dropped = None if draws.part is None else 1 - draws.part
-        self._padded = np.ones(-(-count // _TOGETHER) * _TOGETHER)
-
-    def limit(self, low: float, high: float) -> float:
-        """Return the greatest u found between a limit that holds and one that cannot be refuted."""
-        if high <= low:
-            return low
-        at = self._guess(low, high)
-        bet = self._best_bet(at, self._nearest_bet(at, high))
-        for _ in range(_BETS):
-            low = self._between(low, high, at, bet)
-            near = min(low + _CLOSE * (high - low), high)
-            better = self._best_bet(near, bet)
-            if better == bet:
-                break
-            bet, at = better, near
-        return low
-
-    def _between(self, low: float, high: float, at: float, bet: int) -> float:
-        """Halve, or go where a straight line reaches the target; the gain over the target is about straight in u."""
-        reach, gains = high, {high: self._gain(high, bet)}
-        for step in range(_STEPS):
-            gain = gains[at] = self._gain(at, bet)
-            low, high = (at, high) if gain >= 0 else (low, at)
-            if high - low <= _CLOSE * (reach - low):
-                break
-            at = _next(low, high, gains if step % 3 < 2 else {})
-        return low
-
-    def _gain(self, u: float, bet: int) -> float:
-        """By how much the logarithm of the wealth of a bet is over what refutes u."""
-        worth = self._weight * u
-        worth -= self._spent
-        if worth[-1] <= 0 or worth.min() <= 0:
-            return math.inf
-        draws = self._draws
-        got = draws.above if self._dropped is None else draws.above + self._dropped * u
-        np.divide(got, worth, out=worth)
-        worth *= self._bets[bet]
-        worth += 1 - self._bets[bet]
-        np.minimum(worth, _LARGEST, out=self._padded[: self._count])
-        return float(np.log(self._padded.reshape(-1, _TOGETHER).prod(axis=1)).sum()) - self._target
-
-    def _best_bet(self, u: float, bet: int) -> int:
-        """Climb from a bet to the one that wins most; the wealth's logarithm is concave in the share."""
-        gain = self._gain(u, bet)
-        for step in (1, -1):
-            moved = False
-            while 0 <= bet + step < self._bets.size and (other := self._gain(u, bet + step)) > gain:
-                bet, gain, moved = bet + step, other, True
-            if moved:
-                break
-        return bet
-
-    def _nearest_bet(self, u: float, mean: float) -> int:
-        apart = mean - u
-        share = u * apart / (self._variance(mean) + apart * apart) if apart else 0.0
-        return int(np.clip(round(math.log2(_FIRST_SHARE / share)) if share > 0 else 0, 0, self._bets.size - 1))
-
-    def _guess(self, low: float, high: float) -> float:
-        kept = max(float(self._draws.kept[-1]) - self._draws.kept[0], 1.0)
-        part = self._draws.left[-1] / self._draws.left[0]
-        width = math.sqrt(2 * self._target * self._variance(high) * part / kept) + high * self._target / (2 * kept)
-        return float(np.clip(high - width, low + (high - low) / 64, high - (high - low) / 64))
-
-    def _variance(self, mean: float) -> float:
-        draws = self._draws
-        off = draws.above - mean if draws.part is None else (draws.above - mean) * draws.part
-        return float(np.dot(off, off)) / max(float(draws.kept[-1] - draws.kept[0]), 1.0)
-
-
-def _next(low: float, high: float, gains: dict[float, float]) -> float:
-    """Where a line between two tried places reaches 0, kept off the ends; else the middle."""
-    above, below = gains.get(low, math.inf), gains.get(high, -math.inf)
-    if not (math.isfinite(above) and math.isfinite(below)) or above <= below:
-        return (low + high) / 2
-    return low + (high - low) * min(max(above / (above - below), 0.02), 0.98)
-
-
 def _running(values: Floats, first: float) -> Floats:
     """Sums up to each place, from a first one."""
     begin = np.full((*values.shape[:-1], 1), first)
     return np.concatenate([begin, first + np.cumsum(values, axis=-1)], axis=-1)
-
-
-def _rounded(excess: float, draws: Draws) -> float:
-    """A little less, by what adding so many numbers may have rounded up."""
-    return max(excess * (1 - 4 * EPSILON * (draws.drawn + 8)), 0.0)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from forward_lineage.approximate.bounds import betting
+from forward_lineage.approximate.bounds import betting, wager
 from forward_lineage.approximate.bounds.bernstein import bernstein_serfling
 from forward_lineage.approximate.bounds.hoeffding import hoeffding_serfling
 from forward_lineage.approximate.bounds.means import mean_limits
@@ -115,7 +115,7 @@ def test_the_search_finds_about_the_greatest_limit_and_none_above(seed: int) -> 
     draws = betting.Draws(above if part is None else above * part, part, size)
     delta = 10.0 ** -generator.integers(1, 16)
     found = betting.lower_limit(draws, delta)
-    bets = betting.shares(size)
+    bets = wager.shares(size)
     target = math.log(bets.size / delta)
     kept = count if part is None else part.sum()
     grid = np.linspace(draws.sure(), draws.above.sum() / kept, 120)[1:]
@@ -126,6 +126,28 @@ def test_the_search_finds_about_the_greatest_limit_and_none_above(seed: int) -> 
     assert found >= greatest - step - 0.02 * (grid[-1] - greatest)
     wealth = betting.log_wealth_of_all(draws, found)[-1] if found > draws.sure() else np.inf
     assert wealth >= math.log(1 / delta)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wager_never_counts_more_than_was_won(seed: int) -> None:
+    """Rows are put together in segments; whatever u and the bet are, that makes wealth less."""
+    generator = np.random.default_rng(seed)
+    size, counts = 4_000, generator.integers(1, 700, 6)
+    above = np.floor(generator.exponential(20, counts.sum()))
+    part = None if seed % 2 else (generator.random(above.size) < 0.7).astype(float)
+    draws = betting.Draws(above if part is None else above * part, part, size)
+    bets = wager.Wager(size)
+    for rows in np.split(np.arange(above.size), np.cumsum(counts)[:-1]):
+        bets.add(draws.above[rows], None if part is None else part[rows])
+        low = bets.limit(1e-6)
+    mean = draws.spent[-1] / draws.kept[-1]
+    for u in generator.uniform(low, mean * 1.3, 40):
+        for bet, share in enumerate(wager.shares(size)):
+            counted = bets._gain(float(u), bet) + bets._target
+            won = float(betting.log_wealth(draws, u, float(share))[-1])
+            assert counted <= won + 1e-9
+    assert bets.limit(1e-6) == pytest.approx(low, rel=0.01)
+    assert mean - low <= 1.05 * (mean - betting.lower_limit(draws, 1e-6))
 
 
 def _factor(before: list[tuple[int, int]], row: tuple[int, int], left: int, u: Fraction, share: Fraction) -> Fraction:

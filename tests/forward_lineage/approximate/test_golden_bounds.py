@@ -30,6 +30,7 @@ getcontext().prec = 50
 MODULES = (
     *("interval", "error_budget", "moments", "hoeffding", "bernstein", "range_trim", "counts", "means", "sums"),
     "betting",
+    "wager",
 )
 #: sample, low, high, size, delta
 CASES = [
@@ -211,7 +212,7 @@ def _mutant(module: str, old: str, new: str) -> ModuleType:
         ),
         ("counts", "_error(read, rows, delta / 2)", "_error(read, rows, delta)", "count"),
         ("counts", "(2 * read)", "(3 * read)", "count"),
-        ("betting", "self._count = draws, count", "self._count = draws, count; self._target -= math.log(2)", "betting"),
+        ("wager", "math.log(self._bets.size / delta)", "math.log(1 / delta)", "betting"),
         ("betting", "above.shape, -np.inf", "above.shape, -1.0", "wealth"),
         (
             "betting",
@@ -228,6 +229,8 @@ def test_mutants_are_caught(module: str, old: str, new: str, caught: str, monkey
     for name, value in vars(mutant).items():
         if getattr(value, "__module__", None) == mutant.__name__:
             monkeypatch.setattr(original, name, value)
+            if module == "wager" and hasattr(betting, name):
+                monkeypatch.setattr(betting, name, value)
     tests: dict[str, Callable[[], None]] = {
         "bounder": lambda: _of_all(
             getattr(mutant, f"{module}_serfling"), {"hoeffding": _hoeffding}.get(module, _bernstein)

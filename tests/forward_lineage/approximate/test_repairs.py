@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from forward_lineage.approximate.bounds import betting
+from forward_lineage.approximate.bounds import betting, wager
 from forward_lineage.approximate.bounds.bernstein import bernstein_serfling
 from forward_lineage.approximate.bounds.counts import count_interval
 from forward_lineage.approximate.bounds.error_budget import decayed, rows_at_look
@@ -127,7 +127,7 @@ def test_a_bet_that_is_chosen_afterwards_misses_too_often() -> None:
     runs = Runs(KNOWN["coin"], 1_000)
     draws, truth = betting.Draws(runs.orders, None, runs.orders.shape[1]), 0.5
     best = [
-        np.max([betting.log_wealth(each, truth, float(bet)).max(axis=1) for bet in betting.shares(240)], axis=0)
+        np.max([betting.log_wealth(each, truth, float(bet)).max(axis=1) for bet in wager.shares(240)], axis=0)
         for each in (draws, betting.mirrored(draws, 1.0))
     ]
     assert (np.maximum(*best) >= math.log(2 / 0.1)).sum() > at_most(1_000, 0.1)
