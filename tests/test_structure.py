@@ -41,11 +41,14 @@ ROOMS = {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
+    "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark"},
+    "approximate.bounds": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "pages": {"views", "frontend"},
     "session": {
         "dataframes",
         "showing",
+        "approximate",
         "openlineage",
         "sketches",
         "pages",
@@ -90,7 +93,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "session", "sketches", "openlineage", "dataframes"),
+    *("profiling", "workloads", "approximate", "session", "sketches", "openlineage", "dataframes"),
 }
 
 

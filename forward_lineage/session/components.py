@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.approximate.approximator import Approximator
 from forward_lineage.dataframes.frame_to_sql import Frames
 from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
@@ -49,6 +50,7 @@ class Parts:
         questions: what may be asked of saved results.
         opening: how linked views are opened.
         profiler: how constraints are checked.
+        approximator: answers from a part of the rows.
         runner: runs queries with sketches.
         looking: shows rows.
         runs: tells other tools of runs.
@@ -67,6 +69,7 @@ class Parts:
     questions: Questions
     opening: Opening
     profiler: Profiler
+    approximator: Approximator
     runner: Runner
     looking: Looking
     runs: Runs
@@ -121,6 +124,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         questions,
         opening,
         profiler,
+        Approximator(tables, near),
         runner,
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),

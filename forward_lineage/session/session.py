@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.openlineage.runs import Given
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
+from forward_lineage.session.approximate_calls import ApproximateCalls
 from forward_lineage.session.components import parts_of
 from forward_lineage.session.ended_calls import says_why_it_ends
 from forward_lineage.session.profile_calls import ProfileCalls
@@ -25,7 +26,17 @@ from udafs.attach import attach
 
 
 @says_why_it_ends
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, UpdateCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
+class ForwardLineage(
+    TableCalls,
+    QueryCalls,
+    ResultCalls,
+    UpdateCalls,
+    ViewCalls,
+    ProfileCalls,
+    SketchCalls,
+    ApproximateCalls,
+    ShowCalls,
+):
     """Trace lineage in a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) to the session. It also brings back the tables that

@@ -1,0 +1,90 @@
+"""What an approximate query gives: estimates, intervals, and the rows that they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from forward_lineage.approximate.scramble import BLOCK, Places, Scramble
+from udafs.errors import BadArgumentError
+from udafs.lineage_set import LineageSet
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateAnswer:
+    """An answer from a part of the rows.
+
+    Attributes:
+        sql: what was asked.
+        rows: for each group its keys; of each aggregate the estimate, and in ``<name>_low`` and ``<name>_high`` the
+            interval; `certified`; `rows_read` and `blocks_read`, of 64 rows.
+        certified: whether what was asked for is certain of all groups, with the confidence.
+        confidence: the probability that all intervals hold, at least.
+        bounder: what bounded them.
+        rounds: how often was looked.
+        rows_read: how many rows were read for this answer.
+        blocks_read: in how many blocks they are.
+        interrupted: whether Ctrl-C ended it.
+        unseen: keys of groups of which no row was seen for which the condition holds, and how many there are at most.
+
+    """
+
+    sql: str
+    rows: list[dict[str, object]]
+    certified: bool
+    confidence: float
+    bounder: str
+    rounds: int
+    rows_read: int
+    blocks_read: int
+    interrupted: bool
+    unseen: list[tuple[tuple[object, ...], int]]
+    _scramble: Scramble
+    _positions: Sequence[tuple[Places, Places]]
+    _reason: Callable[[], str | None]
+
+    def __repr__(self) -> str:
+        said = "certified" if self.certified else "not certified"
+        of = f"{self.rows_read:,} of {self._scramble.rows:,} rows in {self.blocks_read:,} blocks"
+        return f"ApproximateAnswer({len(self.rows):,} rows, {said}, read {of}, {self.rounds} rounds)"
+
+    def backward(self, row: int = 0) -> LineageSet:
+        """Return the ids of the base rows that chance chose for an estimate. They give it again.
+
+        AVG is their mean, COUNT and SUM theirs times (rows of the group / rows read). Where `known_before` has rows,
+        those count once, and the chance rows stand for all others.
+
+        Args:
+            row: the place in `rows`.
+
+        """
+        return LineageSet(np.sort(self._scramble.base_ids[self._of(row)[0]]))
+
+    def known_before(self, row: int = 0) -> LineageSet:
+        """Return the ids of the base rows of a group that earlier answers were made of."""
+        return LineageSet(np.sort(self._scramble.base_ids[self._of(row)[1]]))
+
+    def stale(self) -> str | None:
+        """Return why the intervals are void, if the table is not what was read; None: they hold."""
+        return self._reason()
+
+    def to_arrow(self) -> pa.Table:
+        """Return `rows` as a table."""
+        return pa.Table.from_pylist(self.rows)
+
+    def _of(self, row: int) -> tuple[Places, Places]:
+        if not 0 <= row < len(self._positions):
+            raise BadArgumentError(f"row {row} of {len(self._positions)}", instead="Rows are counted from 0.")
+        return self._positions[row]
+
+
+def blocks_of(positions: Sequence[Places]) -> int:
+    """Return in how many blocks positions are."""
+    blocks = [each // BLOCK for each in positions]
+    seen = np.zeros(max((int(each.max()) + 1 for each in blocks if each.size), default=0), np.bool_)
+    for each in blocks:
+        seen[each] = True
+    return int(np.count_nonzero(seen))

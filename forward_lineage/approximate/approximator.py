@@ -1,0 +1,194 @@
+"""From a query's text to an approximate answer; the scrambles of a session."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from forward_lineage.approximate.aggregate_query import AggregateQuery, read_query
+from forward_lineage.approximate.answer import ApproximateAnswer, blocks_of
+from forward_lineage.approximate.bounds.error_budget import shared
+from forward_lineage.approximate.estimates import BOUNDERS
+from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, selection
+from forward_lineage.approximate.rounds import Ended, Tell, run_rounds, states_of
+from forward_lineage.approximate.scramble import Scramble
+from forward_lineage.approximate.scramble_reading import ScrambleReader
+from forward_lineage.approximate.stopping import Goals, GroupState
+from forward_lineage.frontend import refuse_other_readings
+from forward_lineage.row_ids.checks import check_unchanged
+from forward_lineage.row_ids.manifest import Manifest
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.settings import setting_of
+from udafs.errors import BadArgumentError, ChangedError, LineageError, NotRegisteredError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a query is to be answered; for the attributes see `lineage.approximate`."""
+
+    error: float | None
+    relative: bool
+    rows: int | None
+    confidence: float
+    bounder: str
+    tell: Tell
+
+
+class Approximator:
+    """Answers queries from scrambles.
+
+    Args:
+        tables: what is registered.
+        home: the folder where what can be made again is kept.
+
+    """
+
+    def __init__(self, tables: RegisteredTables, home: Path) -> None:
+        self._tables, self._spark = tables, tables.spark
+        self._reader = ScrambleReader(tables, home)
+        self._scrambles: dict[str, Scramble] = {}
+
+    def scramble(self, table: str, columns: Sequence[str], groups: Sequence[str]) -> Scramble:
+        """Put columns of a table in random order; it takes the place of an earlier scramble of the table."""
+        for given, name in ((columns, "columns"), (groups, "groups")):
+            if isinstance(given, str):
+                raise BadArgumentError(f"{name} is a text", instead=f'Give a list: {name}=["{given}"].')
+        made = self._reader.scramble(table, columns, groups)
+        self._scrambles[made.manifest.name.lower()] = made
+        return made
+
+    def answer(self, sql: str, asked: Asked) -> ApproximateAnswer:
+        """Answer a query from the scramble of its table."""
+        _check(asked)
+        refuse_other_readings(setting_of(self._spark), sql)
+        query = read_query(sql)
+        scramble = self._scramble_of(query)
+        return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
+
+    def _scramble_of(self, query: AggregateQuery) -> Scramble:
+        manifest = self._tables.registered(query.table.replace("`", ""))
+        scramble = self._scrambles.get(manifest.name.lower())
+        if scramble is None:
+            raise NotRegisteredError(
+                f"{manifest.name} has no scramble",
+                instead=f'Make one: lineage.scramble("{manifest.name}", columns=[…], groups=[…]).',
+            )
+        if (reason := self._reason(scramble.manifest)) is not None:
+            raise ChangedError(
+                f"the scramble of {manifest.name} is of other rows: {reason}", instead="Scramble the table again."
+            )
+        hidden = query.aliases & {name.lower() for name, _ in manifest.columns}
+        if hidden:
+            raise BadArgumentError(
+                f"{min(hidden)} is an alias and a column of {manifest.name}", instead="Give the alias another name."
+            )
+        return scramble
+
+    def _reason(self, manifest: Manifest) -> str | None:
+        """Why a version of a table is not what it was; None: it is."""
+        try:
+            now = self._tables.registered(manifest.name)
+            if (now.version, now.digest()) != (manifest.version, manifest.digest()):
+                return f"{manifest.name} is registered as version {now.version}, not {manifest.version}"
+            check_unchanged(self._spark, manifest)
+        except LineageError as error:
+            return error.what
+        return None
+
+
+def answered(
+    query: AggregateQuery, scramble: Scramble, asked: Asked, reason: Callable[[], str | None]
+) -> ApproximateAnswer:
+    """Answer a query from a scramble; `reason` says why the scramble is void, None: it is not."""
+    chosen = selection(scramble, query.condition)
+    groups = groups_of(scramble, query.keys, chosen)
+    feeder = Feeder(scramble, chosen, query.aggregates)
+    delta = shared(1 - asked.confidence, max(len(groups) * len(query.aggregates), 1))
+    for group in groups:
+        feeder.begin(group, delta, asked.bounder)
+    shown = tuple(dict.fromkeys(place for _, is_key, place in query.shown if not is_key))
+    goals = Goals(shown, asked.error, asked.relative, asked.rows, query.having, query.order)
+    ended = run_rounds(scramble, groups, feeder, goals, everywhere=not query.keys, tell=asked.tell)
+    scramble.remember([each for group in groups for each in group.taken])
+    return _Writer(query, scramble, groups, goals).written(ended, asked, reason)
+
+
+class _Writer:
+    """Writes down what the rounds found."""
+
+    def __init__(self, query: AggregateQuery, scramble: Scramble, groups: Sequence[Group], goals: Goals) -> None:
+        self._query, self._scramble, self._groups, self._goals = query, scramble, groups, goals
+
+    def written(self, ended: Ended, asked: Asked, reason: Callable[[], str | None]) -> ApproximateAnswer:
+        states = states_of(self._groups, everywhere=not self._query.keys)
+        certified = self._goals.certified(states)
+        places = self._in_order(states)
+        taken = [np.concatenate([np.empty(0, np.int64), *group.taken]) for group in self._groups]
+        return ApproximateAnswer(
+            self._query.text,
+            [self._row(self._groups[place], blocks_of([taken[place]]), certified[place]) for place in places],
+            all(certified) and not ended.interrupted,
+            asked.confidence,
+            asked.bounder,
+            ended.rounds,
+            sum(each.size for each in taken),
+            blocks_of(taken),
+            ended.interrupted,
+            self._unseen(states),
+            self._scramble,
+            [(taken[place], self._groups[place].known) for place in places],
+            reason,
+        )
+
+    def _unseen(self, states: Sequence[GroupState]) -> list[tuple[tuple[object, ...], int]]:
+        """The keys of groups of which nothing was seen, and how many rows they may have."""
+        both = zip(self._groups, states, strict=True)
+        return [
+            (group.key, group.size - group.read - group.known.size) for group, state in both if state.exists is None
+        ]
+
+    def _in_order(self, states: Sequence[GroupState]) -> list[int]:
+        places = [place for place in self._goals.chosen(states).wanted if states[place].exists is not None]
+        order = self._query.order
+        if order is None or order.aggregate is not None:
+            return places
+        for key, down in reversed(order.keys):  # NULL is the least
+            places.sort(key=lambda place: _sortable(self._groups[place].key[key]), reverse=down)
+        return places[: order.limit] if order.limit is not None else places
+
+    def _row(self, group: Group, blocks: int, certified: bool) -> dict[str, object]:
+        row: dict[str, object] = {}
+        for name, is_key, place in self._query.shown:
+            if is_key:
+                row[name] = group.key[place]
+                continue
+            estimator = group.estimators[place]
+            interval = estimator.interval
+            known = estimator.known_value()
+            row[name] = known if known is not None or interval is None else estimator.estimate()
+            row[f"{name}_low"] = None if interval is None else interval.low
+            row[f"{name}_high"] = None if interval is None else interval.high
+        return row | {"certified": certified, "rows_read": group.read, "blocks_read": blocks}
+
+
+def _sortable(value: object) -> tuple[bool, object]:
+    return value is not None, value
+
+
+def _check(asked: Asked) -> None:
+    known = ", ".join(BOUNDERS)
+    if asked.bounder not in BOUNDERS:
+        raise BadArgumentError(f"bounder={asked.bounder!r} is not known", instead=f"Use one of {known}.")
+    if not 0 < asked.confidence < 1:
+        raise BadArgumentError(
+            f"confidence={asked.confidence!r}", instead="It is a probability below 1, such as 0.999."
+        )
+    if asked.error is not None and not (asked.error > 0 and math.isfinite(asked.error)):
+        raise BadArgumentError(f"error={asked.error!r}", instead="Say 0.05 for 5 %, or None for no limit.")
+    if asked.rows is not None and asked.rows < 1:
+        raise BadArgumentError(f"rows={asked.rows!r}", instead="Say how many rows of each group are read, at least 1.")

@@ -1,0 +1,211 @@
+"""The search for the greatest u that bets refute, over rows that are added as they are read.
+
+A wager does not keep rows. Of each segment of them it keeps every different y with how often it occurs, and a limit of
+what a row of the segment is worth. A row is counted as if it were worth the most that any row of its segment is. So the
+wealth here is at most the wealth of `betting`, and what is refuted here is refuted there. A row costs the same however
+often the wager is asked.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+EPSILON = float(np.finfo(np.float64).eps)
+_FIRST_SHARE = 15 / 16
+_SEGMENTS = 64
+_LEAST_SEGMENT = 16
+_PLACES = 12
+_STEPS = 24
+_BETS = 6
+_CLOSE = 0.004
+_MARGIN = 1e-5  # of the logarithm of wealth, over what rounding does to it
+
+
+def shares(size: int) -> Floats:
+    """Return the shares of wealth that are bet, for a universe of a size.
+
+    Examples:
+        >>> shares(8).tolist()
+        [0.9375, 0.46875, 0.234375, 0.1171875]
+
+    """
+    return np.asarray(_FIRST_SHARE * 0.5 ** np.arange(max(size - 1, 1).bit_length() + 1), np.float64)
+
+
+class Wager:
+    """Bets that the mean of the rows that a condition keeps is greater than low + u. See `betting` for the terms.
+
+    Args:
+        size: how many rows the universe has.
+        known: how many of them were known beforehand; nothing is bet on them.
+        known_above: the sum of y over them.
+        known_part: how many of them the condition keeps.
+
+    Examples:
+        >>> wager = Wager(100_000)
+        >>> wager.add(np.array([0.0, 1.0] * 500))
+        >>> round(wager.limit(0.05), 4)
+        0.445
+
+    """
+
+    def __init__(self, size: int, known: int = 0, known_above: float = 0.0, known_part: int = 0) -> None:
+        self._bets = shares(size)
+        self._longest = max(size // _SEGMENTS, _LEAST_SEGMENT)
+        self._left, self._spent, self._kept = size - known, known_above, float(known_part)
+        self._rows, self._found = 0, 0.0
+        # For each different y of a segment: y, how often it occurs, the number of the segment.
+        self._values, self._counts, self._segment = np.empty(0), np.empty(0), np.empty(0, np.int64)
+        # For each segment: how many rows the condition drops; some u, ascending; the most that a row is worth at each;
+        # the greatest slope, for u above all of these. Between two u the most is below a straight line, since it is
+        # the greatest of linear functions of u.
+        self._dropped, self._slopes = np.empty(0), np.empty(0)
+        self._places, self._worths = np.empty((0, _PLACES)), np.empty((0, _PLACES))
+
+    def add(self, above: Floats, part: Floats | None = None) -> None:
+        """Add rows that were drawn.
+
+        Args:
+            above: y of each, in order.
+            part: for each 1 if the condition keeps it, else 0; None: it keeps all.
+
+        """
+        if not above.size:
+            return
+        kept = np.ones(above.size) if part is None else part
+        left = self._left - np.arange(above.size)
+        slopes = 1 + (self._kept + np.cumsum(kept) - kept) / left
+        spent = (self._spent + np.cumsum(above) - above) / left
+        before = max(self._found, self.sure())
+        self._left -= above.size
+        self._rows += above.size
+        self._kept += float(kept.sum())
+        self._spent += float(above.sum())
+        highest = 1.5 * self._spent / self._kept if self._kept else 1.0
+        self._add_worths(slopes, spent, np.linspace(before, max(highest, before), _PLACES))
+        self._add_values(above, kept)
+
+    def _add_worths(self, slopes: Floats, spent: Floats, places: Floats) -> None:
+        worths = np.array([self._greatest(slopes * place - spent) for place in places]).T
+        self._worths = np.concatenate([self._worths, worths])
+        self._places = np.concatenate([self._places, np.tile(places, (len(worths), 1))])
+        self._slopes = np.concatenate([self._slopes, self._greatest(slopes)])
+
+    def _add_values(self, above: Floats, kept: Floats) -> None:
+        first = self._dropped.size
+        segment = np.arange(above.size) // self._longest
+        self._dropped = np.concatenate([self._dropped, np.bincount(segment, 1 - kept)])
+        values, segment = above[kept > 0], segment[kept > 0]
+        order = np.lexsort((values, segment))
+        values, segment = values[order], segment[order]
+        new = np.ones(values.size, np.bool_)
+        new[1:] = (values[1:] != values[:-1]) | (segment[1:] != segment[:-1])
+        starts = np.flatnonzero(new)
+        self._values = np.concatenate([self._values, values[starts]])
+        self._counts = np.concatenate([self._counts, np.diff(np.append(starts, values.size)).astype(np.float64)])
+        self._segment = np.concatenate([self._segment, segment[starts] + first])
+
+    def _greatest(self, rows: Floats) -> Floats:
+        """The greatest number of each segment."""
+        return np.asarray(np.maximum.reduceat(rows, np.arange(0, rows.size, self._longest)))
+
+    def sure(self) -> float:
+        """Return what u is at least, whatever the rows not yet read are."""
+        most = self._kept + self._left
+        return self._spent / most if most else 0.0
+
+    def limit(self, delta: float) -> float:
+        """Return a number that u is below, at any time, with probability ≤ `delta`; it never falls.
+
+        Every number returned is either sure, or one whose bet was seen to win 1/δ. So no search can make it wrong.
+        """
+        low = max(self._found, self.sure())
+        if self._kept and self._rows:
+            self._target = math.log(self._bets.size / delta) + _MARGIN
+            low = self._search(low, self._spent / self._kept)
+        self._found = max(float(low) * (1 - 4 * EPSILON * (self._rows + 8)), 0.0)
+        return self._found
+
+    def _worth(self, u: float) -> Floats:
+        """For each segment the most that a row of it is worth, if u is right."""
+        every = np.arange(self._dropped.size)
+        at = np.clip((self._places <= u).sum(axis=1) - 1, 0, _PLACES - 2)
+        first, last = self._places[every, at], self._places[every, at + 1]
+        low, high = self._worths[every, at], self._worths[every, at + 1]
+        step = np.divide(u - first, last - first, out=np.zeros_like(first), where=last > first)
+        between = low + (high - low) * np.clip(step, 0.0, 1.0)
+        return np.asarray(between + np.maximum(u - self._places[:, -1], 0.0) * self._slopes)
+
+    # ------------------------------------------------------------ search
+
+    def _gain(self, u: float, bet: int) -> float:
+        """By how much the logarithm of the wealth of a bet is over what refutes u."""
+        worth, share = self._worth(u), self._bets[bet]
+        if worth.min() <= 0:
+            return math.inf
+        won = np.log1p(share * (self._values / worth[self._segment] - 1))
+        lost = np.log1p(share * (u / worth - 1))
+        return float(np.dot(self._counts, won) + np.dot(self._dropped, lost)) - self._target
+
+    def _search(self, low: float, high: float) -> float:
+        """Return the greatest u found between a limit that holds and one that cannot be refuted."""
+        if high <= low:
+            return low
+        at = self._guess(low, high)
+        bet = self._best_bet(at, self._nearest_bet(at, high))
+        for _ in range(_BETS):
+            low = self._between(low, high, at, bet)
+            near = min(low + _CLOSE * (high - low), high)
+            better = self._best_bet(near, bet)
+            if better == bet:
+                break
+            bet, at = better, near
+        return low
+
+    def _between(self, low: float, high: float, at: float, bet: int) -> float:
+        """Halve, or go where a straight line reaches the target; the gain over the target is about straight in u."""
+        reach, gains = high, {high: self._gain(high, bet)}
+        for step in range(_STEPS):
+            gain = gains[at] = self._gain(at, bet)
+            low, high = (at, high) if gain >= 0 else (low, at)
+            if high - low <= _CLOSE * (reach - low):
+                break
+            at = _next(low, high, gains if step % 3 < 2 else {})
+        return low
+
+    def _best_bet(self, u: float, bet: int) -> int:
+        """Climb from a bet to the one that wins most; the wealth's logarithm is concave in the share."""
+        gain = self._gain(u, bet)
+        for step in (1, -1):
+            moved = False
+            while 0 <= bet + step < self._bets.size and (other := self._gain(u, bet + step)) > gain:
+                bet, gain, moved = bet + step, other, True
+            if moved:
+                break
+        return bet
+
+    def _nearest_bet(self, u: float, mean: float) -> int:
+        apart = mean - u
+        share = u * apart / (self._variance(mean) + apart * apart) if apart else 0.0
+        return int(np.clip(round(math.log2(_FIRST_SHARE / share)) if share > 0 else 0, 0, self._bets.size - 1))
+
+    def _guess(self, low: float, high: float) -> float:
+        kept = max(float(self._counts.sum()), 1.0)
+        part = self._left / (self._left + self._rows)
+        width = math.sqrt(2 * self._target * self._variance(high) * part / kept) + high * self._target / (2 * kept)
+        return float(np.clip(high - width, low + (high - low) / 64, high - (high - low) / 64))
+
+    def _variance(self, mean: float) -> float:
+        return float(np.dot(self._counts, np.square(self._values - mean))) / max(float(self._counts.sum()), 1.0)
+
+
+def _next(low: float, high: float, gains: dict[float, float]) -> float:
+    """Where a line between two tried places reaches 0, kept off the ends; else the middle."""
+    above, below = gains.get(low, math.inf), gains.get(high, -math.inf)
+    if not (math.isfinite(above) and math.isfinite(below)) or above <= below:
+        return (low + high) / 2
+    return low + (high - low) * min(max(above / (above - below), 0.02), 0.98)

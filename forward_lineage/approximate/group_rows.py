@@ -1,0 +1,285 @@
+"""The rows of each group of a query: which there are, which were read, and what they add to its aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from forward_lineage.approximate.aggregate_query import EXACT, Aggregate
+from forward_lineage.approximate.estimates import Estimator, Series, series_of
+from forward_lineage.approximate.scramble import Index, Places, Scramble
+from forward_lineage.approximate.stopping import GroupState
+from forward_lineage.predicates.reading import Condition, Joined, columns_of, read_condition
+from forward_lineage.predicates.typing import Predicate, typed
+from forward_lineage.predicates.unsupported import Doubtful, UnknownColumn
+from udafs.errors import BadArgumentError, NotTracedError, listed
+
+#: A condition on a column of groups that keeps at most so many of its values chooses cells of an index.
+_FEW = 8
+
+
+@dataclass
+class Group:
+    """The rows of one group.
+
+    Attributes:
+        key: its values, in the order of GROUP BY.
+        positions: in the scramble, ascending; None: all.
+        size: how many there are.
+        known: the positions that earlier answers were made of.
+        estimators: one for each aggregate.
+        series: what was read, by column.
+        taken: the positions that were read by chance, in order.
+        matches: for how many of all that were read the condition holds.
+        tried: whether a condition is tried row by row.
+
+    """
+
+    key: tuple[object, ...]
+    positions: Places | None
+    size: int
+    known: Places
+    estimators: list[Estimator] = field(default_factory=list)
+    series: dict[str | None, Series] = field(default_factory=dict)
+    taken: list[Places] = field(default_factory=list)
+    matches: int = 0
+    tried: bool = False
+    _at: int = 0
+
+    @property
+    def read(self) -> int:
+        """How many rows were read by chance."""
+        return sum(each.size for each in self.taken)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are read, or were known."""
+        return self.read + self.known.size >= self.size
+
+    def next_positions(self, count: int, known: npt.NDArray[np.bool_]) -> Places:
+        """Return the next positions, but for those that are known."""
+        found: list[Places] = []
+        while count > 0 and self._at < self.size:
+            until = min(self._at + count, self.size)
+            some = np.arange(self._at, until) if self.positions is None else self.positions[self._at : until]
+            self._at = until
+            if self.known.size:
+                some = some[~known[some]]
+            found.append(some)
+            count -= some.size
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def state(self, *, everywhere: bool) -> GroupState:
+        """Return what is known of it.
+
+        Args:
+            everywhere: whether it is in the answer even without rows.
+
+        """
+        seen = everywhere or self.matches > 0 or (self.size > 0 and not self.tried)
+        exists = True if seen else False if self.whole else None
+        intervals = tuple(each.interval for each in self.estimators)
+        return GroupState(
+            self.read, self.whole, exists, tuple(each.rough_estimate() for each in self.estimators), intervals
+        )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What WHERE chooses.
+
+    Attributes:
+        values: by column of groups the values that are kept; indexes know where they are.
+        rest: the other part of the condition, tried row by row; None: there is none.
+        columns: that the rest reads, by name as the table has it.
+
+    """
+
+    values: Mapping[str, frozenset[object]]
+    rest: Predicate | None
+
+    def holds(self, scramble: Scramble, positions: Places) -> npt.NDArray[np.bool_] | None:
+        """Tell for each of some positions whether the rest of the condition holds; None: there is none."""
+        if self.rest is None:
+            return None
+        taken = pa.array(positions)
+        arrays = {name: _plain(scramble.columns[name.lower()].take(taken)) for name in self.rest.types}
+        try:
+            found = self.rest.holds(arrays)
+        except Doubtful as error:
+            raise NotTracedError(f"a condition on {error}", instead=EXACT) from None
+        return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def selection(scramble: Scramble, condition: str | None) -> Selection:
+    """Return what a condition chooses of a scramble's rows.
+
+    Raises:
+        BadArgumentError: it reads a column that the scramble does not have.
+        NotTracedError: it is more than plain comparisons.
+
+    """
+    if condition is None:
+        return Selection({}, None)
+    kinds = scramble.manifest.columns
+    try:
+        read = read_condition(condition)
+        parts = read.parts if isinstance(read, Joined) and read.word == "AND" else (read,)
+        missing = sorted({name.lower() for name in columns_of(read)} - set(scramble.columns))
+        if missing:
+            raise UnknownColumn(missing[0])
+        chosen: dict[str, frozenset[object]] = {}
+        rest: list[Condition] = []
+        for part in parts:
+            values = _values_kept(scramble, part)
+            if values is None:
+                rest.append(part)
+            else:
+                (column,) = {name.lower() for name in columns_of(part)}
+                chosen[column] = chosen.get(column, values) & values
+        left = Joined("AND", tuple(rest)) if len(rest) > 1 else rest[0] if rest else None
+        return Selection(chosen, None if left is None else typed(left, kinds))
+    except UnknownColumn as error:
+        raise BadArgumentError(
+            f"the scramble of {scramble.manifest.name} has no column {error}",
+            instead=f"It has {listed(list(scramble.columns))}. Scramble the table again with columns=[…].",
+        ) from None
+    except Doubtful as error:
+        raise NotTracedError(f"a condition with {error} in an approximate query", instead=EXACT) from None
+
+
+def _values_kept(scramble: Scramble, part: Condition) -> frozenset[object] | None:
+    """The few values of a column of groups for which a part of the condition holds; None: it is not of that kind."""
+    names = {name.lower() for name in columns_of(part)}
+    if len(names) != 1 or not names <= set(scramble.groups):
+        return None
+    predicate = typed(part, scramble.manifest.columns)
+    (name,) = predicate.types
+    _, values = scramble.codes(name.lower())
+    kept = predicate.holds({name: pa.array(values, predicate.types[name])})
+    found = frozenset(value for value, holds in zip(values, kept.to_pylist(), strict=True) if holds)
+    return found if len(found) <= _FEW else None
+
+
+def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection) -> list[Group]:
+    """Return the groups that there may be, with their rows.
+
+    Raises:
+        BadArgumentError: a key is not among the groups of the scramble.
+
+    """
+    unknown = [key for key in keys if key not in scramble.groups]
+    if unknown:
+        raise BadArgumentError(
+            f"{unknown[0]} is not among the groups of the scramble of {scramble.manifest.name}",
+            instead=f'Scramble it with groups=["{unknown[0]}", …]: an index then says which groups there are.',
+        )
+    columns = tuple(dict.fromkeys([*keys, *chosen.values]))
+    known = scramble.known_positions()
+    if not columns:
+        return [Group((), None, scramble.rows, known)]
+    index = scramble.index(columns)
+    cells = _cells(index, keys, chosen)
+    group_of = np.full(len(index.values), -1)
+    for place, mine in enumerate(cells.values()):
+        group_of[mine] = place
+    whose = group_of[index.cell[known]]
+    return [
+        Group(key, positions, positions.size, known[whose == place])
+        for place, (key, mine) in enumerate(cells.items())
+        for positions in [_positions(index, mine)]
+    ]
+
+
+def _cells(index: Index, keys: Sequence[str], chosen: Selection) -> dict[tuple[object, ...], list[int]]:
+    """For each group its cells, those that WHERE chooses; without keys there is one group, whatever is in it."""
+    cells: dict[tuple[object, ...], list[int]] = {} if keys else {(): []}
+    for cell, values in enumerate(index.values):
+        row = dict(zip(index.columns, values, strict=True))
+        if all(row[name] in allowed for name, allowed in chosen.values.items()):
+            cells.setdefault(tuple(row[key] for key in keys), []).append(cell)
+    return cells
+
+
+def _positions(index: Index, cells: Sequence[int]) -> Places:
+    """The positions of some cells, ascending."""
+    if len(cells) == 1:
+        return index.of(cells[0])
+    return np.sort(np.concatenate([np.empty(0, index.positions.dtype), *map(index.of, cells)]))
+
+
+class Feeder:
+    """Adds rows to groups.
+
+    Args:
+        scramble: whose rows they are.
+        chosen: what WHERE chooses.
+        aggregates: what is asked of each group.
+
+    """
+
+    def __init__(self, scramble: Scramble, chosen: Selection, aggregates: Sequence[Aggregate]) -> None:
+        self._scramble, self._chosen, self._aggregates = scramble, chosen, aggregates
+        self._numbers = {
+            name: scramble.numbers(name) for name in series_of(aggregates) if name is not None and self._added(name)
+        }
+
+    def _added(self, column: str) -> bool:
+        return any(each.column == column and each.function != "COUNT" for each in self._aggregates)
+
+    def begin(self, group: Group, delta: float, bounder: str) -> None:
+        """Make the estimators of a group, and add what is known of it."""
+        group.tried = self._chosen.rest is not None
+        for name in series_of(self._aggregates):
+            numbers = self._numbers.get(name) if name is not None else None
+            series = Series(numbers.low, numbers.high) if numbers else Series(0.0, 1.0)
+            if self._chosen.rest is not None or (name is not None and self._nulls(name) is not None):
+                series.kept = []
+            group.series[name] = series
+        if group.known.size:
+            self._add(group, group.known)
+            for series in group.series.values():
+                series.known = int(group.known.size)
+        group.estimators = [
+            Estimator(each, group.series[each.column], group.size, delta, bounder) for each in self._aggregates
+        ]
+
+    def add(self, group: Group, positions: Places) -> None:
+        """Add rows that were read by chance."""
+        self._add(group, positions)
+        group.taken.append(positions)
+
+    def _add(self, group: Group, positions: Places) -> None:
+        holds = self._chosen.holds(self._scramble, positions)
+        made = {}
+        for name, series in group.series.items():
+            numbers = self._numbers.get(name) if name is not None else None
+            values = numbers.values[positions] if numbers else np.ones(positions.size)
+            kept = None
+            if series.kept is not None:
+                there = self._nulls(name) if name is not None else None
+                both = np.ones(positions.size, np.bool_) if holds is None else holds
+                kept = (both if there is None else both & there[positions]).astype(np.float64)
+                values = values * kept
+            made[name] = values, kept
+        for name, (values, kept) in made.items():
+            series = group.series[name]
+            series.values.append(values)
+            if series.kept is not None and kept is not None:
+                series.kept.append(kept)
+        group.matches += positions.size if holds is None else int(holds.sum())
+
+    def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
+        """Which rows have a value; None: all."""
+        if column in self._numbers:
+            return self._numbers[column].there
+        array = self._scramble.columns[column]
+        return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

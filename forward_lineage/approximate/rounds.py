@@ -1,0 +1,99 @@
+"""The rounds of an approximate query: read, narrow, look who needs more, until nobody does.   [Macke 2021, §6.4.2–3]
+
+Each round settles a number of rows before they are read; every group that is active is read up to it, by its index. So
+the number of rows of a look never depends on the rows, and bounds of a settled number stay valid with active scanning.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from forward_lineage.approximate.bounds.error_budget import rows_at_look
+from forward_lineage.approximate.group_rows import Feeder, Group
+from forward_lineage.approximate.scramble import Scramble
+from forward_lineage.approximate.stopping import Goals, GroupState
+
+FIRST_LOOK = 1_024
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the rounds ended.
+
+    Attributes:
+        rounds: how many there were.
+        interrupted: whether somebody pressed Ctrl-C.
+
+    """
+
+    rounds: int
+    interrupted: bool
+
+
+def run_rounds(
+    scramble: Scramble, groups: Sequence[Group], feeder: Feeder, goals: Goals, *, everywhere: bool, tell: Tell
+) -> Ended:
+    """Read rows of groups until what is asked for is certain.
+
+    Args:
+        scramble: whose rows they are.
+        groups: they begin with what is known of them.
+        feeder: adds rows to them.
+        goals: what is asked for.
+        everywhere: whether a group is in the answer even without rows.
+        tell: is told how far it is.
+
+    """
+    for group in groups:
+        if group.whole:
+            _look(group, 0)
+    look = 0
+    with interruptible() as stop:
+        while True:
+            active = goals.active(states_of(groups, everywhere=everywhere))
+            if not any(active) or stop.is_set():
+                return Ended(look, any(active))
+            look += 1
+            target = goals.rows or rows_at_look(FIRST_LOOK, look)
+            for group, reads in zip(groups, active, strict=True):
+                if reads and not stop.is_set():
+                    feeder.add(group, group.next_positions(target - group.read, scramble.known))
+                    _look(group, 0 if goals.rows else look)
+            read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
+            tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")
+
+
+def states_of(groups: Sequence[Group], *, everywhere: bool) -> list[GroupState]:
+    """Return what is known of groups."""
+    return [group.state(everywhere=everywhere) for group in groups]
+
+
+def _look(group: Group, number: int) -> None:
+    for each in group.estimators:
+        each.look(number)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Turn Ctrl-C into an event while the block runs, where signals can be caught; a second one ends the block."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def asked(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGINT, asked)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

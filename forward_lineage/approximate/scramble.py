@@ -1,0 +1,230 @@
+"""A scramble: columns of a table in random order, with the base row of each position, and indexes of groups.
+
+Three relations belong to it: position ↔ base row, a bijection; group → its positions; block → its positions, 64 each.
+The bitmap index of the thesis is a composition of two of them: which block has a row of which group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forward_lineage.relations.groups import by_group, narrowest
+from forward_lineage.relations.runs import RunsRelation
+from forward_lineage.row_ids.manifest import Manifest
+from udafs.errors import BadArgumentError
+
+Places = npt.NDArray[np.integer]
+BLOCK = 64
+#: Whole numbers up to here are their own doubles.
+_EXACT = 1 << 53
+_MOST_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column whose values are added up, in the order of the scramble.
+
+    Attributes:
+        values: as doubles, 0 where NULL.
+        there: 1 where there is a value, 0 where NULL; None: no row is NULL.
+        low: the least value of the table.
+        high: the greatest.
+        whole: whether all are whole numbers.
+
+    """
+
+    values: npt.NDArray[np.float64]
+    there: npt.NDArray[np.bool_] | None
+    low: float
+    high: float
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Index:
+    """The positions of each cell, a combination of values of some columns.
+
+    Attributes:
+        columns: which ones, in lower case.
+        values: for each cell the values, as they are in Python.
+        cell: of each position, shape (rows,).
+        starts: where the positions of each cell begin in `positions`, shape (cells + 1,).
+        positions: cell after cell, ascending in each.
+
+    """
+
+    columns: tuple[str, ...]
+    values: list[tuple[object, ...]]
+    cell: Places
+    starts: npt.NDArray[np.int64]
+    positions: Places
+
+    def of(self, cell: int) -> Places:
+        """Return the positions of a cell, ascending."""
+        return self.positions[self.starts[cell] : self.starts[cell + 1]]
+
+
+@dataclass(eq=False)
+class Scramble:
+    """Columns of a table in random order. `lineage.scramble` makes one; `lineage.approximate` reads it.
+
+    Attributes:
+        manifest: the version of the table that was read.
+        columns: by name in lower case, each an Arrow array in the order of the scramble.
+        groups: the columns that rows may be grouped by, in lower case.
+        base_ids: the base row of each position, int64.
+
+    """
+
+    manifest: Manifest
+    columns: Mapping[str, pa.Array]
+    groups: tuple[str, ...]
+    base_ids: npt.NDArray[np.int64]
+    _known: npt.NDArray[np.bool_] = field(init=False, repr=False)
+    _read: list[Places] = field(init=False, repr=False)
+    _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
+    _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
+    _numbers: dict[str, Numbers] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._known = np.zeros(self.rows, np.bool_)
+        self._read, self._codes, self._indexes, self._numbers = [], {}, {}, {}
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self.columns)
+        grouped = f", groups {', '.join(self.groups)}" if self.groups else ""
+        return f"Scramble({self.manifest.name}, {self.rows:,} rows, columns {columns}{grouped})"
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.base_ids.size)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of 64 positions there are."""
+        return -(-self.rows // BLOCK)
+
+    # ------------------------------------------------------------ relations
+
+    def base_rows(self) -> RunsRelation:
+        """Return the bijection: position → base row."""
+        return RunsRelation.from_pairs(np.arange(self.rows), self.base_ids)
+
+    def positions_of(self, *columns: str) -> RunsRelation:
+        """Return the index of groups as a relation: cell → positions."""
+        index = self.index(tuple(columns))
+        return RunsRelation.from_pairs(index.cell, np.arange(self.rows))
+
+    def positions_of_blocks(self) -> RunsRelation:
+        """Return the relation block → positions."""
+        positions = np.arange(self.rows)
+        return RunsRelation.from_pairs(positions // BLOCK, positions)
+
+    # ------------------------------------------------------------ what queries have read
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """For each position whether an answer was made of it. No later answer takes it for a chance row."""
+        return self._known
+
+    def known_positions(self) -> Places:
+        """Return the positions that answers were made of, ascending."""
+        return np.flatnonzero(self._known) if len(self._read) else np.empty(0, np.int64)
+
+    def remember(self, positions: Sequence[Places]) -> None:
+        """Note that an answer was made of some positions."""
+        for each in positions:
+            self._known[each] = True
+            self._read.append(each)
+
+    # ------------------------------------------------------------ columns
+
+    def numbers(self, column: str) -> Numbers:
+        """Return a column whose values are added up.
+
+        Raises:
+            BadArgumentError: its values are no numbers, or not such as doubles hold exactly.
+
+        """
+        if column not in self._numbers:
+            self._numbers[column] = _as_numbers(column, self.columns[column])
+        return self._numbers[column]
+
+    def codes(self, column: str) -> tuple[Places, list[object]]:
+        """Return for each position the number of its value among the column's values, and those; NULL is one."""
+        if column not in self._codes:
+            encoded = self.columns[column]
+            if not pa.types.is_dictionary(encoded.type):
+                encoded = encoded.dictionary_encode(null_encoding="encode")
+            values = encoded.dictionary.to_pylist()
+            codes = encoded.indices
+            if codes.null_count:
+                codes, values = codes.fill_null(len(values)), [*values, None]
+            self._codes[column] = _in_order(codes.to_numpy(), values)
+        return self._codes[column]
+
+    def index(self, columns: tuple[str, ...]) -> Index:
+        """Return the positions of each combination of values that occurs; made once for each list of columns."""
+        if columns not in self._indexes:
+            self._indexes[columns] = self._indexed(columns)
+        return self._indexes[columns]
+
+    def _indexed(self, columns: tuple[str, ...]) -> Index:
+        codes, parts = np.zeros(self.rows, np.int64), [self.codes(name) for name in columns]
+        sizes = [len(values) for _, values in parts]
+        if np.prod([float(size) for size in sizes]) > _MOST_CELLS:
+            raise BadArgumentError(
+                f"{' and '.join(columns)} have too many combinations", instead="Group by columns with fewer values."
+            )
+        for (each, _), size in zip(parts, sizes, strict=True):
+            codes = codes * size + each
+        present, cell = np.unique(codes, return_inverse=True)
+        named = []
+        for (_, names), size in zip(reversed(parts), reversed(sizes), strict=True):
+            present, code = np.divmod(present, size)
+            named.append([names[each] for each in code.tolist()])
+        values = list(zip(*reversed(named), strict=True))
+        cell = cell.astype(narrowest(max(len(values), 1)))
+        positions: Places = np.empty(self.rows, np.uint32 if self.rows < 1 << 32 else np.int64)
+        starts = by_group(cell, len(values), positions)
+        return Index(columns, values, cell, starts, positions)
+
+
+def _in_order(codes: Places, values: list[object]) -> tuple[Places, list[object]]:
+    """Number values in their own order, NULL first: their numbers say nothing of the order of rows."""
+    order = sorted(range(len(values)), key=lambda place: (values[place] is not None, values[place]))
+    place_of = np.empty(len(values), narrowest(max(len(values), 1)))
+    place_of[order] = np.arange(len(values))
+    return place_of[codes], [values[place] for place in order]
+
+
+def random_order(rows: int) -> npt.NDArray[np.int64]:
+    """Return the numbers from 0 in random order: Fisher–Yates, from the entropy of the system."""
+    return np.random.default_rng().permutation(rows)
+
+
+def _as_numbers(name: str, column: pa.Array) -> Numbers:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.dictionary_decode(), kind.value_type
+    whole = pa.types.is_integer(kind)
+    if not (whole or pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision <= 15)):
+        raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Make it a number of ≤ 15 digits.")
+    there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
+    values = column.cast(pa.float64(), safe=False) if not whole else column.cast(pa.int64())
+    array = values.fill_null(0).to_numpy(zero_copy_only=False)
+    low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
+    if whole and max(abs(low), abs(high)) > _EXACT:
+        raise BadArgumentError(
+            f"{name} has values above 2^53", instead="Scramble a smaller number, such as a difference."
+        )
+    if not np.isfinite(array).all():
+        raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
+    return Numbers(np.ascontiguousarray(array, np.float64), there, low, high, whole)

@@ -1,0 +1,94 @@
+"""The calls about approximate answers: aggregates of a part of the rows, in intervals that are proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from forward_lineage.approximate.answer import ApproximateAnswer
+from forward_lineage.approximate.approximator import Asked
+from forward_lineage.approximate.scramble import Scramble
+from forward_lineage.session.components import Parts
+
+
+class ApproximateCalls:
+    """The calls of `ForwardLineage` about approximate answers. docs/approximate.md describes them."""
+
+    _parts: Parts
+
+    def scramble(self, table: str, *, columns: Sequence[str], groups: Sequence[str] = ()) -> Scramble:
+        """Put columns of a registered table in random order, so that `approximate` can stop early.
+
+        The order comes from the entropy of the system. The scramble stays in memory, for this session; another one of
+        the same table takes its place.   [Macke 2021, §6.4.1]
+
+        Args:
+            table: a registered table or a saved result.
+            columns: those that queries add up, or compare in WHERE.
+            groups: those that queries group by. An index says which rows belong to each value.
+
+        Returns:
+            the scramble: `base_rows()`, `positions_of("item")` and `positions_of_blocks()` are lineage relations.
+
+        Raises:
+            LineageError: there is no such table or column; a column has a type that cannot be in a scramble; the table
+                is not what was registered.
+
+        Examples:
+            >>> lineage.scramble("sales", columns=["amount"], groups=["item"])
+            Scramble(sales, 3 rows, columns amount, item, groups item)
+
+        """
+        return self._parts.approximator.scramble(table, columns, groups)
+
+    def approximate(
+        self,
+        sql: str,
+        error: float | None = 0.05,
+        *,
+        relative: bool = True,
+        rows: int | None = None,
+        confidence: float = 1 - 1e-15,
+        bounder: str = "betting",
+        progress: Callable[[str], None] | None = None,
+    ) -> ApproximateAnswer:
+        """Answer an aggregate query from as few rows of its table's scramble as make it certain.
+
+        All intervals of the answer hold together with the probability `confidence`. Nothing is assumed of the values.
+        Rows are read until the error of each aggregate of the select list is small enough. HAVING is decided for each
+        group. ORDER BY an aggregate is certain, with LIMIT the choice of the groups. Ctrl-C returns the intervals so
+        far.   [Macke 2021, chapter 6; Waudby-Smith and Ramdas 2020]
+
+        Args:
+            sql: SELECT of keys, and of AVG, SUM and COUNT of columns, FROM a table with a scramble. It may have WHERE
+                and GROUP BY. HAVING compares an aggregate with a number. ORDER BY has keys, or one aggregate.
+            error: the greatest error: a part of the true value, or with ``relative=False`` the width of an interval;
+                None: only HAVING and ORDER BY count.
+            relative: which of the two.
+            rows: read so many rows of each group instead, and look once.
+            confidence: over 0 and below 1.
+            bounder: ``"betting"``, or of the thesis ``"bernstein+rt"``, ``"bernstein"``, ``"hoeffding+rt"``,
+                ``"hoeffding"``.
+            progress: a function that is called with a text after each round.
+
+        Returns:
+            the answer: `rows` with estimates and intervals, `certified`, `backward(row)`: the ids of the rows read.
+
+        Raises:
+            LineageError: the query is malformed or of another form; the message says where. The table has no scramble,
+                or it changed since.
+
+        Examples:
+            >>> sales = lineage.scramble("sales", columns=["amount"], groups=["item"])
+            >>> answer = lineage.approximate("SELECT item, AVG(amount) AS a FROM sales GROUP BY item ORDER BY item")
+            >>> [(row["item"], row["a_low"], row["a"], row["a_high"]) for row in answer.rows]
+            [('binder', 55.0, 55.0, 55.0), ('pencil', 30.0, 30.0, 30.0)]
+            >>> answer.certified, answer.backward(0), answer.stale()
+            (True, LineageSet({1, 3}), None)
+
+        """
+        asked = Asked(error, relative, rows, confidence, bounder, progress or _nothing)
+        return self._parts.approximator.answer(sql, asked)
+
+
+def _nothing(_: str) -> None:
+    """Nobody wants to know."""
