@@ -118,7 +118,7 @@ class Keeping:
             return Decision(False, (), f"{costs}, but it has {size:,} bytes, and what is kept is worth more")
         for victim in victims:
             self.clock = max(self.clock, self.kept.pop(victim).worth)
-        self.kept[identity] = wanted
+        self.kept[identity] = self._worth_now(wanted)  # by the clock as those who went have set it
         return Decision(True, victims, costs)
 
     def _worth_now(self, result: KeptResult) -> KeptResult:
