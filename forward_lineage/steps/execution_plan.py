@@ -118,7 +118,7 @@ def _add(network: Any, start: tuple[str, str], end: tuple[str, str], capacity: i
 
 
 def _selected(network: Any) -> set[tuple[str, str]]:
-    """Return what can be reached from the source where a greatest flow leaves room: the smallest side of a least cut."""
+    """Return what can be reached where a greatest flow leaves room: the smallest source side of a least cut."""
     residual = _networkx().algorithms.flow.preflow_push(network, _SOURCE, _SINK)
     reached, waiting = {_SOURCE}, [_SOURCE]
     while waiting:

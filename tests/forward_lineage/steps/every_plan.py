@@ -24,7 +24,7 @@ def assignments(count: int) -> np.ndarray[Any, Any]:
 
 
 def least_cost(steps: Sequence[PlannedStep], outputs: Sequence[str]) -> int:
-    """Return the least cost over all ways to prune, load or compute, read off the definitions (constraints 3.1, 3.2)."""
+    """Return the least cost over all ways to prune, load or compute, read off constraints 3.1 and 3.2."""
     needed = set(outputs)
     while True:
         more = needed | {parent for step in steps if step.name in needed for parent in step.parents}
