@@ -17,7 +17,7 @@ LONG_FUNCTION = 14  # at the 90th percentile
 ROOMS = {
     "relations": set[str](),
     "arrays": {"relations"},
-    "steps": set[str](),
+    "steps": {"storage"},
     "storage": set[str](),
     "spark": {"results"},
     "showing": {"spark", "results"},

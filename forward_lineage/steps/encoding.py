@@ -102,8 +102,8 @@ def put_plain(encoder: Encoder, value: object) -> bool:
     kind = type(value)
     if value is None or value is Ellipsis or value is NotImplemented or kind is bool:
         encoder.put("constant", repr(value))
-    elif kind is int:
-        encoder.put("int", str(value) if -(10**40) < value < 10**40 else hex(value))  # type: ignore[operator,call-overload]
+    elif isinstance(value, int) and kind is int:
+        encoder.put("int", hex(value))
     elif isinstance(value, float) and kind is float:
         encoder.put("float", struct.pack(">d", value))
     elif isinstance(value, complex) and kind is complex:

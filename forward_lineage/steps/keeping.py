@@ -93,6 +93,10 @@ class Keeping:
         """Take note that a result is not there any more."""
         self.kept.pop(identity, None)
 
+    def hold(self, identity: str, *, size: int, saves: int) -> None:
+        """Keep a result that somebody still reads, whatever it is worth; it goes when room is needed."""
+        self.kept[identity] = self._worth_now(KeptResult(size, max(saves, 0), 0.0))
+
     def decide(
         self, identity: str, *, size: int, write: int, load: int, without: int, pinned: Collection[str] = ()
     ) -> Decision:

@@ -117,7 +117,8 @@ def _put_cell(encoder: Encoder, cell: Any) -> None:
 def _put_reads(encoder: Encoder, function: FunctionType, code: CodeType, facts: CodeFacts, whole: bool) -> None:
     name = code.co_name
     for read in facts.reads:
-        encoder.within(read.name, lambda read=read: _put_read(encoder, function, read))  # type: ignore[misc]
+        said = ".".join((read.name, *read.attributes))
+        encoder.within(said, lambda read=read: _put_read(encoder, function, read))  # type: ignore[misc]
     for attribute, line in facts.attributes:
         if leads_outside(attribute) or (whole and attribute in OUTSIDE_OF_IMPORTED):
             encoder.give_up(f"line {line} of {name} reads .{attribute}, which may lead outside")

@@ -378,7 +378,7 @@ def test_another_version_of_a_package_is_another_identity(monkeypatch: pytest.Mo
 def test_a_reason_says_where(modules: None) -> None:
     found = identity("import time\ndef g():\n    return time.time()\ndef step():\n    return g()")
     assert found.reasons == (
-        "time.time is of a package whose functions may read more than their arguments (step → g → time)",
+        "time.time is of a package whose functions may read more than their arguments (step → g → time.time)",
     )
 
 
