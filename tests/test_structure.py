@@ -42,6 +42,7 @@ ROOMS = {
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "pages": {"views", "frontend"},
     "session": {
+        "steps",
         "dataframes",
         "showing",
         "openlineage",

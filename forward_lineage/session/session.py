@@ -15,6 +15,7 @@ from forward_lineage.session.remote_calls import says_when_the_server_is_gone
 from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.show_calls import ShowCalls
 from forward_lineage.session.sketch_calls import SketchCalls
+from forward_lineage.session.step_calls import StepCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.view_calls import ViewCalls
 from forward_lineage.spark.shared_home import check_shared_home
@@ -23,7 +24,7 @@ from udafs.attach import attach
 
 
 @says_when_the_server_is_gone
-class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls):
+class ForwardLineage(TableCalls, QueryCalls, ResultCalls, ViewCalls, ProfileCalls, SketchCalls, ShowCalls, StepCalls):
     """Trace lineage in a Spark session that is already running.
 
     Making one attaches the SQL functions (`dlunion`, `dl_ids`, …) to the session. It also brings back the tables that

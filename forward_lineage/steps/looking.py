@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from forward_lineage.steps.identity import Identity, identity_of
 from forward_lineage.steps.shelf import Record, Shelf
 from forward_lineage.steps.step import Step
 from forward_lineage.steps.step_graph import PlannedStep, StepGraph, parents_first
-from udafs.errors import BadArgumentError
+from udafs.errors import BadArgumentError, NotRegisteredError
 
 _UNKNOWN_COST = 1  # of a step that never ran, which runs whatever it costs
 
@@ -54,8 +54,19 @@ class Rows(Protocol):
         """Return what a step gets that reads saved rows."""
         ...
 
-    def save(self, step: str, place: str, query: str) -> SavedRows:
-        """Run a query and save its rows; `lineage.update` will come in here, where a place has rows of before."""
+    def save(self, step: str, place: str, query: Any, reads: tuple[str, ...]) -> SavedRows:
+        """Run a query and save its rows.
+
+        Args:
+            step: its name.
+            place: name of the saved result.
+            query: what the step returned.
+            reads: places of the steps that it reads, whose identities say what they depend on.
+
+        Raises:
+            LineageError: it is no query, or cannot be traced.
+
+        """
         ...
 
     def holds(self, record: Record) -> bool:
@@ -186,11 +197,20 @@ class Looker:
         if None in keys.values() and not each.code.reasons and not each.step.chance:
             each.identity, each.record = None, None
             return
-        tables = {table: self._rows.version(table) for table in each.tables}
+        tables = {table: self._version(each.step.name, table) for table in each.tables}
         also = (f"step {each.step.name}", f"returns {each.step.returns}")
         found = identity_of(each.step.function, each.parameters, {**keys, **tables}, pure=each.step.pure, also=also)
         each.identity = _by_chance(found) if each.step.chance else found
         each.record = self._record(each) if each.identity.digest else None
+
+    def _version(self, step: str, table: str) -> str | None:
+        try:
+            return self._rows.version(table)
+        except NotRegisteredError:
+            raise BadArgumentError(
+                f"step {step} reads {table}, which is no step, no parameter and no registered table",
+                instead="Give it to the run, give it a default, or register the table.",
+            ) from None
 
     def _record(self, each: Looked) -> Record | None:
         assert each.identity is not None
@@ -208,7 +228,3 @@ def _planned(each: Looked, rerun: Collection[str]) -> PlannedStep:
     load = record.load if record is not None and record.is_kept else None
     compute = record.compute if record is not None else _UNKNOWN_COST
     return PlannedStep(each.step.name, each.parents, compute, load, each.step.name in rerun)
-
-
-Give = Callable[[str], Any]
-"""Returns the value of a step for one that reads it."""

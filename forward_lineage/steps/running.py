@@ -18,7 +18,7 @@ from forward_lineage.steps.looking import Look, Looked, Looker, Rows
 from forward_lineage.steps.serialising import read_back, written
 from forward_lineage.steps.shelf import ROWS, Record, Shelf
 from forward_lineage.storage.interface import MissingError
-from udafs.errors import BadArgumentError, LineageError
+from udafs.errors import LineageError
 
 _BYTES_A_MICROSECOND = 200  # at which rows are read from disk
 
@@ -197,15 +197,11 @@ class Run:
 
     def _keep_rows(self, each: Looked, query: Any, begun: float) -> None:
         name = each.step.name
-        if not isinstance(query, str):
-            raise BadArgumentError(
-                f"step {name} returns a {type(query).__name__}, and says that it returns a query",
-                instead='Return the text of a query, or leave returns="query" out.',
-            )
         with self._lock:
             refused = self._may_not_be_kept(each)
         place = f"step_{name}_{'again' if refused else uuid4().hex[:12]}"
-        saved = self._rows.save(name, place, query)
+        reads = tuple(self._held[parent].place for parent in each.parents if self._held[parent].place)
+        saved = self._rows.save(name, place, query, reads)
         with self._lock:
             self.work += (compute := _microseconds(begun))
             self._held[name] = Held(place=saved.place)

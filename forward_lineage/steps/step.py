@@ -20,7 +20,7 @@ class Step:
     Attributes:
         function: what it does; its parameters name what it reads.
         name: what other steps call it.
-        returns: ``"value"``, or ``"query"`` for the text of a query whose rows are the result.
+        returns: ``"value"``, or ``"query"`` for a query, as a text or DataFrame, whose rows are the result.
         chance: whether its result is another one each time.
         pure: packages that its author vouches for.
 
@@ -76,7 +76,7 @@ def step(
     Args:
         function: what the step does.
         name: letters, digits and _; the function's name when not given.
-        returns: ``"query"`` if the function returns the text of a query; its rows are saved with their lineage.
+        returns: ``"query"`` if the function returns a query, as a text or DataFrame; its rows are saved with lineage.
         chance: say so if the result is left to chance, the clock or files; then it runs again each time.
         pure: packages that you vouch for: their functions depend on their arguments and their version alone.
 

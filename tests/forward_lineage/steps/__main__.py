@@ -11,7 +11,6 @@ import random
 import statistics
 import sys
 import tempfile
-
 from pathlib import Path
 from unittest.mock import patch
 

@@ -32,7 +32,7 @@ class LittleStore:
     def read(self, place: str) -> str:
         return place
 
-    def save(self, step: str, place: str, query: str) -> SavedRows:
+    def save(self, step: str, place: str, query: str, reads: tuple[str, ...]) -> SavedRows:
         names = {each.id for each in ast.walk(ast.parse(query)) if isinstance(each, ast.Name)}
         read = {name: self.versions[name] for name in sorted(names & set(self.tables))}
         self.places[place] = eval(query, {"sum": sum, "sorted": sorted}, {**self.tables, **self.places})

@@ -222,11 +222,6 @@ def test_rows_that_nobody_asked_for_go_if_they_are_not_worth_keeping(author: Aut
     assert list(author.store.places) == [outcome["r"]]
 
 
-def test_a_query_step_must_return_a_text(author: Author) -> None:
-    with pytest.raises(BadArgumentError, match="step q returns a int"):
-        author.run("@step(returns='query')\ndef q(): return 3\n", "q")
-
-
 VALUES: list[Any] = [
     *(None, True, 0, -(10**50), 1.5, -0.0, float("inf"), "a\ud800", b"\0", (), [], {}, (1, [2, {"a": b"x"}])),
     {1: "int", "1": "text", True and (1,): None},
