@@ -15,7 +15,7 @@ from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.session.components import Parts
 from forward_lineage.spark.names import quoted
 from forward_lineage.spark.settings import settings_in_force
-from forward_lineage.steps.looking import SavedRows
+from forward_lineage.steps.looking import SavedRows, place_of
 from forward_lineage.steps.shelf import Record
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.recipes import recipe_of
@@ -98,11 +98,11 @@ class RowsOfSteps:
         """Return saved rows as a step gets them."""
         return StepRows(place, self._parts)
 
-    def save(self, step: str, place: str, query: Any, reads: tuple[str, ...] = ()) -> SavedRows:
+    def save(self, step: str, query: Any, reads: tuple[str, ...], *, once: bool) -> SavedRows:
         """Run a query and save its rows.
 
         `lineage.update` belongs here: rows that `step` has of an earlier version of its tables may be brought up to
-        date under `place`, where its query allows, in place of running it.
+        date under a new name, where its query allows, in place of running it.
         """
         with _ALONE:
             self._parts.result_tables.bring_up_to_date()
@@ -111,6 +111,7 @@ class RowsOfSteps:
             tables = [name for name in traced.rewritten.tables if name not in reads]
             before = self._versions(tables)
             reason = self._reason(traced)
+            place = place_of(step, once=once or reason is not None)
             saved = self._saving.save(text, place)
             if reason is None and self._versions(tables) != before:
                 reason = "a table that it reads changed while it ran"

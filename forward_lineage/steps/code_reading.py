@@ -1,4 +1,4 @@
-"""What a code object does, read from its instructions: which globals it reads, attributes, imports, what it assigns.
+"""Read code objects: the globals, attributes and imports that they read, and the globals that they assign.
 
 Instructions are what runs. Source may be gone, edited since it was imported, or the same line for two lambdas. They say
 the same for two texts of the same syntax tree: comments, layout, docstrings, and names of local variables do not count.
@@ -60,7 +60,7 @@ class Import:
 
 @dataclass
 class CodeFacts:
-    """What a code object does by itself; `nested` ones are read apart.
+    """The facts about a code object by itself; `nested` ones are read apart.
 
     Attributes:
         tokens: its instructions, as text that is the same for the same syntax tree.

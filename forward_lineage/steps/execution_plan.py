@@ -4,7 +4,7 @@ A step that is computed needs all its parents, loaded or computed. The choice is
 cut: for each step a project "it is available", which costs what loading costs, and a project "it is computed", which
 costs the difference and needs the parents' first projects.
 
-What the thesis leaves open or prints wrongly is settled here:
+The thesis leaves these open, or prints them wrongly:
 
 - one prerequisite for each parent; its integer program (A.3c) sums over parents, so one of them would do;
 - outputs are mandatory; else nothing would be chosen when nothing has changed;
@@ -30,7 +30,7 @@ _SOURCE, _SINK = ("source", ""), ("sink", "")
 
 
 class Action(StrEnum):
-    """What is done about a step."""
+    """One of three things to do about a step."""
 
     LOAD = "load"
     COMPUTE = "compute"
@@ -39,7 +39,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class ExecutionPlan:
-    """What is done about each step.
+    """An action for each step.
 
     Attributes:
         actions: step → action, parents first; those that no output needs are pruned.

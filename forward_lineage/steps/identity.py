@@ -1,9 +1,9 @@
-"""What the result of a function depends on, as one digest; or the reasons why that cannot be told.
+"""One digest of all that the result of a function depends on; or the reasons why there is none.
 
 The digest is of the function's code, of all that it calls and of the globals that it reads, transitively, of its
 defaults and closures, its parameters, its inputs, and of the versions of Python and of the packages it reaches.
-**Whatever is not known is a reason, and a step with a reason runs again.** There is no list of what is dangerous to
-keep up with, but one of what is known (`packages`, `known_values`).
+**A step that reaches anything unknown has a reason, and runs again.** So no list of dangers has to be kept up. There
+are lists of known things (`packages`, `known_values`).
 
 Three things are taken on trust: the files of an installed version are those of that version and nobody patches a
 package from inside; an object's text (`str`, `repr`) is not its address; a set has no order.
@@ -22,7 +22,7 @@ from forward_lineage.steps.reached_code import put_value
 
 @dataclass(frozen=True)
 class Identity:
-    """What a step's result depends on.
+    """The identity of a step's result.
 
     Attributes:
         digest: 64 hexadecimal digits; None if something it depends on is not known.

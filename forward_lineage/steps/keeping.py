@@ -1,4 +1,4 @@
-"""Which results are kept within a budget, decided as each step ends.  [Macke 2021, §3.5.3, Algorithm 3.2]
+"""Decide which results are kept within a budget, as each step ends.  [Macke 2021, §3.5.3, Algorithm 3.2]
 
 The thesis keeps a result if computing it and all its ancestors costs more than writing and loading it. So on a chain it
 keeps every step, although loading the step before and going on from there would do. Here the cost is that of the best
@@ -39,7 +39,7 @@ class KeptResult:
 
 @dataclass(frozen=True)
 class Decision:
-    """What is done about a result that has just been computed.
+    """The decision about a result that has just been computed.
 
     Attributes:
         keep: whether it is kept.
@@ -54,7 +54,7 @@ class Decision:
 
 
 class Keeping:
-    """What is kept, by identity, and what it is worth.
+    """The results that are kept, by identity, and their worth.
 
     Args:
         budget: bytes that all results may have together; None for no limit.

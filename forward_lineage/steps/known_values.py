@@ -166,7 +166,7 @@ def _put_ndarray(encoder: Encoder, value: Any, put: Put) -> bool:
     encoder.put("array", repr(value.dtype.descr), repr((value.shape, flags.c_contiguous, flags.f_contiguous)))
     if value.dtype.hasobject:
         put_sequence(encoder, "objects", value.ravel().tolist(), put)
-        return value.dtype == object
+        return bool(value.dtype == object)
     encoder.put(value.tobytes())
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from uuid import uuid4
 
 from forward_lineage.steps.execution_plan import Action, ExecutionPlan, plan_execution
 from forward_lineage.steps.identity import Identity, identity_of
@@ -54,14 +55,14 @@ class Rows(Protocol):
         """Return what a step gets that reads saved rows."""
         ...
 
-    def save(self, step: str, place: str, query: Any, reads: tuple[str, ...]) -> SavedRows:
-        """Run a query and save its rows.
+    def save(self, step: str, query: Any, reads: tuple[str, ...], *, once: bool) -> SavedRows:
+        """Run a query and save its rows, under a name that `place_of` gives.
 
         Args:
             step: its name.
-            place: name of the saved result.
             query: what the step returned.
             reads: places of the steps that it reads, whose identities say what they depend on.
+            once: whether it is known already that the rows cannot stand for the query another time.
 
         Raises:
             LineageError: it is no query, or cannot be traced.
@@ -76,6 +77,11 @@ class Rows(Protocol):
     def drop(self, place: str) -> None:
         """Forget saved rows."""
         ...
+
+
+def place_of(step: str, *, once: bool) -> str:
+    """Return a name for the rows of a step: one of their own, or that of all that are good for one run."""
+    return f"step_{step}_{'again' if once else uuid4().hex[:12]}"
 
 
 @dataclass

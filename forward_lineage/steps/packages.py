@@ -1,4 +1,4 @@
-"""Which code is a package's, which version it has, and of which packages it is known what their results depend on.
+"""Packages: whether code is of one, its version, and whether its functions depend on their arguments alone.
 
 A package counts as *known* if its functions depend on their arguments and on its version alone, but for the names in
 `OUTSIDE`. All others may read files, clocks, settings or chance; a step that reaches them runs again, unless its author

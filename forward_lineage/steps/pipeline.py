@@ -1,4 +1,4 @@
-"""A pipeline of steps: what a run would do, and the run."""
+"""A pipeline of steps: its plan, and its runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from udafs.errors import BadArgumentError
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave.
+    """The outcome of a run.
 
     Attributes:
         values: of the targets, by name.

@@ -250,8 +250,8 @@ def _is_module(name: str) -> bool:
 
 def _put_reference(encoder: Encoder, value: Any) -> None:
     """Feed a function or class of a package: where it is found there, and the package's version."""
-    module = getattr(value, "__module__", None) or ""
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    module = str(getattr(value, "__module__", None) or "")
+    name = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
     if not _is_found_there(value, module, name):
         encoder.give_up(f"{module}.{name} is not what its package has under that name")
     elif not is_known(module, encoder.pure):
@@ -310,9 +310,10 @@ def _put_module(encoder: Encoder, module: ModuleType) -> None:
 
 def _put_library_object(encoder: Encoder, value: Any) -> bool:
     """Feed a function that is not Python's bytecode, or a marker that a package has; return whether it is one."""
-    kind = type(value)
-    if isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType | None):
-        put_sequence(encoder, f"bound {value.__name__}", (value.__self__,), put_value)
+    kind: type = type(value)
+    owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
+    if owner is not None and not isinstance(owner, ModuleType):
+        put_sequence(encoder, f"bound {value.__name__}", (owner,), put_value)
         if leads_outside(value.__name__):
             encoder.give_up(f"{value.__name__} may lead outside")
         return True
@@ -426,20 +427,20 @@ def _put_instance(encoder: Encoder, value: Any) -> None:
     put_value(encoder, kind)
     for each in rest:
         if each in _CONTAINERS:
-            put_value(
-                encoder, each(each.__iter__(value) if each not in (str, int, float, dict) else _bare(each, value))
-            )
+            put_value(encoder, _content(each, value))
     put_value(encoder, dict(sorted(getattr(value, "__dict__", {}).items())))
     for name, slot in _slots(kind):
         encoder.put(name)
         put_value(encoder, slot.__get__(value, kind) if _is_set(slot, value) else "no value")
 
 
-def _bare(kind: type, value: Any) -> Any:
+def _content(kind: Any, value: Any) -> Any:
     """Return the content of an object of a user's subclass of a type of Python's, as Python's type."""
-    if kind is dict:
-        return list(dict.items(value))
-    return {str: str.__str__, int: int.__int__, float: float.__float__}[kind](value)
+    plain: dict[Any, Any] = {str: str.__str__, int: int.__int__, float: float.__float__, dict: dict.items}
+    if kind in plain:
+        content = plain[kind](value)
+        return list(content) if kind is dict else content
+    return kind(kind.__iter__(value))
 
 
 def _is_compiled(kind: type) -> bool:

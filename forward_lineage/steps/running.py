@@ -10,7 +10,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
 
 from forward_lineage.steps.execution_plan import Action, ExecutionPlan
 from forward_lineage.steps.keeping import cost_without
@@ -199,16 +198,16 @@ class Run:
         name = each.step.name
         with self._lock:
             refused = self._may_not_be_kept(each)
-        place = f"step_{name}_{'again' if refused else uuid4().hex[:12]}"
         reads = tuple(self._held[parent].place for parent in each.parents if self._held[parent].place)
-        saved = self._rows.save(name, place, query, reads)
+        saved = self._rows.save(name, query, reads, once=bool(refused))
         with self._lock:
             self.work += (compute := _microseconds(begun))
             self._held[name] = Held(place=saved.place)
             refused = refused or self._may_not_be_kept(each) or saved.reason
             if refused:
                 self.reasons[name] += f"; not kept: {refused}"
-                self._leave_to_targets(each, saved.place, refused)
+                if name not in self._targets:
+                    self._for_now.append(saved.place)
                 return
             assert each.identity is not None
             asked = each.identity.digest or ""
@@ -226,11 +225,6 @@ class Run:
                 self._shelf.keeping.hold(record.key, size=record.size, saves=compute - load)
             each.record = record
             self._shelf.keep(record)
-
-    def _leave_to_targets(self, each: Looked, place: str, refused: str) -> None:
-        """Drop rows that cannot be used again with the run, unless somebody asked for them."""
-        if each.step.name not in self._targets:
-            self._for_now.append(place)
 
     def _may_not_be_kept(self, each: Looked) -> str | None:
         """Say why the result of a step that has just ended, or is to begin, cannot stand for it another time."""

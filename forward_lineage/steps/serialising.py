@@ -10,6 +10,7 @@ import base64
 import io
 import json
 import struct
+from collections.abc import Callable
 from typing import Any
 
 _PLAIN = (type(None), bool, int, str)
@@ -85,7 +86,7 @@ def _value(plain: Any) -> Any:
     if not isinstance(plain, dict):
         return plain
     ((kind, inside),) = plain.items()
-    readers = {
+    readers: dict[str, Callable[[Any], Any]] = {
         "float": lambda each: struct.unpack(">d", bytes.fromhex(each))[0],
         "bytes": base64.b64decode,
         "array": lambda each: _array(base64.b64decode(each)),

@@ -29,7 +29,7 @@ _DIGEST = 32
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of one result of a step.
+    """The facts about one result of a step.
 
     Attributes:
         step: its name.

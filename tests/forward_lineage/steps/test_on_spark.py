@@ -57,6 +57,7 @@ STEPS = (per_item, large, best, hidden, chance, through_a_view, wrong)
 def sold(lineage: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ForwardLineage:
     """A table of files, and steps that all seem to take a second."""
     monkeypatch.setattr(running, "_microseconds", lambda begun: 1_000_000)
+    monkeypatch.setattr(running, "_time_to_read", lambda form, data: 0)
     add(lineage, tmp_path, "(1, 'binder', 40), (2, 'pencil', 30)")
     lineage.register("sales", path=f"{tmp_path}/sales")
     return lineage
