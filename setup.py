@@ -27,6 +27,7 @@ DRAWING = [
     "matplotlib>=3.9",
     "pygraphviz>=2.0.1",  # from here on its wheels bring Graphviz
 ]
+STEPS = ["networkx>=3.2"]  # the least cut, from which the plan of a pipeline is read
 TPCH = ["tpchgen-cli>=4.0"]
 ICEBERG = ["fastavro>=1.9,<2"]  # the Avro files in which Iceberg says which files a table has
 PANDAS = ["pandas>=2.2,<3"]  # for `toPandas`, which Spark brings no pandas for
@@ -47,6 +48,7 @@ DBT = ["dbt-core>=1.9,<1.12", "dbt-spark[PyHive]>=1.9,<1.12"]
 PAGES = ["bokeh>=3.9,<3.10"]  # a patch series: our page's script speaks to its models in the browser
 DEV = [
     *DRAWING,
+    *STEPS,
     *TPCH,
     *PAGES,
     *NOTEBOOK,
@@ -76,6 +78,7 @@ DEV = [
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
+    "scipy>=1.13",  # the best way to keep results of steps, to compare ours with
     "islpy>=2025.1",  # relations of integers, to compare those between arrays with
     "ruff>=0.14",
     "typos>=1.40,<2",  # spelling of code and pages
@@ -126,6 +129,7 @@ setup(
     install_requires=RUNTIME,
     extras_require={
         "drawing": DRAWING,
+        "steps": STEPS,
         "tpch": TPCH,
         "pages": PAGES,
         "notebook": [*NOTEBOOK, *DRAWING, *PANDAS],

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forward_lineage.frontend import rewrite_sql, split_script
     from forward_lineage.session import ForwardLineage
     from forward_lineage.showing.lists import ids
+    from forward_lineage.steps.step import step
     from udafs.errors import (
         BadArgumentError,
         ChangedError,
@@ -66,6 +67,7 @@ __all__ = [
     "rewrite_sql",
     "row_by_row",
     "split_script",
+    "step",
     "unload_ipython_extension",
 ]
 
@@ -98,6 +100,7 @@ _PLACES = {
     "rewrite_sql": "forward_lineage.frontend",
     "row_by_row": "forward_lineage.dataframes.marks",
     "split_script": "forward_lineage.frontend",
+    "step": "forward_lineage.steps.step",
 }
 
 

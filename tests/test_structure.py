@@ -20,6 +20,7 @@ ROOMS = {
     "extras": set[str](),
     "relations": set[str](),
     "arrays": {"relations"},
+    "steps": {"storage"},
     "storage": set[str](),
     "spark": {"results"},
     "showing": {"spark", "results"},
@@ -46,6 +47,7 @@ ROOMS = {
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "pages": {"views", "frontend"},
     "session": {
+        "steps",
         "dataframes",
         "showing",
         "approximate",

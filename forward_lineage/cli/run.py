@@ -11,6 +11,7 @@ from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import semantics_option, sql_argument
+from forward_lineage.cli.pipeline_target import is_target, run_target
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.tables import lineage_table
 from forward_lineage.cli.write_summary import said_of_command
@@ -28,8 +29,14 @@ def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, openi
     """Run a query and show its rows with their lineage.
 
     FILE holds one Spark SQL statement; - reads standard input. After a command such as CREATE TABLE … AS, you are told
-    what it wrote.
+    what it wrote. Or name a step of a file of Python, as pipeline.py:report; steps that need not run are not run.
     """
+    if is_target(file):
+        with opening.session("run") as lineage:
+            frame = run_target(file, lineage)
+            if frame is not None:
+                _show(FrameRows(frame), limit, ids, as_json)
+        return
     sql = read_statement(file)
     check_tables_of(opening, sql)
     with opening.session_to_look("run") as lineage:
@@ -45,3 +52,11 @@ def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, openi
             print_lines(lines)
         else:
             Console().print(lineage_table(found.columns, rows, ids, more, unit=found.unit))
+
+
+def _show(found: FrameRows, limit: int, ids: int, as_json: bool) -> None:
+    if as_json:
+        print_lines(found.json_lines(limit))
+        return
+    rows, more = found.first(limit)
+    Console().print(lineage_table(found.columns, rows, ids, more, unit=found.unit))

@@ -16,6 +16,7 @@ from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.result_calls import ResultCalls
 from forward_lineage.session.show_calls import ShowCalls
 from forward_lineage.session.sketch_calls import SketchCalls
+from forward_lineage.session.step_calls import StepCalls
 from forward_lineage.session.table_calls import TableCalls
 from forward_lineage.session.update_calls import UpdateCalls
 from forward_lineage.session.view_calls import ViewCalls
@@ -31,6 +32,7 @@ class ForwardLineage(
     QueryCalls,
     ResultCalls,
     UpdateCalls,
+    StepCalls,
     ViewCalls,
     ProfileCalls,
     SketchCalls,

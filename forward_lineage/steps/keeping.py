@@ -1,0 +1,160 @@
+"""Decide which results are kept within a budget, as each step ends.  [Macke 2021, §3.5.3, Algorithm 3.2]
+
+The thesis keeps a result if computing it and all its ancestors costs more than writing and loading it. So on a chain it
+keeps every step, although loading the step before and going on from there would do. Here the cost is that of the best
+plan that has the result again *with what is kept already* (`cost_without`). Then each step is kept, or having it again
+costs at most what writing and loading it would. On the thesis' chain of m steps (load i, compute 3) that takes O(m)
+bytes, where Algorithm 3.2 takes O(m²).
+
+Past the budget the results that are worth least a byte go first, with age: GreedyDual-Size. [Cao & Irani 1997] A result
+is worth the clock at its last use, and what it saves for each of its bytes; the clock is the worth of the last one that
+went. Results of older versions age like all others, so that undoing an edit loads them while there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from forward_lineage.steps.execution_plan import plan_execution
+from forward_lineage.steps.step_graph import PlannedStep, StepGraph
+from udafs.errors import BadArgumentError
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """A result that is kept.
+
+    Attributes:
+        size: bytes, >= 0.
+        saves: what having it saves, in the unit of costs: having it again without it, less loading it.
+        worth: by which results go when there is no room, the least first.
+
+    """
+
+    size: int
+    saves: int
+    worth: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision about a result that has just been computed.
+
+    Attributes:
+        keep: whether it is kept.
+        evicted: identities of the results that go to make room for it.
+        reason: in words, as `explain` shows it.
+
+    """
+
+    keep: bool
+    evicted: tuple[str, ...]
+    reason: str
+
+
+class Keeping:
+    """The results that are kept, by identity, and their worth.
+
+    Args:
+        budget: bytes that all results may have together; None for no limit.
+        kept: what is kept already.
+        clock: the worth of the last result that went.
+
+    Examples:
+        >>> keeping = Keeping(budget=100)
+        >>> keeping.decide("a", size=80, write=2, load=2, without=50).keep
+        True
+        >>> keeping.decide("b", size=60, write=2, load=2, without=900)
+        Decision(keep=True, evicted=('a',), reason='having it again would cost 900, writing and loading it 4')
+
+    """
+
+    def __init__(
+        self, budget: int | None = None, kept: Mapping[str, KeptResult] | None = None, clock: float = 0.0
+    ) -> None:
+        if budget is not None and budget < 0:
+            raise BadArgumentError(f"a budget of {budget} bytes", instead="Give at least 0, or None for no limit.")
+        self.budget = budget
+        self.kept = dict(kept or {})
+        self.clock = clock
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that is kept."""
+        return sum(each.size for each in self.kept.values())
+
+    def used(self, identity: str) -> None:
+        """Take note that a kept result was loaded, or stood for its step."""
+        if identity in self.kept:
+            self.kept[identity] = self._worth_now(self.kept[identity])
+
+    def forget(self, identity: str) -> None:
+        """Take note that a result is not there any more."""
+        self.kept.pop(identity, None)
+
+    def hold(self, identity: str, *, size: int, saves: int) -> None:
+        """Keep a result that somebody still reads, whatever it is worth; it goes when room is needed."""
+        self.kept[identity] = self._worth_now(KeptResult(size, max(saves, 0), 0.0))
+
+    def decide(
+        self, identity: str, *, size: int, write: int, load: int, without: int, pinned: Collection[str] = ()
+    ) -> Decision:
+        """Decide about a result, and take note of it.
+
+        Args:
+            identity: of the result.
+            size: bytes.
+            write: what writing it costs.
+            load: what loading it costs.
+            without: what having it again costs if it is not kept, see `cost_without`.
+            pinned: identities that must not go now, such as those that this run still loads.
+
+        """
+        self.forget(identity)  # the new one takes its place
+        costs = f"having it again would cost {without:,}, writing and loading it {write + load:,}"
+        if without <= write + load:
+            return Decision(False, (), costs)
+        wanted = self._worth_now(KeptResult(size, without - load, 0.0))
+        victims = self._victims(wanted, {identity, *pinned})
+        if victims is None:
+            self.clock = max(self.clock, wanted.worth)
+            return Decision(False, (), f"{costs}, but it has {size:,} bytes, and what is kept is worth more")
+        for victim in victims:
+            self.clock = max(self.clock, self.kept.pop(victim).worth)
+        self.kept[identity] = self._worth_now(wanted)  # by the clock as those who went have set it
+        return Decision(True, victims, costs)
+
+    def _worth_now(self, result: KeptResult) -> KeptResult:
+        return replace(result, worth=self.clock + result.saves / max(result.size, 1))
+
+    def _victims(self, wanted: KeptResult, pinned: Collection[str]) -> tuple[str, ...] | None:
+        """Return what goes, the least worth first; None if that is worth more than what is wanted."""
+        if self.budget is None:
+            return ()
+        over = self.size + wanted.size - self.budget
+        victims: list[str] = []
+        for identity in sorted(self.kept, key=lambda each: (self.kept[each].worth, each)):
+            if over <= 0 or self.kept[identity].worth > wanted.worth:
+                break
+            if identity not in pinned:
+                victims.append(identity)
+                over -= self.kept[identity].size
+        return tuple(victims) if over <= 0 else None
+
+
+def cost_without(graph: StepGraph, name: str) -> int:
+    """Return what having a step's result costs at best without a saved result of its own.
+
+    Args:
+        graph: the steps; `load` says what is kept now.
+        name: of the step.
+
+    """
+    without = [replace(step, load=None) if step.name == name else step for step in graph.steps.values()]
+    return plan_execution([_without_duty(step) for step in without], [name]).cost
+
+
+def _without_duty(step: PlannedStep) -> PlannedStep:
+    """A step that must run each time has no saved result; having it again is computing it."""
+    return replace(step, load=None, must_run=False) if step.must_run else step
