@@ -132,6 +132,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -
         spark__sql__codegen__wholeStage="false",  # see tests/spark_settings.py for these
         spark__sql__codegen__factoryMode="NO_CODEGEN",
         spark__sql__adaptive__enabled="false",
+        spark__forward_lineage__by_reference="true",  # tables of tests are so small that nothing would be a stage
     )
     shared_state.started(session)
     yield session

@@ -147,6 +147,7 @@ def rewrite_statement(
     granules: Sequence[Granules] = (),
     to_store: bool = False,
     moves_conditions: bool = True,
+    weighs: bool = False,
 ) -> RewrittenStatement:
     """Rewrite one statement and keep what the session needs to check it.
 
@@ -175,6 +176,7 @@ def rewrite_statement(
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see
             `rewrites.decorrelation`. To Spark some would be others there, by types that the rules do not know: then
             the text is refused when it is analysed.
+        weighs: whether it goes by reference only where copying is expected to cost more, see `rewrites.travel_costs`.
 
     Raises:
         WrongSqlError: an unknown name.
@@ -199,6 +201,7 @@ def rewrite_statement(
             granules=granules,
             to_store=to_store or statement.is_command,
             moves_conditions=moves_conditions,
+            weighs=weighs,
         )
 
     with bugs_reported(lambda: position_of(statement.tree)):
@@ -221,6 +224,7 @@ def _rewritten(
     granules: Sequence[Granules],
     to_store: bool,
     moves_conditions: bool,
+    weighs: bool,
 ) -> RewrittenStatement:
     tree = statement.tree.copy()
     name_columns(tree, tables)
@@ -245,6 +249,7 @@ def _rewritten(
         to_store=to_store,
         by_chance=by_chance,
         moves_conditions=moves_conditions,
+        weighs=weighs,
     )
     if files_by_kernel:
         read_by_kernel(result.tree)

@@ -34,6 +34,7 @@ class Asked:
     Attributes:
         by_chance: functions that Spark's plan of the text leaves to chance, and tables.
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere.
+        weighs: whether it goes by reference only where copying is expected to cost more.
 
     """
 
@@ -46,6 +47,7 @@ class Asked:
     granules: tuple[Granules, ...] = ()
     to_store: bool = False
     moves_conditions: bool = True
+    weighs: bool = False
 
 
 @dataclass

@@ -28,7 +28,7 @@ from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors,
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of
+from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of, weighs_copies
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
@@ -139,7 +139,8 @@ class Statements:
             return _plain_insert(sql, text, semantics, args, unless_query)
         refuse_other_readings(setting_of(self._spark), text)
         chance = self._names.by_chance_in(text)
-        asked = Asked(semantics, anywhere, narrowed, in_parts, is_by_reference(self._spark), chance, granules, to_store)
+        by_reference, weighs = is_by_reference(self._spark), weighs_copies(self._spark)
+        asked = Asked(semantics, anywhere, narrowed, in_parts, by_reference, chance, granules, to_store, weighs=weighs)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
         if known is None:
             statement = self._read(text, args, unless_query, targets)
@@ -286,6 +287,7 @@ class Statements:
                 granules=asked.granules,
                 to_store=asked.to_store,
                 moves_conditions=asked.moves_conditions,
+                weighs=asked.weighs,
             )
         except (NotTracedError, NotRegisteredError, WrongSqlError) as ours:
             if statement.is_query or statement.is_command:
