@@ -353,9 +353,9 @@ _INTERVAL = re.compile(r"INTERVAL\s+'?(-?\d{1,5})'?\s+DAYS?", re.IGNORECASE)
 
 def _unshifted(node: exp.Expr) -> exp.Expr:
     """Return the column of `d + 7`: as many values as `d` has."""
-    bare = node.unnest()
+    bare: exp.Expr = node.unnest()
     if isinstance(bare, exp.Add | exp.Sub) and isinstance(bare.expression.unnest(), exp.Literal):
-        return bare.this.unnest()
+        bare = bare.this.unnest()
     return bare
 
 

@@ -99,7 +99,8 @@ def _distinct(sample: pa.Table, rows: int) -> float:
     [Charikar et al. 2000, the estimator GEE: off by the root of rows / sample at most]
     """
     seen, names = sample.num_rows, sample.column_names
-    places = np.concatenate([np.full(len(chunk), at) for at, chunk in enumerate(sample.column(0).chunks)] or [[]])
+    chunks = sample.column(0).chunks
+    places = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
     at_places = sample.append_column("", pa.array(places)).group_by([*names, ""]).aggregate([])
     counts = np.asarray(at_places.group_by(names).aggregate([([], "count_all")])["count_all"])
     if seen >= rows:
@@ -229,6 +230,6 @@ def _rows(manifest: Manifest) -> int | None:
     if counted or len(manifest.files) > _FOOTERS:
         return counted or None
     try:
-        return sum(pq.read_metadata(file.path).num_rows for file in manifest.files)
+        return sum(int(pq.read_metadata(file.path).num_rows) for file in manifest.files)
     except (OSError, ValueError, pa.ArrowException):
         return None

@@ -247,7 +247,7 @@ class TestInASession:
             assert session.sql(sql).collect() == wanted
             assert "__stage" not in session.rewrite(sql)
             saved = session.save(sql, "kept")
-            assert session.backward(saved.name, "id = 0").count() > 0
+            assert session.backward(saved.name, rows=[0]).count() > 0
         assert "__stage1" in session.explain(sql)
 
     def test_saved_asked_and_affected(self, session: ForwardLineage) -> None:
