@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from rewrites import outermost
 from rewrites.aliases import output_name
-from rewrites.environment import Environment
+from rewrites.environment import Choice, Environment
 from rewrites.lineage_functions import DL_NEAREST
 from rewrites.refusals import refuse
+from rewrites.row_estimates import BlockRows, Estimator, unknown
 from rewrites.scope import Columns, Scope
 from rewrites.spark_functions import AGGREGATES, GROUPING_MARKERS
 from rewrites.terms import Kind, Lineage, merge
@@ -45,6 +46,8 @@ class Block:
         groups: contributions to a result row from outside its rows (subqueries in HAVING, in the select list of a
             group, windows).
         frames: windows whose frames are referred to, written out without a name.
+        expected: what FROM, conditions and groups say of the result's rows; None: nothing is estimated.
+        choice: what was chosen for its windows.
         columns: the names of the user's columns, once the select list is complete.
         hidden: base table → how its lineage is carried, once the select list is complete.
     """
@@ -58,6 +61,8 @@ class Block:
         self.constants: Lineage = {}
         self.groups: Lineage = {}
         self.frames: list[exp.Window] = []
+        self.expected: BlockRows | None = None
+        self.choice: Choice | None = None
         self.columns: Columns = None
         self.hidden: dict[str, Kind] = {}
         self._claimed: set[str] = set(_NEUTRAL)
@@ -96,6 +101,11 @@ class Block:
             return True
         order = self.select.args.get("order")
         return any(is_aggregate(node) for node in self.own_nodes(*self.select.expressions, order))
+
+    @property
+    def estimated(self) -> Estimator:
+        """What gives what is expected of the result's rows."""
+        return unknown if self.expected is None else self.expected.estimate
 
     def lineage(self) -> Lineage:
         """Return everything that has been collected so far."""

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewrites import limits_of_exists, lineage_column, own_fragments, own_trees, window_frames, witnesses
 from rewrites.block import Block
-from rewrites.environment import Environment, Names, Semantics, Stages, TracedQuery
+from rewrites.environment import Choice, Environment, Names, Semantics, Stages, TracedQuery
 from rewrites.explanation import Step, explained
 from rewrites.granules import Granules
 from rewrites.invariants import BlockInvariants, check_query, check_result, user_columns
@@ -53,6 +53,8 @@ from rewrites.shared_files import named_once
 from rewrites.stage_queries import Part, parted
 from rewrites.stages import PLACE, asked, tables_of
 from rewrites.tables import BaseTable, StoredTable, Tables
+from rewrites.travel_costs import better_apart
+from udafs.errors import Position
 
 BLOCK_RULES: tuple[BlockRule, ...] = (
     skipped_rows.apply,  # first two: they read the block, or a part of it, once more, as the user wrote it
@@ -86,7 +88,7 @@ def select_block(query: exp.Query, env: Environment) -> TracedQuery | None:
     block.refuse_unclaimed()
     if block.frames:
         return window_frames.referred(block)
-    return TracedQuery(query, block.columns, block.hidden, block.scope.correlated)
+    return TracedQuery(query, block.columns, block.hidden, block.scope.correlated, estimated=block.estimated)
 
 
 QUERY_RULES: tuple[QueryRule, ...] = (
@@ -153,7 +155,12 @@ def rewrite(
     if options.by_reference and not _takes_any_rows(query):
         stages: Stages = {}
         copies = [each.copy() for each in lineage_on] if lineage_on is not None else None
-        rewritten = statement.rewrite(query.copy(), copies, stages)
+        choices: list[Choice] | None = [] if options.weighs else None
+        rewritten = statement.rewrite(query.copy(), copies, stages, choices)
+        apart = better_apart(choices or ())
+        if apart:
+            stages, copies = {}, [each.copy() for each in lineage_on] if lineage_on is not None else None
+            rewritten = statement.rewrite(query.copy(), copies, stages, [], apart)
         if not asked(rewritten.tree, stages):
             return rewritten
     return statement.rewrite(query, lineage_on, None)
@@ -167,7 +174,14 @@ class _Statement:
     parse: Callable[[str], exp.Expr]
     options: Options
 
-    def rewrite(self, query: exp.Query, lineage_on: Sequence[exp.Expr] | None, stages: Stages | None) -> RewrittenQuery:
+    def rewrite(
+        self,
+        query: exp.Query,
+        lineage_on: Sequence[exp.Expr] | None,
+        stages: Stages | None,
+        choices: list[Choice] | None = None,
+        apart: frozenset[Position] = frozenset(),
+    ) -> RewrittenQuery:
         """Rewrite its query, with lineage by reference to new stages or, where these are None, by value."""
         options, used = self.options, Names()
         parse = own_trees.accepting(self._parse, used)
@@ -196,6 +210,8 @@ class _Statement:
             granules=granules,
             stages=stages,
             shares_answers=stages is not None and options.in_parts is None,
+            choices=choices if stages is not None else None,
+            apart=apart,
             moves_conditions=options.moves_conditions,
         )
         shape = None
@@ -211,7 +227,7 @@ class _Statement:
             named_once(result, used),
             tuple(tables_of(traced.hidden, made)),
             {each.table.name: each for each in granules.values()},
-            explained(result, traced.hidden, made),
+            explained(result, traced.hidden, made, env.choices or ()),
             tuple(parts),
             tuple(each for each in env.found.values() if isinstance(each, BaseTable | StoredTable)),
             shape,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 
 from sqlglot import exp
 
 from rewrites.granules import Granules
+from rewrites.row_estimates import Estimator, unknown
 from rewrites.scope import Columns, Scope
 from rewrites.tables import BaseTable, Source, Tables
 from rewrites.terms import Kind
@@ -38,6 +40,7 @@ class TracedQuery:
         definition: of a CTE, what the user wrote; kept under control semantics.
         cte: of a CTE, its place in WITH.
         around: of a CTE, those that it sees.
+        estimated: gives what is expected of its rows.
     """
 
     tree: exp.Query
@@ -47,6 +50,7 @@ class TracedQuery:
     definition: Definition | None = None
     cte: exp.CTE | None = None
     around: Mapping[str, TracedQuery] = field(default_factory=dict)
+    estimated: Estimator = unknown
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,42 @@ class Names:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """How the lineage of a place in a statement travels, and what was expected.
+
+    Attributes:
+        at: where the user's text of it begins.
+        by_value: whether its sets are copied.
+        rows: that carry sets; None: not known.
+        ids: in their sets, together.
+        copied: ids that travelling by value copies.
+        window: whether it is about the rows that windows see.
+        inside: places below it whose sets are copied into these rows.
+    """
+
+    at: Position | None
+    by_value: bool
+    rows: float | None = None
+    ids: float = 0.0
+    copied: float = 0.0
+    window: bool = False
+    inside: frozenset[Position] = frozenset()
+
+    @property
+    def why(self) -> str:
+        """What was expected, in words."""
+        if self.rows is None:
+            return "how many ids would be copied is not known"
+        if self.copied == inf:
+            return "rows that are met by one row only are copied once" if self.by_value else "how many is not known"
+        return f"about {_round(self.copied)} ids would be copied of {_round(self.ids)} in {_round(self.rows)} rows"
+
+
+def _round(number: float) -> str:
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
+@dataclass(frozen=True)
 class Stage:
     """An inner query that is evaluated once, whose rows are referred to by number; see `rewrites.stages`.
 
@@ -100,6 +140,7 @@ class Stage:
         hidden: base table or other stage → how the lineage of its rows is carried.
         frames: further columns, each what a window frame is to a row; see `rewrites.window_frames`.
         at: where the user's text of it begins.
+        choice: why it is one; None: nothing was estimated.
     """
 
     name: str
@@ -107,6 +148,7 @@ class Stage:
     hidden: Mapping[str, Kind]
     frames: tuple[str, ...] = ()
     at: Position | None = None
+    choice: Choice | None = None
 
 
 Stages = dict[str, Stage]
@@ -136,6 +178,9 @@ class Environment:
         parse: reads the catalog's fragments of SQL, in the dialect of the front end.
         readings: base table → how often the statement reads it; counted under control semantics.
         stages: the inner queries that the result's lineage refers to; None: lineage travels by value.
+        choices: for each place where a stage can be, whether it is one; None: wherever it can be it is, and nothing is
+            estimated.
+        apart: places that are stages if they can be, whatever is estimated.
         shares_answers: whether a subquery of the outermost block may be a stage, which lineage refers to by value.
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see `decorrelation`.
         found: what names of tables meant so far.
@@ -159,6 +204,8 @@ class Environment:
     names: Names = field(default_factory=Names)
     readings: Mapping[str, int] = field(default_factory=dict)
     stages: Stages | None = None
+    choices: list[Choice] | None = None
+    apart: frozenset[Position] = frozenset()
     shares_answers: bool = False
     moves_conditions: bool = True
     found: dict[tuple[str, ...], Source | None] = field(default_factory=dict)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewrites.aliases import table_name
 from rewrites.conditions import is_asked
-from rewrites.environment import Stage, Stages
+from rewrites.environment import Choice, Stage, Stages
 from rewrites.lineage_functions import is_dlunion
 from rewrites.stages import PLACE
 from rewrites.terms import Kind
@@ -29,6 +29,8 @@ class Step:
         carries: what each row carries, a phrase for each base table or stage.
         readings: how often it is read.
         by_value: the beginnings of subqueries of its expressions whose sets are copied into its rows.
+        choice: why it is a stage; None: nothing was estimated.
+        copied: of the result, the places whose sets are copied, as that costs less than a stage.
     """
 
     name: str | None
@@ -36,6 +38,8 @@ class Step:
     carries: tuple[str, ...]
     readings: int = 1
     by_value: tuple[Position | None, ...] = ()
+    choice: Choice | None = None
+    copied: tuple[Choice, ...] = ()
 
     def __str__(self) -> str:
         carried = "; ".join(self.carries) or "nothing: no table is traced"
@@ -44,18 +48,28 @@ class Step:
             carried += "; by value, as a subquery of an expression refers to no stage: its set is copied into each row"
             carried += f" ({places})" if places else ""
         if self.name is None:
-            return f"result: each row carries {carried}"
+            return "\n".join([f"result: each row carries {carried}", *map(_copied, self.copied)])
         place = f" ({self.at})" if self.at is not None else ""
-        return f"{self.name}{place}: computed once, read {self.readings} times; each row carries {carried}"
+        why = f"; by reference, as {self.choice.why}" if self.choice is not None else ""
+        return f"{self.name}{place}: computed once, read {self.readings} times; each row carries {carried}{why}"
 
 
-def explained(result: exp.Query, hidden: Mapping[str, Kind], stages: Stages) -> tuple[Step, ...]:
+def _copied(choice: Choice) -> str:
+    place = f" ({choice.at})" if choice.at is not None else ""
+    what = "what windows see" if choice.window else "sets of rows that meet others"
+    return f"no stage{place}: {what} by value, as {choice.why}"
+
+
+def explained(
+    result: exp.Query, hidden: Mapping[str, Kind], stages: Stages, choices: Sequence[Choice] = ()
+) -> tuple[Step, ...]:
     """Return the stages that a rewritten statement has, in the order in which they are computed, then its result.
 
     Args:
         result: the statement, `DL` its last column.
         hidden: what its rows carried before it was folded into `DL`.
         stages: all that were made; some may have gone with parts that no rule has kept.
+        choices: the places where sets are copied in place of a stage.
     """
     named = [table_name(table)[0] for table in result.find_all(exp.Table) if len(table_name(table)) == 1]
     steps = [
@@ -65,11 +79,13 @@ def explained(result: exp.Query, hidden: Mapping[str, Kind], stages: Stages) -> 
             tuple(_carried(stage, stages)),
             named.count(stage.name),
             tuple(_by_value(stage.query, stages)),
+            stage.choice,
         )
         for stage in stages.values()
         if stage.name in named
     ]
-    return (*steps, Step(None, None, tuple(_phrases(hidden, stages)), by_value=tuple(_by_value(result, stages))))
+    by_value, copied = tuple(_by_value(result, stages)), tuple(dict.fromkeys(each for each in choices if each.by_value))
+    return (*steps, Step(None, None, tuple(_phrases(hidden, stages)), by_value=by_value, copied=copied))
 
 
 def _by_value(query: exp.Query, stages: Stages) -> Iterator[Position | None]:

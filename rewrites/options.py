@@ -25,6 +25,8 @@ class Options:
         moves_conditions: whether conditions of correlated subqueries may be asked elsewhere, see
             `rewrites.decorrelation`. To Spark some would be others there, by types that the rules do not know: then
             the text is refused when it is analysed.
+        weighs: whether a stage is made only where copying costs more, see `rewrites.travel_costs`; else wherever one
+            can be.
 
     """
 
@@ -37,6 +39,7 @@ class Options:
     to_store: bool = False
     by_chance: frozenset[str] = frozenset()
     moves_conditions: bool = True
+    weighs: bool = False
 
 
 AS_USUAL = Options()

@@ -9,6 +9,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from rewrites.refusals import nearest, refuse
+from rewrites.row_estimates import Estimator, unknown
 from rewrites.spark_functions import BARE_CONSTANTS, GROUPING_ID, UNIT_FIRST
 from rewrites.terms import LINEAGE_COLUMN, Kind, Lineage, Term, column, hidden_column
 from udafs.errors import WrongSqlError
@@ -32,6 +33,7 @@ class FromItem:
         keeps_lineage: whether it is a table with a column `DL`, which is none of the user's columns.
         types: those of its columns that are known, by name in lower case.
         beside: a column that no star of the user's has, but that may be named: `_metadata` of files.
+        estimated: gives what is expected of its rows.
     """
 
     alias: str
@@ -44,6 +46,7 @@ class FromItem:
     keeps_lineage: bool = False
     types: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
+    estimated: Estimator = unknown
 
     @property
     def in_star(self) -> bool:

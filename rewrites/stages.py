@@ -12,7 +12,8 @@ left only rows that are returned. There numbers become ids again (`resolved`): a
 lineage relation. Spark evaluates a CTE that seems to hold a chance value once for all its uses, as one shared exchange.
 Since the number is computed from the lineage alone, it would be the same if it did not.
 
-No stage where a set cannot be large (`Kind.FEW`), where each row is used once (one source in FROM), or where the query
+If a statement weighs (`Environment.choices`), no stage where copying costs less: `rewrites.travel_costs`. And none
+where a set cannot be large (`Kind.FEW`), where each row is used once (one source in FROM), or where the query
 depends on a row around it.   [extends Zhang 2007, §3.3: a view is composed with what is made of it]
 """
 
@@ -23,14 +24,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from rewrites import travel_costs
 from rewrites.aliases import listed, table_name
 from rewrites.block import Block
 from rewrites.conditions import is_asked
-from rewrites.environment import Environment, Stage, Stages, TracedQuery
+from rewrites.environment import Choice, Environment, Stage, Stages, TracedQuery
 from rewrites.lineage_functions import dl_compose, dl_number, dl_relation, is_dl_relation, make_quick
 from rewrites.nondeterminism import is_by_chance
+from rewrites.row_estimates import copied
+from rewrites.row_estimates import referred as without_sets
 from rewrites.scope import FromItem, blocks_out
 from rewrites.terms import Kind, as_set, derived_table, hidden_column, name, named
+from udafs.errors import Position
 
 _STEM = "stage"
 _MOVED = "moved"  # in the `meta` of a CTE of which a stage was made
@@ -46,17 +51,29 @@ ONCE = "once"
 def refer(block: Block) -> None:
     """Make stages of the sources in FROM whose rows carry large sets and meet others, if lineage goes by reference."""
     rows = [item for item in block.scope.from_items if item.in_star]
+    if block.env.choices is not None and block.env.tracing:
+        block.expected = travel_costs.rows_of(block)
     if block.env.stages is None or not block.env.tracing or len(rows) < 2:
         return
     for item in rows:
         if item.node is not None and Kind.SET in item.hidden.values():
-            _refer(item, item.node, block.env)
+            _refer(item, item.node, block)
+    if block.expected is not None:
+        block.expected = travel_costs.with_sources_of(block.expected, block)
 
 
-def _refer(item: FromItem, node: exp.Expr, env: Environment) -> None:
+def _refer(item: FromItem, node: exp.Expr, block: Block) -> None:
+    env = block.env
     if node.args.get("sample") or node.args.get("pivots") or node.meta.get(ONCE):
         return
-    stage = _stage(node, item.hidden, env)
+    choice = None
+    if block.expected is not None and env.choices is not None:
+        choice = travel_costs.of_source(block.expected, item, block, _begins(node, env))
+        env.choices.append(choice)
+        if choice.by_value:
+            item.estimated = copied(item.estimated, choice.at)
+            return
+    stage = _stage(node, item.hidden, env, choice)
     if stage is None:
         return
     rows = _rows(stage)
@@ -67,6 +84,15 @@ def _refer(item: FromItem, node: exp.Expr, env: Environment) -> None:
     query = exp.Subquery(this=rows, alias=alias, joins=node.args.get("joins"))
     node.replace(query)
     item.node, item.hidden = query, {stage.name: Kind.ID}
+    item.estimated = without_sets(item.estimated)
+
+
+def _begins(node: exp.Expr, env: Environment) -> Position | None:
+    """Return where the user's text of a source begins."""
+    bound = env.ctes.get(node.name.lower()) if isinstance(node, exp.Table) else None
+    query = node.this if bound is None or bound.cte is None else bound.cte.this
+    place = query.meta.get(PLACE)
+    return place if isinstance(place, Position) else None
 
 
 def referred(query: exp.Select, tables: Sequence[str], env: Environment) -> tuple[exp.Select, dict[str, Kind]]:
@@ -96,13 +122,13 @@ def _rows(stage: Stage) -> exp.Select:
     return rows.from_(exp.Table(this=name(stage.name)), copy=False)
 
 
-def _stage(node: exp.Expr, hidden: Mapping[str, Kind], env: Environment) -> Stage | None:
+def _stage(node: exp.Expr, hidden: Mapping[str, Kind], env: Environment, choice: Choice | None) -> Stage | None:
     """Return the stage of what a subquery, or the name of a CTE, stands for; the same for the same text."""
     query, seen = _stands_for(node, env)
     env = replace(env, ctes=seen)
     if not can_move(query, env) or (isinstance(node, exp.Table) and _by_chance(query)):
         return None
-    return add(query, hidden, env)
+    return add(query, hidden, env, choice=choice)
 
 
 def can_move(query: exp.Query, env: Environment) -> bool:
@@ -120,7 +146,13 @@ def can_move(query: exp.Query, env: Environment) -> bool:
     return not any(generated or block.find(exp.Window) for block in correlated)
 
 
-def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: tuple[str, ...] = ()) -> Stage:
+def add(
+    query: exp.Query,
+    hidden: Mapping[str, Kind],
+    env: Environment,
+    frames: tuple[str, ...] = (),
+    choice: Choice | None = None,
+) -> Stage:
     """Make a stage of a rewritten query that can move, or return the one with the same text.
 
     Args:
@@ -128,6 +160,7 @@ def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: 
         hidden: its hidden columns.
         env: what it sees.
         frames: its columns that say what window frames are to a row, by their names without the prefix.
+        choice: why it is one; None: nothing was estimated.
     """
     assert env.stages is not None
     ctes = _needed(query, env.ctes) or []
@@ -141,7 +174,7 @@ def add(query: exp.Query, hidden: Mapping[str, Kind], env: Environment, frames: 
     known = next((stage for stage in env.stages.values() if stage.query.meta.get(_STEM) == text), None)
     if known is not None and not _by_chance(query):
         return known
-    stage = Stage(env.names.fresh(_STEM), query, dict(hidden), frames, query.meta.get(PLACE))
+    stage = Stage(env.names.fresh(_STEM), query, dict(hidden), frames, query.meta.get(PLACE), choice)
     query.meta[_STEM] = text
     env.stages[stage.name] = stage
     return stage

@@ -14,6 +14,35 @@ FILE_METADATA = "_metadata"
 """The column that Spark adds to tables of files, which no star shows and no subquery hands on."""
 
 
+class ColumnFacts(Protocol):
+    """What is known of the values of a column, about."""
+
+    @property
+    def distinct(self) -> float:
+        """How many different ones there are."""
+
+    @property
+    def most_frequent(self) -> float:
+        """The share of the rows, 0 to 1, that the most frequent one has."""
+
+    def share_between(self, low: str | None, high: str | None) -> float:
+        """Return the share of the rows whose value lies between two, written as literals; None: no bound."""
+
+
+class Statistics(Protocol):
+    """What is known of the rows of a table: enough to tell a thousand from a million."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    def distinct(self, names: Sequence[str]) -> float | None:
+        """Return how many combinations of values columns have, about; None: nothing is known of any of them."""
+
+    def column(self, name: str) -> ColumnFacts | None:
+        """Return what is known of a column, by name in any case; None: nothing. It may read a sample of it."""
+
+
 @dataclass(frozen=True)
 class BaseTable:
     """A table whose rows carry ids.
@@ -30,6 +59,7 @@ class BaseTable:
         ids: what its ids mean, as it is written with tables that carry them; nothing to the rules. None: what `row_id`
             says.
         types: of `columns`, as Spark's `DataType.simpleString` spells them; none: not known.
+        statistics: of its rows; None: nothing is known. They say nothing about what it is.
     """
 
     name: str
@@ -39,6 +69,7 @@ class BaseTable:
     identified: str | None = None
     ids: str | None = None
     types: tuple[str, ...] = ()
+    statistics: Statistics | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewrites import outermost, stages
+from rewrites import outermost, stages, travel_costs
 from rewrites.block import Block, has_grouping_sets
 from rewrites.environment import TracedQuery
 from rewrites.lineage_functions import dl_frame
 from rewrites.ordering import order_helpers
+from rewrites.row_estimates import referred as without_sets
 from rewrites.terms import Kind, as_one, call, hidden_column, name, named
 
 _PARTITION = ("ROWS", ("UNBOUNDED", "PRECEDING"), ("UNBOUNDED", "FOLLOWING"))
@@ -38,6 +39,23 @@ def may_refer(block: Block) -> bool:
     return bool(block.rows) and not block.scope.correlated and stages.can_move(block.select, block.env)
 
 
+def travels_by_value(block: Block) -> bool:
+    """Say whether to copy what windows see costs less than a stage, and note it; `block.frames` are the windows."""
+    choices = block.env.choices
+    if choices is None or block.expected is None:
+        return False
+    block.choice = travel_costs.of_windows(block, block.select.meta.get(stages.PLACE))
+    choices.append(block.choice)
+    return block.choice.by_value
+
+
+def expect_copies(windows: list[exp.Window], block: Block) -> None:
+    """Take down that rows will carry what windows see."""
+    if block.expected is not None:
+        place = block.select.meta.get(stages.PLACE)
+        block.expected = travel_costs.with_windows(block.expected, windows, place)
+
+
 def referred(block: Block) -> TracedQuery:
     """Return the query that reads the block as a stage; ORDER BY, LIMIT and the like are outside of it.
 
@@ -51,7 +69,7 @@ def referred(block: Block) -> TracedQuery:
     frames = {env.names.fresh("frame"): _frame(window, own) for window in block.frames}
     for alias, value in (*helpers.items(), *((hidden_column(each), frame) for each, frame in frames.items())):
         select.append("expressions", named(value, alias))
-    stage = stages.add(select, block.hidden, env, tuple(frames))
+    stage = stages.add(select, block.hidden, env, tuple(frames), block.choice)
     excepted = [*map(hidden_column, (*block.hidden, *frames, stage.name)), *helpers]
     star = exp.Star(except_=[exp.column(name(each), copy=False) for each in excepted])
     number = hidden_column(stage.name)
@@ -59,7 +77,7 @@ def referred(block: Block) -> TracedQuery:
         exp.Table(this=name(stage.name)), copy=False
     )
     outermost.put(result, outside)
-    return TracedQuery(result, block.columns, {stage.name: Kind.ID})
+    return TracedQuery(result, block.columns, {stage.name: Kind.ID}, estimated=without_sets(block.estimated))
 
 
 def _frame(window: exp.Window, own: list[exp.Expr]) -> exp.Expr:

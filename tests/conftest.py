@@ -133,6 +133,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, shared_state: SharedState) -
         spark__sql__codegen__factoryMode="NO_CODEGEN",
         spark__sql__adaptive__enabled="false",
         spark__sql__ui__explainMode="simple",
+        spark__forward_lineage__by_reference="true",  # tables of tests are so small that nothing would be a stage
     )
     shared_state.started(session)
     yield session

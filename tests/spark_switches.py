@@ -71,7 +71,7 @@ COSTS: dict[str, Settings] = {
     }
 }
 NAMES: dict[str, Settings] = {"case-sensitive": {"spark.sql.caseSensitive": "true"}}
-OURS: dict[str, Settings] = {"by value": {BY_REFERENCE: "false"}}
+OURS: dict[str, Settings] = {"by value": {BY_REFERENCE: "false"}, "weighed": {BY_REFERENCE: "auto"}}
 
 SWITCHES: dict[str, Settings] = {
     "AQE": {"spark.sql.adaptive.enabled": "true"},

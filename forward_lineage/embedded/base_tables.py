@@ -158,5 +158,7 @@ def _identified(manifest: Manifest) -> Identified:
         key = next((name for name, _ in manifest.columns if name.lower() == manifest.key[0].lower()), None)
         if key is None:
             raise NeedsSpark(f"ids of {manifest.name} from {manifest.key[0]}")
-    rows = tuple(DataFileRows(file.path, file.rows, 0 if key else file.offset) for file in files)
+    place = manifest.source.get("data") or manifest.source.get("path")
+    root = str(place) if place and Path(place).is_dir() else None
+    rows = tuple(DataFileRows(file.path, file.rows, 0 if key else file.offset, root) for file in files)
     return Identified(manifest.name, manifest.columns, rows, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from forward_lineage.row_ids.registrar import Registrar
 from forward_lineage.row_ids.registration_request import Request
 from forward_lineage.row_ids.registration_store import Registrations
 from forward_lineage.row_ids.row_changes import RowChanges, Version, row_changes
+from forward_lineage.row_ids.table_statistics import statistics_of
 from rewrites.tables import BaseTable
 from udafs.errors import LineageError
 
@@ -80,7 +82,12 @@ class RegisteredTables:
 
     def base_table(self, manifest: Manifest) -> BaseTable:
         """Return how the rows of a table are best read in this session."""
-        return resolved(self.spark, manifest, self.registrations.base_table(manifest))
+        table = resolved(self.spark, manifest, self.registrations.base_table(manifest))
+        return replace(table, statistics=statistics_of(manifest))
+
+    def with_statistics(self, table: BaseTable) -> BaseTable:
+        """Return a table of `catalog` with what is known of its rows."""
+        return replace(table, statistics=statistics_of(self._manifests[table.name.lower()]))
 
     def base_table_here(self, table: BaseTable) -> BaseTable:
         """Return how the rows of a table of `catalog` are best read in this session."""

@@ -14,7 +14,8 @@ QUICK_VALUES = {"spark.forward_lineage.encoding": "quick"}
 """For queries whose lineage values go into a relation: they are not written as BDDs, to be taken apart again."""
 
 BY_REFERENCE = "spark.forward_lineage.by_reference"
-"""The session's setting; "false": lineage travels by value, as it does where no stage can be made."""
+"""The session's setting: "auto", the default, weighs what travelling by value would copy against a stage; "true" makes
+stages wherever they can be, "false" none."""
 
 GUARD = "spark.forward_lineage.guard"
 """The session's setting; "true": what runs is compared with what was asked, see `forward_lineage.tracing.guarding`."""
@@ -53,8 +54,13 @@ def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
 
 def is_by_reference(spark: SparkSession) -> bool:
     """Say whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
-    wanted = (BY_REFERENCE, "spark.sql.exchange.reuse")
-    return all(str(spark.conf.get(each, "true")).lower() == "true" for each in wanted)
+    reused = str(spark.conf.get("spark.sql.exchange.reuse", "true")).lower() == "true"
+    return reused and str(spark.conf.get(BY_REFERENCE, "auto")).lower() in ("true", "auto")
+
+
+def weighs_copies(spark: SparkSession) -> bool:
+    """Say whether a stage is to be made only where copying sets is expected to cost more."""
+    return str(spark.conf.get(BY_REFERENCE, "auto")).lower() == "auto"
 
 
 def is_guarded(spark: SparkSession) -> bool:

@@ -185,7 +185,8 @@ class SessionNames:
         self._bring_up_to_date()
         tables = self._tables
         catalogs = tables.of_catalogs
-        return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, catalogs, stored=self._stored)
+        read_from = tables.with_statistics
+        return NamesOfStatement(tables.spark, tables.catalog, tables.damaged, catalogs, read_from, self._stored)
 
     def by_chance_in(self, text: str) -> frozenset[str]:
         """Return the names in a text of rows that functions of Python give, other ones perhaps at each reading."""

@@ -29,7 +29,7 @@ from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors,
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of
+from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of, weighs_copies
 from forward_lineage.spark.tables import check_expression
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
@@ -150,6 +150,7 @@ class Statements:
             in_parts=in_parts,
             to_store=to_store,
             by_chance=chance,
+            weighs=weighs_copies(self._spark),
         )
         asked = Asked(options, anywhere, narrowed)
         known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))

@@ -21,6 +21,7 @@ from rewrites.block import Block
 from rewrites.granules import ByValue, KeptValues
 from rewrites.qualifiers import reads_file_metadata
 from rewrites.refusals import refuse
+from rewrites.row_estimates import of_table, renamed
 from rewrites.scope import FromItem
 from rewrites.tables import FILE_METADATA, BaseTable
 from rewrites.terms import Kind, hidden_column, name, named
@@ -40,7 +41,8 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     columns = listed(node) or table.columns
     types = {called.lower(): each for called, each in zip(columns, table.types, strict=False)}
     beside = FILE_METADATA if reads_file_metadata(node) else ""
-    item = FromItem(alias.name, columns, types=types, beside=beside)
+    estimated = renamed(of_table(table.statistics), table.columns, columns)
+    item = FromItem(alias.name, columns, types=types, beside=beside, estimated=estimated)
     source = read_from(table, block.env.parse)
     refuse_hidden_by_cte(source, node, block)
     if block.env.traces(table):

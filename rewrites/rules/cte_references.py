@@ -14,6 +14,7 @@ from sqlglot import exp
 from rewrites.aliases import renamed, table_name
 from rewrites.block import Block
 from rewrites.refusals import refuse_others
+from rewrites.row_estimates import renamed as estimated_as
 from rewrites.rules.base_tables import refuse_unrepeatable
 from rewrites.scope import FromItem
 
@@ -27,4 +28,5 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
     refuse_others(node, ("this", "alias", "sample"), "a CTE in FROM")
     refuse_unrepeatable(node)
     columns = renamed(node, cte.columns, cte.hidden)
-    return FromItem(node.alias_or_name, columns, cte.hidden, traced=block.env.tracing, node=node)
+    estimated = estimated_as(cte.estimated, cte.columns, columns)
+    return FromItem(node.alias_or_name, columns, cte.hidden, traced=block.env.tracing, node=node, estimated=estimated)

@@ -19,6 +19,7 @@ from rewrites import recursive_ctes
 from rewrites.aliases import listed, renamed, table_name
 from rewrites.conditions import is_asked
 from rewrites.environment import Definition, Environment, TracedQuery
+from rewrites.row_estimates import renamed as estimated_as
 
 
 def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
@@ -74,4 +75,5 @@ def _bound(cte: exp.CTE, env: Environment) -> TracedQuery:
     traced = env.rewrite(cte.this, env.nested())
     cte.set("this", traced.tree)
     columns = renamed(cte, traced.columns, traced.hidden)
-    return replace(traced, columns=columns, definition=written, cte=cte, around=env.ctes)
+    estimated = estimated_as(traced.estimated, traced.columns, columns)
+    return replace(traced, columns=columns, definition=written, cte=cte, around=env.ctes, estimated=estimated)

@@ -15,6 +15,7 @@ from sqlglot import exp
 from rewrites.aliases import renamed
 from rewrites.block import Block
 from rewrites.environment import TracedQuery
+from rewrites.row_estimates import renamed as estimated_as
 from rewrites.scope import FromItem
 from rewrites.terms import name
 
@@ -38,4 +39,4 @@ def as_from_item(node: exp.Expr, query: TracedQuery, block: Block) -> FromItem:
         alias.set("this", name(block.env.names.fresh("q")))
         node.set("alias", alias)
     columns = renamed(node, query.columns, query.hidden)
-    return FromItem(node.alias, columns, query.hidden)
+    return FromItem(node.alias, columns, query.hidden, estimated=estimated_as(query.estimated, query.columns, columns))

@@ -48,7 +48,9 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
         result = traced.tree
         result.set("distinct", exp.Distinct())
     outermost.put(result, outside)
-    return TracedQuery(result, traced.columns, dict.fromkeys(traced.hidden, Kind.SET), traced.correlated)
+    return TracedQuery(
+        result, traced.columns, dict.fromkeys(traced.hidden, Kind.SET), traced.correlated, estimated=traced.estimated
+    )
 
 
 def needs_derived_table(select: exp.Select) -> bool:

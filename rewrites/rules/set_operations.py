@@ -30,6 +30,7 @@ from rewrites.lineage_functions import dl_of, dlunion
 from rewrites.looked_at import looked_at
 from rewrites.non_monotonic import shape_of
 from rewrites.refusals import refuse
+from rewrites.row_estimates import Estimator, united
 from rewrites.scope import Columns, blocks_out
 from rewrites.terms import (
     HIDDEN_PREFIX,
@@ -73,12 +74,22 @@ def apply(query: exp.Query, env: Environment) -> TracedQuery | None:
     query.set("expression", right.tree)
     correlated = left.correlated or right.correlated
     if not left.hidden and not right.hidden:
-        return TracedQuery(query, left.columns, {}, correlated)
+        return TracedQuery(query, left.columns, {}, correlated, estimated=_estimated(query, left, right, {}))
     if isinstance(query, exp.Union):
         result, hidden = _union(query, left, right, env)
     else:
         result, hidden = _by_counting(query, left, right, decided or [right], env)
-    return TracedQuery(result, left.columns, hidden, correlated)
+    return TracedQuery(result, left.columns, hidden, correlated, estimated=_estimated(query, left, right, hidden))
+
+
+def _estimated(
+    operation: exp.SetOperation, left: TracedQuery, right: TracedQuery, hidden: Mapping[str, Kind]
+) -> Estimator:
+    sets = sum(kind is Kind.SET for kind in hidden.values()) if operation.args.get("distinct") else 0
+    names = zip(left.columns or (), right.columns or (), strict=False)
+    return united(
+        left.estimated, right.estimated, {one.lower(): each.lower() for one, each in names if one and each}, sets
+    )
 
 
 def _what_decides(operation: exp.SetOperation, env: Environment) -> list[TracedQuery]:

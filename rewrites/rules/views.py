@@ -21,6 +21,7 @@ from rewrites.merged_columns import named_apart
 from rewrites.qualifiers import by_alias
 from rewrites.readings import names_in
 from rewrites.refusals import refuse
+from rewrites.row_estimates import renamed as estimated_as
 from rewrites.scope import FromItem
 from rewrites.tables import View
 from rewrites.terms import LINEAGE_COLUMN, hidden_column, name
@@ -45,7 +46,8 @@ def apply(node: exp.Expr, block: Block) -> FromItem | None:
         refuse(node, "TABLESAMPLE of a view is not traced", "Sample the tables inside it.")
     query = exp.Subquery(this=traced.tree, alias=alias)
     node.replace(query)
-    return FromItem(alias.name, columns, traced.hidden, node=query)
+    estimated = estimated_as(traced.estimated, traced.columns, columns)
+    return FromItem(alias.name, columns, traced.hidden, node=query, estimated=estimated)
 
 
 def _columns(node: exp.Expr, view: View, traced: TracedQuery) -> tuple[str, ...]:

@@ -48,7 +48,10 @@ def apply(block: Block) -> None:
         for frame in written:
             frame.set("this", exp.Null())
         block.frames = list({frame.sql(dialect="spark"): frame for frame in written}.values())
-    else:
+    if not block.frames or window_frames.travels_by_value(block):
+        block.frames = []
+        adding = [window for window in windows if _function(window).name.lower() not in _RANKING or control]
+        window_frames.expect_copies([_written_out(window, block) for window in adding], block)
         for window in windows:
             _add(window, control, block)
 

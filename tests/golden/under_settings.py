@@ -105,6 +105,7 @@ def main() -> int:
             driver_memory="2g",
             log=folder / "spark.log",
             spark__sql__warehouse__dir=str(folder / "warehouse"),
+            spark__forward_lineage__by_reference="true",
         )
         session = golden_session(spark)
         for name in [each for each in wanted if each not in state.finished]:

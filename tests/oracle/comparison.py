@@ -149,7 +149,7 @@ def prepared(
     spark: SparkSession, cases: Sequence[Case], modes: Sequence[Mode], door: Door
 ) -> dict[Mode, list[Task | Verdict]]:
     """What is to be run of each case under each mode, its tables being there; a verdict where that stands already."""
-    by_reference = spark.conf.get(BY_REFERENCE, "true") == "true"
+    by_reference = spark.conf.get(BY_REFERENCE, "true") != "false"
     setups = [replace(_set_up(spark, i, case), by_reference=by_reference) for i, case in enumerate(cases)]
     originals: list[Columns | Answer | Verdict] = list(all_columns(spark, [setup.original for setup in setups]))
     if door == "frame":

@@ -22,7 +22,7 @@ from forward_lineage.spark.local import local_session
 folder, threads, fraction, rows, words = Path(sys.argv[1]), *sys.argv[2:6]
 spark = local_session(
     "stages", master=f"local[{threads}]", driver_memory="512m", log=folder / "log", spark__memory__fraction=fraction,
-    spark__sql__shuffle__partitions="2",
+    spark__sql__shuffle__partitions="2", spark__forward_lineage__by_reference="true",
 )
 spark.range(0, int(rows), 1, 2).selectExpr("id", "id * 7919 % 1000 AS k").write.parquet(str(folder / "t"))
 lineage = ForwardLineage(spark, folder / "home")

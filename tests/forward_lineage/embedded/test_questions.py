@@ -46,6 +46,10 @@ def write_tables(folder: Path) -> None:
     for part in (1, 2):
         (folder / "parted" / f"k={part}").mkdir(parents=True)
         pq.write_table(pa.table({"v": [part, part + 1]}), folder / "parted" / f"k={part}" / "a.parquet")
+    for word, day, price in (("a%20b%2Fc", "2024-01-02", "1.5"), ("__HIVE_DEFAULT_PARTITION__", "2024-01-03", "2.5")):
+        for table, below in (("named", f"word={word}/Day={day}"), ("priced", f"price={price}")):
+            (folder / table / below).mkdir(parents=True)
+            pq.write_table(pa.table({"v": [len(word)] * 3}), folder / table / below / "a.parquet")
     pq.write_table(pa.table({"v": [1, 2], "at": [datetime(2024, 1, 1)] * 2}), folder / "times.parquet")
 
 
@@ -54,6 +58,8 @@ def save_all(lineage: ForwardLineage, folder: Path) -> None:
     lineage.register("items", path=folder / "items.parquet", key="i_id")
     lineage.register("ordered", path=folder / "ordered.parquet", order_by="name")
     lineage.register("parted", path=folder / "parted")
+    lineage.register("named", path=folder / "named")
+    lineage.register("priced", path=folder / "priced")
     lineage.register("times", path=folder / "times.parquet")
     by_day = "SELECT day, count(*) AS n, sum(price) AS price FROM sales WHERE item > 0 GROUP BY day"
     lineage.save(by_day, "by_day")
@@ -61,6 +67,8 @@ def save_all(lineage: ForwardLineage, folder: Path) -> None:
     lineage.save("SELECT name, count(*) AS n FROM items JOIN sales ON i_id = item GROUP BY name", "by_name")
     lineage.save("SELECT o.name, b.n FROM ordered o JOIN by_name b ON o.name = b.name", "names")
     lineage.save("SELECT k, sum(v) AS v FROM parted GROUP BY k", "by_part")
+    lineage.save("SELECT Day, sum(v) AS v FROM named GROUP BY Day", "by_named_day")
+    lineage.save("SELECT price, sum(v) AS v FROM priced GROUP BY price", "by_price")
     lineage.save("SELECT count(*) AS n FROM times", "counted")
     lineage.save("SELECT item, count(*) AS n FROM sales GROUP BY item", "by_item")
     lineage.save("SELECT item, count(*) AS n FROM sales WHERE item = 1 GROUP BY item", "by_item", mode="append")
@@ -113,6 +121,12 @@ QUESTIONS: list[Ask] = [
     lambda ask: ask.impact("items", "name = 'box'").objects(),
     lambda ask: ask.impact("ordered").objects(),
     lambda ask: ask.impact("times", "v = 1").objects(),
+    lambda ask: rows(ask.backward("by_part")),
+    lambda ask: ask.impact("parted", "v = 2").objects(),
+    lambda ask: rows(ask.forward("parted", "k = 2", result="by_part")),
+    lambda ask: rows(ask.backward("by_named_day")),
+    lambda ask: rows(ask.forward("named", "word = 'a b/c' AND day < '2024-01-03'", result="by_named_day")),
+    lambda ask: rows(ask.forward("named", "word IS NULL", result="by_named_day")),
     lambda ask: ask.impact("by_day", "price IS NOT NULL").objects(),
     lambda ask: ask.impact("by_name", ids=[0]).objects(),
     lambda ask: rows(ask.stale()),
@@ -145,8 +159,8 @@ def test_answers_are_the_sessions(whole: ForwardLineage, place: int) -> None:
     [
         (lambda ask: ask.impact("sales", "item + 1 = 2"), r"a condition with '\+ 1 = 2'"),
         (lambda ask: ask.impact("sales", "day = '2024-1-3'"), "the day"),
-        (lambda ask: ask.impact("parted", "v = 1"), "folders"),
-        (lambda ask: ask.backward("by_part", rows=[0]), "folders"),
+        (lambda ask: ask.impact("priced", "price = 1.5"), "whose folders say 1.5 of a double"),
+        (lambda ask: ask.backward("by_price", rows=[0]), "whose folders say"),
         (lambda ask: ask.backward("counted", rows=[0]), "at, a timestamp"),
         (lambda ask: ask.impact("times", "`at` > '2024-01-01'"), "at, a timestamp"),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,10 +13,13 @@ from forward_lineage import Catalog, ForwardLineage
 from forward_lineage.frontend import explain_sql, parse, rewrite_sql, rewrite_statement
 from forward_lineage.frontend.rewriting import semantics_of
 from forward_lineage.spark.settings import BY_REFERENCE
+from rewrites import travel_costs
+from rewrites.environment import Choice
 from rewrites.options import Options
 from tests.spark_settings import INTERPRETED, configured
 from tests.tiers import every_day
 from udafs.attach import attach
+from udafs.errors import Position
 
 GROUPS = "(SELECT k, max(v) AS m, count(*) AS n FROM t GROUP BY k)"
 QUERIES = {
@@ -135,6 +140,41 @@ def test_the_lineage_is_that_by_value(
         assert len(found) == len(plain) > 0
 
 
+def _by_turns(monkeypatch: pytest.MonkeyPatch, turns: int) -> None:
+    """Let the n-th place of a statement be copied if the n-th bit says so, whatever it costs."""
+
+    def copies(at: Position | None) -> Choice:
+        nonlocal turns
+        turns, now = turns >> 1, turns & 1
+        return Choice(at, by_value=bool(now))
+
+    monkeypatch.setattr(travel_costs, "of_source", lambda rows, item, block, at: copies(at))
+    monkeypatch.setattr(travel_costs, "of_windows", lambda block, at: replace(copies(at), window=True))
+    monkeypatch.setattr("rewrites.driver.better_apart", lambda choices: frozenset())
+
+
+MIXED = [(query, turns) for query in QUERIES for turns in (1, 2, 5, 6)]
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    every_day(
+        MIXED,
+        [("nested three deep", 1), ("nested three deep", 6), ("a CTE four times", 5), ("a window over a window", 2)],
+    ),
+)
+def test_some_places_by_value_and_some_by_reference(
+    tables: tuple[SparkSession, Catalog], monkeypatch: pytest.MonkeyPatch, query: str, turns: int
+) -> None:
+    session, catalog = tables
+    statement = parse(QUERIES[query])
+    value = rewrite_statement(statement, catalog, Options(by_reference=False))
+    _by_turns(monkeypatch, turns)
+    mixed = rewrite_statement(statement, catalog, Options(weighs=True))
+    assert "no stage" in str(mixed.steps[-1]) or "__stage" in mixed.sql
+    assert rows(session, mixed.sql) == rows(session, value.sql)
+
+
 def test_lineage_that_nobody_selects_is_not_computed(tables: tuple[SparkSession, Catalog]) -> None:
     session, catalog = tables
     frame = session.sql(rewrite_sql(QUERIES["an average joined back"], catalog)).drop("DL")
@@ -195,6 +235,22 @@ class TestInASession:
             with configured(spark, setting):
                 assert "__stage" not in session.explain(self.SQL)
                 assert session.sql(self.SQL).collect() == by_reference
+
+    def test_the_session_weighs(self, session: ForwardLineage, spark: SparkSession, tmp_path: Path) -> None:
+        """By the rows of files; of a table of Spark's own catalog none are known here."""
+        spark.range(40).selectExpr("id", "id % 3 AS k", "id * 7 % 5 AS v").write.parquet(str(tmp_path / "f"))
+        session.register("f", path=tmp_path / "f")
+        sql = self.SQL.replace(" t ", " f ").replace("t.", "f.")
+        wanted = session.sql(sql).collect()
+        with configured(spark, {BY_REFERENCE: "auto"}):
+            told = session.explain(sql)
+            assert "by value, as about" in told
+            assert "__stage" not in told
+            assert session.sql(sql).collect() == wanted
+            assert "__stage" not in session.rewrite(sql)
+            saved = session.save(sql, "kept")
+            assert session.backward(saved.name, rows=[0]).count() > 0
+        assert "__stage1" in session.explain(sql)
 
     def test_saved_asked_and_affected(self, session: ForwardLineage) -> None:
         saved = session.save(self.SQL, "best")
