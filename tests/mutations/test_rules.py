@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tests.mutations.rules.explained import explained
 from tests.mutations.rules.sites import KINDS, all_mutants, chosen, described, function_of, source_of, spoilt
 
 MUTANTS = chosen(2 * len(KINDS), seed=3)
@@ -30,3 +31,10 @@ def test_where_a_mutant_is() -> None:
     inside = [each for each in MUTANTS if function_of(each) is not None]
     assert len(inside) > len(MUTANTS) / 2
     assert all(file.startswith("rewrites/") for file, _ in map(function_of, inside))  # type: ignore[misc]
+
+
+def test_what_is_explained_is_still_there() -> None:
+    for (module, change), each in explained().items():
+        printed = [line.strip() for line in ast.unparse(ast.parse(source_of(module).read_text("utf-8"))).splitlines()]
+        assert each.before in printed, change
+        assert len(each.why.split()) > 5

@@ -16,6 +16,8 @@ from tests.oracle.kinds import KINDS, NAMES, OTHER_SETTINGS, Tables, Typed, cast
 from tests.oracle.spark_answers import FAILURES
 from tests.tiers import every_day
 
+pytestmark = pytest.mark.timeout(1800)
+
 ALL = [(kind, NAMES[place % len(NAMES)]) for place, kind in enumerate(KINDS)]
 DAILY = ("CHAR(3)", "DOUBLE")
 
@@ -29,7 +31,7 @@ def opened(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def again(lineage: ForwardLineage) -> ForwardLineage:
     """The same home, opened by somebody else, who has the settings of the first session."""
     session = lineage.spark.newSession()
-    session.sql("USE kinds")
+    session.catalog.setCurrentDatabase(lineage.spark.catalog.currentDatabase())
     return ForwardLineage(session, home=Path(str(lineage.home)))
 
 
