@@ -25,7 +25,7 @@ from typing import Any
 from tests.mutations.rules.importing import OURS, become
 from tests.mutations.rules.paths import Functions, recorded
 from tests.mutations.rules.sites import Mutant, function_of
-from tests.mutations.rules.tested import FOLDERS, Tested, first_failure, learn_tests, quick_first
+from tests.mutations.rules.tested import FOLDERS, Tested, files, first_failure, learn_tests, quick_first
 from tests.oracle.generation import Case, many_cases
 from tests.structure import REPOSITORY
 
@@ -184,6 +184,13 @@ def by_fixtures(mutant: Mutant, known: Known, first: str) -> Verdict:
     return Verdict(mutant.name)
 
 
+def by_own_tests(mutant: Mutant, _: Known, __: str) -> Verdict:
+    """Whether a test in the file that is called after the module fails."""
+    own = [name for name in files() if Path(name).stem == f"test_{mutant.module.rpartition('.')[2]}"]
+    become(mutant)
+    return Verdict(mutant.name, first_failure(own) if own else "")
+
+
 def by_tests(mutant: Mutant, known: Known, first: str) -> Verdict:
     """Whether a test fails."""
     asked = quick_first(known.tests, function_of(mutant))
@@ -208,7 +215,7 @@ def by_texts(mutant: Mutant, known: Known, _: str) -> Verdict:
     return verdict
 
 
-STAGES = (by_fixtures, by_tests, by_texts)
+STAGES = (by_fixtures, by_own_tests, by_tests, by_texts)
 """What costs little comes first; only what goes through the function that was changed is asked at all."""
 
 
