@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,7 @@ def _learned(cases: list[Case]) -> tuple[dict[str, str], dict[str, Functions]]:
 
     answers, functions = {}, {}
     for probe in [*probes.golden_probes(), *probes.oracle_probes(cases)]:
-        answers[probe.name], functions[probe.name] = recorded(lambda p=probe: probes.told(p))  # type: ignore[misc]
+        answers[probe.name], functions[probe.name] = recorded(partial(probes.told, probe))
     return answers, functions
 
 
@@ -281,7 +281,7 @@ def run(mutants: Sequence[Mutant], known: Known, notes: Notes) -> None:
         for place, mutant in enumerate(left, start=1):
             if ask is by_tests:
                 assert known.tests  # learnt here, not in each process
-            found = in_a_process(lambda a=ask, m=mutant: a(m, known, notes.before.get(m.name, "")))  # type: ignore[misc]
+            found = in_a_process(partial(ask, mutant, known, notes.before.get(mutant.name, "")))
             verdict = found if isinstance(found, Verdict) else Verdict(mutant.name, str(found))
             notes.add(replace(verdict, probes=len(known.through(mutant)), stages=stage + 1, tests=notes.tests))
             said = f"killed by {verdict.killed}" if verdict.killed else f"goes on, {len(verdict.texts)} other texts"
