@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tests.mutations.rules.explained import explained
 from tests.mutations.rules.sites import KINDS, Mutant, all_mutants, chosen, described, function_of, source_of, spoilt
 
 SOME = 2 * len(KINDS)
@@ -37,3 +38,10 @@ def test_where_a_mutant_is(mutants: list[Mutant]) -> None:
     inside = [each for each in mutants if function_of(each) is not None]
     assert len(inside) > len(mutants) / 2
     assert all(file.startswith("rewrites/") for file, _ in map(function_of, inside))  # type: ignore[misc]
+
+
+def test_what_is_explained_is_still_there() -> None:
+    for (module, change), each in explained().items():
+        printed = [line.strip() for line in ast.unparse(ast.parse(source_of(module).read_text("utf-8"))).splitlines()]
+        assert each.before in printed, change
+        assert len(each.why.split()) > 5

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -152,10 +153,13 @@ def all_typed() -> list[Typed]:
     return [Typed(shape, kind, NAMES[place % len(NAMES)]) for place, (shape, kind) in enumerate(pairs)]
 
 
-def many_typed(count: int, seed: int) -> list[tuple[int, Typed, Steps]]:
+_databases = count()
+
+
+def many_typed(number_of: int, seed: int) -> list[tuple[int, Typed, Steps]]:
     """Random queries with what is done next, always the same for a seed; twenty after each other have one type."""
     found = []
-    for number in range(seed, seed + count):
+    for number in range(seed, seed + number_of):
         of_table, dice = Random(number // TABLES_AT_A_TIME), Random(number)
         kind, name = of_table.choice(list(KINDS)), of_table.choice(NAMES)
         found.append((number, Typed(dice.choice(list(SHAPES)), kind, name), some_steps(dice)))
@@ -167,10 +171,11 @@ def session_apart(spark: SparkSession, home: Path, settings: Mapping[str, str]) 
     """A session of its own, in a database of its own."""
     session = spark.newSession()
     configure(session, settings)
-    session.sql("CREATE DATABASE IF NOT EXISTS kinds")
-    session.sql("USE kinds")
+    database = f"kinds_{next(_databases)}"
+    session.sql(f"CREATE DATABASE {database}")
+    session.catalog.setCurrentDatabase(database)
     yield ForwardLineage(session, home=home)
-    session.sql("DROP DATABASE kinds CASCADE")
+    session.sql(f"DROP DATABASE {database} CASCADE")
 
 
 class Tables:

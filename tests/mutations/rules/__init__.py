@@ -12,5 +12,6 @@ makes that many mutants of the sources in `rewrites/`, each in a process of its 
 | `paths` | which functions of the rules a text, or a file of tests, goes through |
 | `tested` | the tests of the rules, those that go through what was changed |
 | `running` | a mutant's verdict: golden texts, then the tests of the rules, then texts that Spark must judge |
+| `explained` | survivors that are the same program in another way, and why |
 | `judging` | what Spark makes of the texts of mutants that nothing else noticed |
 """

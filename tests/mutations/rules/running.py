@@ -18,14 +18,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from tests.mutations.rules.importing import OURS, become
 from tests.mutations.rules.paths import Functions, recorded
 from tests.mutations.rules.sites import Mutant, function_of
-from tests.mutations.rules.tested import FOLDERS, Tested, first_failure, learn_tests, quick_first
+from tests.mutations.rules.tested import FOLDERS, Tested, files, first_failure, learn_tests, quick_first
 from tests.oracle.generation import Case, many_cases
 from tests.structure import REPOSITORY
 
@@ -163,7 +163,7 @@ def _learned(cases: list[Case]) -> tuple[dict[str, str], dict[str, Functions]]:
 
     answers, functions = {}, {}
     for probe in [*probes.golden_probes(), *probes.oracle_probes(cases)]:
-        answers[probe.name], functions[probe.name] = recorded(lambda p=probe: probes.told(p))  # type: ignore[misc]
+        answers[probe.name], functions[probe.name] = recorded(partial(probes.told, probe))
     return answers, functions
 
 
@@ -182,6 +182,13 @@ def by_fixtures(mutant: Mutant, known: Known, first: str) -> Verdict:
         if probes.told(probe) != known.answers[probe.name]:
             return Verdict(mutant.name, probe.name)
     return Verdict(mutant.name)
+
+
+def by_own_tests(mutant: Mutant, _: Known, __: str) -> Verdict:
+    """Whether a test in the file that is called after the module fails."""
+    own = [name for name in files() if Path(name).stem == f"test_{mutant.module.rpartition('.')[2]}"]
+    become(mutant)
+    return Verdict(mutant.name, first_failure(own) if own else "")
 
 
 def by_tests(mutant: Mutant, known: Known, first: str) -> Verdict:
@@ -208,7 +215,7 @@ def by_texts(mutant: Mutant, known: Known, _: str) -> Verdict:
     return verdict
 
 
-STAGES = (by_fixtures, by_tests, by_texts)
+STAGES = (by_fixtures, by_own_tests, by_tests, by_texts)
 """What costs little comes first; only what goes through the function that was changed is asked at all."""
 
 
@@ -274,7 +281,7 @@ def run(mutants: Sequence[Mutant], known: Known, notes: Notes) -> None:
         for place, mutant in enumerate(left, start=1):
             if ask is by_tests:
                 assert known.tests  # learnt here, not in each process
-            found = in_a_process(lambda a=ask, m=mutant: a(m, known, notes.before.get(m.name, "")))  # type: ignore[misc]
+            found = in_a_process(partial(ask, mutant, known, notes.before.get(mutant.name, "")))
             verdict = found if isinstance(found, Verdict) else Verdict(mutant.name, str(found))
             notes.add(replace(verdict, probes=len(known.through(mutant)), stages=stage + 1, tests=notes.tests))
             said = f"killed by {verdict.killed}" if verdict.killed else f"goes on, {len(verdict.texts)} other texts"

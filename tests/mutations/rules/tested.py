@@ -8,7 +8,7 @@ import hashlib
 import os
 import pickle
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class _Watched:
     def __init__(self, paths: Paths) -> None:
         self._paths, self._file, self._start = paths, "", 0.0
         self.functions: dict[str, set[tuple[str, str]]] = {}
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def _turn_to(self, file: str) -> None:
         self.seconds[self._file] += time.process_time() - self._start
