@@ -27,7 +27,7 @@ SEMANTICS = ("data", "control")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrialRequest:
     """A statement to be tried.
 
     Attributes:
@@ -59,7 +59,7 @@ class Judge:
 
     bases: BaseTables
     copies: Copies
-    wanted: Wanted
+    wanted: TrialRequest
     step: Callable[[str], None]
     said: Callable[[str, Verdict], None]
 

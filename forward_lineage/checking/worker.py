@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage.checking.base_tables import BaseTables
 from forward_lineage.checking.copies import Copies
-from forward_lineage.checking.judging import Judge, Wanted
+from forward_lineage.checking.judging import Judge, TrialRequest
 from forward_lineage.checking.outcomes import Outcome, Verdict
 from forward_lineage.checking.results import SparkIsGoneError, failure_of
 from forward_lineage.checking.scratch import session_for_a_file, start
@@ -43,7 +43,9 @@ class Worker:
         self._answers = answers
         self._scratch = Path(request["scratch"])
         self._data = {name: Path(path) for name, path in request["data"].items()}
-        self._wanted = Wanted(tuple(request["semantics"]), request["rows"], request["timeout"], request["continued"])
+        self._wanted = TrialRequest(
+            tuple(request["semantics"]), request["rows"], request["timeout"], request["continued"]
+        )
         self._spark: SparkSession = start(self._scratch, request["master"], request["memory"])
         self._copies = Copies(self._scratch)
         self._open = ExitStack()

@@ -133,7 +133,7 @@ class Writer:
             (self._folder / self._manifest).write_bytes(data)
 
 
-class Reader:
+class ArrayReader:
     """A folder that was made.
 
     Args:
@@ -205,13 +205,13 @@ class Shelf:
     def __init__(self, home: Path, room: str, asked: str) -> None:
         self._room, self._folder, self._manifest = home / room, home / room / asked, f"{room}.json"
 
-    def find(self, versions: str) -> Reader | None:
+    def find(self, versions: str) -> ArrayReader | None:
         """Return what was made of some versions, if it is there and whole."""
         check_no_link(self._room, self._folder.name)
         if not (self._folder / versions / self._manifest).exists():
             return None
         try:
-            return Reader(self._folder / versions, self._manifest)
+            return ArrayReader(self._folder / versions, self._manifest)
         except DamagedError:
             return None
 

@@ -113,7 +113,7 @@ def read_constraint(text: str) -> Constraint:
     """
     tokens = lex(text)
     words = meaningful(tokens)
-    reader = _Reader(text, without_comments(tokens))
+    reader = _ConstraintReader(text, without_comments(tokens))
     if not words:
         raise WrongSqlError("there is no constraint here", instead=FORMS)
     refuse_variables(text, words)
@@ -133,7 +133,7 @@ def errors_of(constraint: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ConstraintReader:
     text: str
     readable: str
 

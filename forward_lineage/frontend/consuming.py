@@ -118,7 +118,7 @@ def find_calls(sql: str) -> list[FoundCall]:
         return []  # said again where the statement is read
     words = meaningful(tokens)
     clause = find_clause(sql, words)
-    found = _Reader(sql, without_comments(tokens), words[:clause]).every()
+    found = _CallReader(sql, without_comments(tokens), words[:clause]).every()
     if found and clause is not None:
         raise NotTracedError(
             f"LINEAGE ON in a query of {found[0].call.function}(…)",
@@ -159,7 +159,7 @@ def refuse_calls(sql: str, instead: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _CallReader:
     sql: str
     readable: str
     words: list[Token]

@@ -47,7 +47,7 @@ def column_lineage(query: exp.Expr, find: Find, wanted: Sequence[str]) -> dict[s
 
     """
     try:
-        found = Reader(find).query(query, {}, ())
+        found = ColumnLineageReader(find).query(query, {}, ())
     except NotKnownError as reason:
         return dict.fromkeys(wanted, Unknown(str(reason)))
     named = zip(found, wanted, strict=False)
@@ -58,7 +58,7 @@ def column_lineage(query: exp.Expr, find: Find, wanted: Sequence[str]) -> dict[s
     return lineage | dict.fromkeys(twice, Unknown("several columns have this name"))
 
 
-class Reader:
+class ColumnLineageReader:
     """Reads queries.
 
     Args:
@@ -194,7 +194,7 @@ class _Block:
 
     """
 
-    def __init__(self, reader: Reader, node: exp.Select, ctes: Ctes, around: Around) -> None:
+    def __init__(self, reader: ColumnLineageReader, node: exp.Select, ctes: Ctes, around: Around) -> None:
         self._reader, self._ctes, self._around = reader, ctes, around
         self._aliases: dict[str, Made] = {}
         self._windows = {window.name.lower(): window for window in node.args.get("windows") or ()}

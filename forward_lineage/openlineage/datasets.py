@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from forward_lineage.frontend.rewriting import query_of
 from forward_lineage.openlineage.columns import Find, column_lineage
-from forward_lineage.openlineage.events import Table, Written, columns_facet
+from forward_lineage.openlineage.events import EventDataset, Written, columns_facet
 from forward_lineage.openlineage.facet import KEY, facet_of_result, facet_of_table
 from forward_lineage.openlineage.naming import Name, of_catalog_table, of_place, of_registration
 from forward_lineage.openlineage.scopes import Made, Unknown
@@ -23,11 +23,11 @@ from udafs.errors import LineageError
 
 _OF_A_FRAME = "saved from a DataFrame, which may have been projected since lineage.sql"
 
-Inputs = Mapping[str, Sequence[Table]]
+Inputs = Mapping[str, Sequence[EventDataset]]
 """What a run reads: table → its datasets, of which one that lies under several paths has several."""
 
 
-def all_of(inputs: Inputs) -> list[Table]:
+def all_of(inputs: Inputs) -> list[EventDataset]:
     """Return the datasets of all tables."""
     return [each for of in inputs.values() for each in of]
 
@@ -45,9 +45,9 @@ class Datasets:
     def __init__(self, tables: RegisteredTables, home: str, namespace: str) -> None:
         self._tables, self._home, self._namespace = tables, home, namespace
 
-    def result(self, name: str) -> Table:
+    def result(self, name: str) -> EventDataset:
         """Return the dataset that a saved result is, whatever its version."""
-        return Table(_of_result(self._home, name))
+        return EventDataset(_of_result(self._home, name))
 
     def read(self, tables: Iterable[TracedTable]) -> Inputs:
         """Return the datasets that a save reads."""
@@ -72,7 +72,7 @@ class Datasets:
         lineage = self._columns(tree, find, wanted)
         facets, unknown = columns_facet(lineage, {name: [each.name for each in of] for name, of in inputs.items()})
         facets[KEY] = facet_of_result(saved, self._home, unknown)
-        output = Table(_of_result(self._home, saved.name), saved.columns, str(saved.version), facets)
+        output = EventDataset(_of_result(self._home, saved.name), saved.columns, str(saved.version), facets)
         return Written(all_of(inputs), output, saved.rows, saved.size, len(saved.row_files))
 
     def of_command(self, traced: TracedStatement, inputs: Inputs, name: str, find: Find) -> Written:
@@ -86,22 +86,22 @@ class Datasets:
             made_of = [(each.name, each.version, each.provider.value, each.trusted) for each in manifests]
             facets[KEY] = facet_of_table(traced.semantics, made_of, name, unknown)
         columns = [(field.name, type_name(field.dataType)) for field in schema.fields]
-        output = Table(of_catalog_table(name, spark, self._namespace), columns, "", facets)
+        output = EventDataset(of_catalog_table(name, spark, self._namespace), columns, "", facets)
         return Written(all_of(inputs), output)
 
     # ------------------------------------------------------------ parts
 
-    def _inputs(self, table: TracedTable) -> list[Table]:
+    def _inputs(self, table: TracedTable) -> list[EventDataset]:
         if table.is_result:
-            return [Table(_of_result(self._home, table.name), self._columns_now(table.name), str(table.version))]
+            return [EventDataset(_of_result(self._home, table.name), self._columns_now(table.name), str(table.version))]
         manifest = table.registration()
         return [] if manifest is None else self._of_registration(manifest, table.version)
 
-    def _of_registration(self, manifest: Manifest, version: int) -> list[Table]:
+    def _of_registration(self, manifest: Manifest, version: int) -> list[EventDataset]:
         if manifest.provider is Provider.RESULT:
-            return [Table(_of_result(self._home, manifest.name), manifest.columns, "")]
+            return [EventDataset(_of_result(self._home, manifest.name), manifest.columns, "")]
         names: Sequence[Name] = of_registration(manifest, self._tables.spark, self._namespace)
-        return [Table(name, manifest.columns, str(version)) for name in names]
+        return [EventDataset(name, manifest.columns, str(version)) for name in names]
 
     def _columns_now(self, name: str) -> tuple[tuple[str, str], ...]:
         known = self._tables.get(name)

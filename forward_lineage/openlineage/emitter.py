@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from forward_lineage.frontend.rewriting import query_of
 from forward_lineage.frontend.statement import parse
 from forward_lineage.openlineage.datasets import Datasets, Inputs, all_of
-from forward_lineage.openlineage.events import RunEvents, Table, Written
+from forward_lineage.openlineage.events import EventDataset, RunEvents, Written
 from forward_lineage.openlineage.saving import Saving
 from forward_lineage.openlineage.sender import sender_of
 from forward_lineage.openlineage.settings import OpenLineage
@@ -96,7 +96,7 @@ class _Run:
 
     """
 
-    def __init__(self, teller: Teller, job: str, sql: str | None, output: Callable[[], Table | None]) -> None:
+    def __init__(self, teller: Teller, job: str, sql: str | None, output: Callable[[], EventDataset | None]) -> None:
         self._teller = teller
         self._events = teller.quietly(lambda: teller.events(job, sql))
         self._output = teller.quietly(output)

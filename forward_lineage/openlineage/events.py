@@ -36,7 +36,7 @@ _INTEGRATION = "FORWARD_LINEAGE"
 
 
 @dataclass(frozen=True)
-class Table:
+class EventDataset:
     """A dataset as an event has it.
 
     Attributes:
@@ -79,8 +79,8 @@ class Written:
 
     """
 
-    inputs: Sequence[Table] = ()
-    output: Table | None = None
+    inputs: Sequence[EventDataset] = ()
+    output: EventDataset | None = None
     rows: int | None = None
     size: int | None = None
     files: int | None = None
@@ -146,7 +146,7 @@ class RunEvents:
             facets["sql"] = sql_job.SQLJobFacet(query=self._sql, dialect="spark")
         return facets
 
-    def _output(self, output: Table, written: Written) -> OutputDataset:
+    def _output(self, output: EventDataset, written: Written) -> OutputDataset:
         figures: dict[str, OutputDatasetFacet] = {}
         if written.rows is not None:
             figures["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(

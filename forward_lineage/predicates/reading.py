@@ -119,7 +119,7 @@ def read_condition(text: str) -> Condition:
         Doubtful: it is not of the grammar above.
 
     """
-    reader = _Reader(list(_tokens(text)))
+    reader = _ConditionReader(list(_tokens(text)))
     found = reader.condition()
     if reader.rest:
         raise Doubtful(f"{reader.rest[0][1]!r} behind a condition")
@@ -168,7 +168,7 @@ def _tokens(text: str) -> Iterator[Token]:
 _DEEPEST = 50
 
 
-class _Reader:
+class _ConditionReader:
     """Reads tokens from the front; what is left is `rest`."""
 
     def __init__(self, tokens: list[Token]) -> None:

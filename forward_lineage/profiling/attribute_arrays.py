@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage.columns import files
-from forward_lineage.columns.array_cache import Reader, Shelf, Writer, digest
+from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer, digest
 from forward_lineage.columns.comparing import FLOATS, compared, positive_zero
 from forward_lineage.columns.files import ID, Asked, Ids
 from forward_lineage.columns.rows import over_rows, rows_of
@@ -47,7 +47,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedAttribute:
     """An attribute that is to be captured.
 
     Attributes:
@@ -73,7 +73,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, eq=False)
-class Captured:
+class CapturedAttributes:
     """Attributes of a version of a table.
 
     Attributes:
@@ -103,7 +103,7 @@ class _Column:
         writer.finish({"values": len(self.codes.values)})
 
     @classmethod
-    def read(cls, reader: Reader) -> _Column:
+    def read(cls, reader: ArrayReader) -> _Column:
         values = reader.table("values").column(0).combine_chunks()
         return cls(Codes(reader["codes"], values), reader.get("ids"))
 
@@ -120,7 +120,7 @@ class Attributes:
     def __init__(self, tables: RegisteredTables, home: Path) -> None:
         self._tables, self._home, self._spark = tables, home, tables.spark
 
-    def of(self, manifest: Manifest, wanted: Sequence[Wanted], tell: Tell) -> Captured:
+    def of(self, manifest: Manifest, wanted: Sequence[WantedAttribute], tell: Tell) -> CapturedAttributes:
         """Return some attributes of a table, which was found to be what was registered.
 
         Args:
@@ -156,16 +156,18 @@ class Attributes:
         settings = settings_of_values(self._spark)
         return digest(FORMAT, manifest.name, manifest.version, manifest.digest(), settings)
 
-    def _together(self, manifest: Manifest, columns: Mapping[str, _Column]) -> Captured:
+    def _together(self, manifest: Manifest, columns: Mapping[str, _Column]) -> CapturedAttributes:
         first, *others = columns.values()
         ids, rows = first.ids, first.codes.codes.size
         if any(each.codes.codes.size != rows or not _same(each.ids, ids) for each in others):
             raise ChangedError(f"{manifest.name} had other rows when its attributes were captured", instead=_AGAIN)
-        return Captured({key: each.codes for key, each in columns.items()}, rows, ids)
+        return CapturedAttributes({key: each.codes for key, each in columns.items()}, rows, ids)
 
     # ------------------------------------------------------------ made
 
-    def _make(self, wanted: Mapping[str, Wanted], shelves: Mapping[str, Shelf], manifest: Manifest, tell: Tell) -> None:
+    def _make(
+        self, wanted: Mapping[str, WantedAttribute], shelves: Mapping[str, Shelf], manifest: Manifest, tell: Tell
+    ) -> None:
         """Capture attributes, while nobody else does."""
         with ExitStack() as stack:
             versions = self._version(manifest)
@@ -179,7 +181,7 @@ class Attributes:
             for key, writer in writers.items():
                 made[key].write(writer)
 
-    def _of_files(self, manifest: Manifest, wanted: Mapping[str, Wanted], tell: Tell) -> dict[str, _Column]:
+    def _of_files(self, manifest: Manifest, wanted: Mapping[str, WantedAttribute], tell: Tell) -> dict[str, _Column]:
         """Those that are columns of the table's own files as they stand."""
         plain = self._plain(manifest, wanted)
         if not plain:
@@ -191,7 +193,7 @@ class Attributes:
             read = pool.map(partial(_read, manifest, rows), plain.values())
             return {key: _Column(codes, ids) for key, codes in zip(plain, read, strict=True) if codes is not None}
 
-    def _plain(self, manifest: Manifest, wanted: Mapping[str, Wanted]) -> dict[str, tuple[str, pa.DataType]]:
+    def _plain(self, manifest: Manifest, wanted: Mapping[str, WantedAttribute]) -> dict[str, tuple[str, pa.DataType]]:
         """The column of the files for each attribute, and its type; without those that are none."""
         asked = {
             key: Asked(each.column, each.kind, key=False)
@@ -204,7 +206,7 @@ class Attributes:
             found |= files.as_they_stand(manifest, some) or {}
         return found
 
-    def _computed(self, manifest: Manifest, wanted: Mapping[str, Wanted], folder: Path) -> dict[str, _Column]:
+    def _computed(self, manifest: Manifest, wanted: Mapping[str, WantedAttribute], folder: Path) -> dict[str, _Column]:
         """By Spark, all of them in one job."""
         items, shown = [ID], set[str]()
         for place, (key, each) in enumerate(wanted.items()):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage.frontend.constraints import Attribute
-from forward_lineage.profiling.attribute_arrays import Captured, Wanted
+from forward_lineage.profiling.attribute_arrays import CapturedAttributes, WantedAttribute
 from forward_lineage.profiling.codes import Codes
 from forward_lineage.profiling.violation_graph import Found, Kind
 from forward_lineage.row_ids.manifest import Manifest
@@ -29,8 +29,8 @@ class Columns:
     """
 
     manifest: Manifest
-    captured: Captured
-    wanted: Mapping[int, Wanted]
+    captured: CapturedAttributes
+    wanted: Mapping[int, WantedAttribute]
 
     def codes(self, attribute: Attribute) -> Codes:
         """Return the values of an attribute."""

@@ -19,7 +19,7 @@ from forward_lineage.frontend.constraints import (
     slug,
 )
 from forward_lineage.profiling.agreement import DependencyCheck, KeyCheck
-from forward_lineage.profiling.attribute_arrays import Attributes, Tell, Wanted
+from forward_lineage.profiling.attribute_arrays import Attributes, Tell, WantedAttribute
 from forward_lineage.profiling.constraint_check import Check, Checked, Columns
 from forward_lineage.profiling.denials import denial_check
 from forward_lineage.profiling.inclusions import InclusionCheck
@@ -97,7 +97,7 @@ class Profiler:
             check_denial(self._spark, manifest, denial)
         return {name: self._captured(asked[name][0], each, tell) for name, each in wanted.items()}
 
-    def _captured(self, manifest: Manifest, wanted: Sequence[Wanted], tell: Tell) -> Columns:
+    def _captured(self, manifest: Manifest, wanted: Sequence[WantedAttribute], tell: Tell) -> Columns:
         captured = self._attributes.of(manifest, wanted, tell)
         return Columns(manifest, captured, {id(each.attribute): each for each in wanted})
 

@@ -13,7 +13,7 @@ from forward_lineage.columns.files import ID
 from forward_lineage.columns.rows import over_rows, plain_column, rows_of
 from forward_lineage.frontend import print_sql, refuse_other_readings
 from forward_lineage.frontend.constraints import Attribute, Denial, errors_of, row_of
-from forward_lineage.profiling.attribute_arrays import Wanted
+from forward_lineage.profiling.attribute_arrays import WantedAttribute
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.errors import spark_errors
@@ -29,7 +29,7 @@ from udafs.errors import LineageError, WrongSqlError
 
 def understood(
     spark: SparkSession, manifest: Manifest, base: BaseTable, attributes: Sequence[Attribute]
-) -> list[Wanted]:
+) -> list[WantedAttribute]:
     """Ask Spark about attributes of a table; nothing is computed.
 
     Args:
@@ -57,7 +57,7 @@ def understood(
             compared(each.tree, kind, "a constraint")
         column = _named(plain_column(each.tree, alias), columns)
         lasting = column is not None or _check_faithful(spark, manifest, each)
-        wanted.append(Wanted(each, kind, alias, column, lasting))
+        wanted.append(WantedAttribute(each, kind, alias, column, lasting))
     return wanted
 
 

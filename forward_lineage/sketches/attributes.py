@@ -14,7 +14,7 @@ from typing import Protocol
 from forward_lineage.frontend import Statement
 from forward_lineage.sketches.safety.facts import Facts, family
 from forward_lineage.sketches.safety.proving import safe_attributes, safe_together
-from forward_lineage.sketches.sketched_query import Table
+from forward_lineage.sketches.sketched_query import QueriedTable
 
 _WITH_RANGES = ("int", "decimal", "string", "date", "timestamp", "float")
 _TRIED = 4  # columns of a table, at most, when tables are combined
@@ -25,15 +25,15 @@ _FEW_GROUPS = 4  # say nothing of how rows lie within them
 class Estimates(Protocol):
     """The facts about sketches of a query before they are captured."""
 
-    def is_scattered(self, table: Table, column: str) -> bool:
+    def is_scattered(self, table: QueriedTable, column: str) -> bool:
         """Whether any few ranges of a column are all over a table, so that no sketch leaves anything out."""
 
-    def size(self, table: Table, column: str) -> int:
+    def size(self, table: QueriedTable, column: str) -> int:
         """How many bytes are left of a table with a sketch of a column."""
 
 
 def attributes_for(
-    statement: Statement, tables: Sequence[Table], facts: Facts, estimates: Estimates | None = None
+    statement: Statement, tables: Sequence[QueriedTable], facts: Facts, estimates: Estimates | None = None
 ) -> Mapping[str, str]:
     """Return by table, as the query names it, the column to make a sketch of; no table that it would not help.
 
@@ -51,14 +51,14 @@ def attributes_for(
     return safe_together(statement, {name: columns for name, columns in wanted.items() if columns}, facts)
 
 
-def _best(table: Table, columns: Sequence[str]) -> list[str]:
+def _best(table: QueriedTable, columns: Sequence[str]) -> list[str]:
     """The columns that have ranges, those first in which rows lie in order."""
     types = {name.lower(): kind for name, kind in table.manifest.columns}
     fit = [each for each in columns if family(types[each]) in _WITH_RANGES]
     return sorted(fit, key=lambda each: _overlap(table, each))[:_TRIED]
 
 
-def _smallest(table: Table, columns: Sequence[str], estimates: Estimates) -> list[str]:
+def _smallest(table: QueriedTable, columns: Sequence[str], estimates: Estimates) -> list[str]:
     """The columns, first those in which rows lie in order, the one with the smallest sketch in front."""
     asked = [each for each in columns if _may_be_in_order(table, each)]
     if len(asked) < 2:
@@ -70,11 +70,11 @@ def _smallest(table: Table, columns: Sequence[str], estimates: Estimates) -> lis
     return [*in_order, *(each for each in columns if each not in in_order)]
 
 
-def _may_be_in_order(table: Table, column: str) -> bool:
+def _may_be_in_order(table: QueriedTable, column: str) -> bool:
     known = table.statistics.get(column)
     return known is not None and (known.overlap <= _IN_ORDER or len(known.groups) <= _FEW_GROUPS)
 
 
-def _overlap(table: Table, column: str) -> float:
+def _overlap(table: QueriedTable, column: str) -> float:
     known = table.statistics.get(column)
     return known.overlap if known is not None else 1.0

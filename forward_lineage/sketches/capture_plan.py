@@ -12,10 +12,10 @@ from forward_lineage.sketches.attributes import Estimates, attributes_for
 from forward_lineage.sketches.edges import widened
 from forward_lineage.sketches.find_sketches import capture, capture_with_rows, granules_of
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.safety.verdicts import Proof
 from forward_lineage.sketches.sampled import Sampled
-from forward_lineage.sketches.sketch_store import Captured
-from forward_lineage.sketches.sketched_query import AskedQuery, Table
+from forward_lineage.sketches.sketch_store import Capture
+from forward_lineage.sketches.sketched_query import AskedQuery, QueriedTable
 from forward_lineage.sketches.sketched_scan import kept_size
 from forward_lineage.spark.planning import Planner
 from forward_lineage.spark.settings import settings_of_values
@@ -43,7 +43,7 @@ class Capturer:
         self._ranges = statements.ranges
         self._unsafe: dict[str, str] = {}  # by template, or instance, and states of tables: why no sketch is safe
 
-    def capture(self, query: AskedQuery, *, witnesses: bool) -> Captured | str:
+    def capture(self, query: AskedQuery, *, witnesses: bool) -> Capture | str:
         """Capture the sketches of a query; or say why none is safe. They are not kept yet.
 
         Args:
@@ -67,7 +67,7 @@ class Capturer:
         sketches, rows = seen
         taken = time.perf_counter() - begun
         left = sum(kept_size(self._spark, table, sketches.get(table.name)) for table in query.tables)
-        return Captured(
+        return Capture(
             query.kind,
             query.sql,
             query.args,
@@ -100,12 +100,12 @@ class Capturer:
         return "it calls a function of the user's" if self._planner.functions else found
 
     def _sampled(self, query: AskedQuery) -> Sampled:
-        def cut(table: Table, column: str) -> Partition:
+        def cut(table: QueriedTable, column: str) -> Partition:
             return _registered(query, [self._partition(table, column)])[0]
 
         return Sampled(self._statements, self._tables, query, cut)
 
-    def _partition(self, table: Table, column: str) -> Partition:
+    def _partition(self, table: QueriedTable, column: str) -> Partition:
         known = self._tables.base_table(table.manifest)
         return Partition(table.name, column, self._ranges.bounds(known, column, MOST_RANGES))
 
@@ -116,7 +116,7 @@ class Capturer:
         return mark(query.statement.tree.copy(), granules, self._names.here())
 
     def _sketches(
-        self, query: AskedQuery, verdict: Verdict, partitions: Sequence[Partition], one_witness: bool
+        self, query: AskedQuery, verdict: Proof, partitions: Sequence[Partition], one_witness: bool
     ) -> tuple[dict[str, Sketch], int | None] | str:
         named = _registered(query, partitions)
         edges = [each for each in verdict.checks if each.kind == "no tie"]

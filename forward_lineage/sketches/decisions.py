@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pyspark.sql import DataFrame
 
-from forward_lineage.sketches.sketch_store import Captured
+from forward_lineage.sketches.sketch_store import Capture
 from udafs.errors import BadArgumentError
 
 MOST = 10_000
@@ -44,7 +44,7 @@ class Decision:
     way: Way
     why: str
     template: str | None
-    captured: Captured | None
+    captured: Capture | None
     seconds: float
     _again: Callable[[Decision], DataFrame] = field(repr=False, compare=False)
     _back: Callable[[Decision], None] = field(repr=False, compare=False)

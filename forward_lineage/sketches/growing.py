@@ -18,8 +18,8 @@ from forward_lineage.row_ids.data_files import DataFile
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.sketches.find_sketches import from_ids
-from forward_lineage.sketches.sketch_store import Captured
-from forward_lineage.sketches.sketched_query import AskedQuery, Table
+from forward_lineage.sketches.sketch_store import Capture
+from forward_lineage.sketches.sketched_query import AskedQuery, QueriedTable
 from forward_lineage.sketches.sketched_scan import kept_size
 from udafs.lineage_set import LineageSet
 
@@ -36,11 +36,11 @@ class Appended:
     """
 
     sketch: Sketch
-    table: Table
+    table: QueriedTable
     first: int
 
 
-def appended(captured: Captured, query: AskedQuery, tables: RegisteredTables) -> Appended | None:
+def appended(captured: Capture, query: AskedQuery, tables: RegisteredTables) -> Appended | None:
     """Return what was added since sketches were captured; None where anything else has changed, or no sketch can grow.
 
     Args:
@@ -63,7 +63,7 @@ def appended(captured: Captured, query: AskedQuery, tables: RegisteredTables) ->
     return Appended(sketches[table.name], table, then.next_id)
 
 
-def grown(captured: Captured, query: AskedQuery, more: Appended, tables: RegisteredTables) -> Captured:
+def grown(captured: Capture, query: AskedQuery, more: Appended, tables: RegisteredTables) -> Capture:
     """Return sketches with the fragments of new rows; of other tables there are none any more, they are read whole.
 
     Raises:
@@ -81,7 +81,7 @@ def grown(captured: Captured, query: AskedQuery, more: Appended, tables: Registe
     )
 
 
-def as_grown(captured: Captured, query: AskedQuery, more: Appended) -> Captured:
+def as_grown(captured: Capture, query: AskedQuery, more: Appended) -> Capture:
     """Return what grown sketches are but for their fragments: all that a proof depends on."""
     return replace(captured, states=query.states, sketches=(more.sketch,), has_grown=True)
 

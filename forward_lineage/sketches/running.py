@@ -20,8 +20,8 @@ from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.sketches.capture_plan import Capturer
 from forward_lineage.sketches.decisions import Decision, Decisions, Way
 from forward_lineage.sketches.serving import Serving
-from forward_lineage.sketches.sketch_store import Captured, KeptSketches
-from forward_lineage.sketches.sketched_query import AskedQuery, Reader, can_be_written
+from forward_lineage.sketches.sketch_store import Capture, KeptSketches
+from forward_lineage.sketches.sketched_query import AskedQuery, QueryReader, can_be_written
 from forward_lineage.sketches.sketched_scan import as_it_is, cut_down, said_of, skipped
 from forward_lineage.sketches.tuning import Mode, Tuning, is_worth_it, pays, too_many
 from forward_lineage.spark.planning import Arguments
@@ -37,7 +37,7 @@ class _Chosen:
     way: Way
     why: str
     query: AskedQuery | None = None
-    captured: Captured | None = None
+    captured: Capture | None = None
 
 
 class Runner:
@@ -53,7 +53,7 @@ class Runner:
 
     def __init__(self, statements: Statements, tables: RegisteredTables, names: SessionNames, home: Path) -> None:
         self._spark = tables.spark
-        self._reader = Reader(tables, names)
+        self._reader = QueryReader(tables, names)
         self._capturer = Capturer(statements, tables, names)
         self._kept = KeptSketches(home)
         self._serving = Serving(tables, self._reader, self._kept)
@@ -162,7 +162,7 @@ class Runner:
             return f"{why}; the seconds for capturing are spent"
         return None
 
-    def _keep(self, captured: Captured, query: AskedQuery) -> Captured:
+    def _keep(self, captured: Capture, query: AskedQuery) -> Capture:
         self._spent += captured.milliseconds / 1000
         kept = self._kept.put(captured)
         for old in self._serving.superseded(kept, query):

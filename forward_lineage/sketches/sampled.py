@@ -15,7 +15,7 @@ from random import Random
 from forward_lineage.columns.ranges import Partition, Sketch
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.sketches.find_sketches import capturing
-from forward_lineage.sketches.sketched_query import AskedQuery, Table
+from forward_lineage.sketches.sketched_query import AskedQuery, QueriedTable
 from forward_lineage.sketches.sketched_scan import cut_down, kept_size
 from forward_lineage.spark.errors import rewritten_errors
 from forward_lineage.tracing.statements import Statements
@@ -42,15 +42,15 @@ class Sampled:
         statements: Statements,
         tables: RegisteredTables,
         query: AskedQuery,
-        cut: Callable[[Table, str], Partition],
+        cut: Callable[[QueriedTable, str], Partition],
     ) -> None:
         self._statements, self._tables, self._query, self._cut = statements, tables, query, cut
 
-    def is_scattered(self, table: Table, column: str) -> bool:
+    def is_scattered(self, table: QueriedTable, column: str) -> bool:
         """Whether any few ranges of a column are all over a table; nothing is run."""
         return kept_size(self._tables.spark, table, _sample(self._cut(table, column))) > _SCATTERED * table.size
 
-    def size(self, table: Table, column: str) -> int:
+    def size(self, table: QueriedTable, column: str) -> int:
         """Return how many bytes of a table are left with a sketch of a column, about.
 
         Raises:

@@ -18,9 +18,9 @@ from forward_lineage.sketches.safety.facts import Facts
 from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import Instance
-from forward_lineage.sketches.safety.verdicts import Verdict
-from forward_lineage.sketches.sketch_store import Captured, KeptSketches
-from forward_lineage.sketches.sketched_query import AskedQuery, Reader, is_plain
+from forward_lineage.sketches.safety.verdicts import Proof
+from forward_lineage.sketches.sketch_store import Capture, KeptSketches
+from forward_lineage.sketches.sketched_query import AskedQuery, QueryReader, is_plain
 from forward_lineage.sketches.tuning import LEAST_GAIN, is_worth_it, rows_left
 from forward_lineage.spark.settings import Settings
 
@@ -38,14 +38,14 @@ class Serving:
 
     """
 
-    def __init__(self, tables: RegisteredTables, reader: Reader, kept: KeptSketches) -> None:
+    def __init__(self, tables: RegisteredTables, reader: QueryReader, kept: KeptSketches) -> None:
         self._tables, self._settings = tables, Settings(tables.spark)
         self._reader, self._kept = reader, kept
         self._refused: set[str] = set()  # captures that are not to be used
-        self._proven: OrderedDict[str, tuple[Facts, Verdict]] = OrderedDict()
+        self._proven: OrderedDict[str, tuple[Facts, Proof]] = OrderedDict()
         self._tried = Tried()
 
-    def best(self, query: AskedQuery) -> tuple[Captured | None, str]:
+    def best(self, query: AskedQuery) -> tuple[Capture | None, str]:
         """Return the sketches that serve a query and save most, or None; and why."""
         why = "no sketch has been captured of such a query"
         found = [self._up_to_date(each, query) for each in self._kept.of(query.kind)]
@@ -56,7 +56,7 @@ class Serving:
             why = missing
         return None, why
 
-    def unfit(self, captured: Captured, query: AskedQuery) -> str | None:
+    def unfit(self, captured: Capture, query: AskedQuery) -> str | None:
         """Return why a capture does not serve a query; None: it does."""
         if captured.name in self._refused:
             return "its sketch is not to be used"
@@ -66,7 +66,7 @@ class Serving:
             return "its tables have changed since the sketch was captured"
         return self._unserved(captured, query)
 
-    def superseded(self, captured: Captured, query: AskedQuery) -> list[Captured]:
+    def superseded(self, captured: Capture, query: AskedQuery) -> list[Capture]:
         """Return captures that are not needed beside a newer one, which serves their queries and saves hardly less.
 
         Every capture of a kind is proven to serve an instance or not before it is run, so few are to be kept.
@@ -98,17 +98,17 @@ class Serving:
                 return True
         return False
 
-    def refuse(self, captured: Captured) -> None:
+    def refuse(self, captured: Capture) -> None:
         """Do not use a capture in this session."""
         self._refused.add(captured.name)
 
-    def _unserved(self, captured: Captured, query: AskedQuery) -> str | None:
+    def _unserved(self, captured: Capture, query: AskedQuery) -> str | None:
         """Why a capture of this state does not serve a query."""
         if captured.settings != self._settings.now():
             return "the sketch was captured under other settings"
         return self._unproven(captured, query)
 
-    def _up_to_date(self, captured: Captured, query: AskedQuery) -> Captured:
+    def _up_to_date(self, captured: Capture, query: AskedQuery) -> Capture:
         """The captured sketches, with the fragments of rows added since, if they then serve their own query."""
         if not _is_older(captured, query) or captured.name in self._refused:
             return captured
@@ -123,14 +123,14 @@ class Serving:
         self._kept.drop(captured)
         return kept
 
-    def _own(self, captured: Captured, query: AskedQuery) -> AskedQuery | None:
+    def _own(self, captured: Capture, query: AskedQuery) -> AskedQuery | None:
         """The query that something was captured of, as if it were asked now, like another one of its kind."""
         read = self._reader.statement(captured.sql, captured.args)
         if isinstance(read, str):
             return None
         return replace(query, sql=captured.sql, args=captured.args, statement=read[0], instance=read[1])
 
-    def _unproven(self, captured: Captured, query: AskedQuery) -> str | None:
+    def _unproven(self, captured: Capture, query: AskedQuery) -> str | None:
         read = self._reader.statement(captured.sql, captured.args)
         if isinstance(read, str):
             return read
@@ -147,12 +147,12 @@ class Serving:
         self._tried.note(kind, proven=verdict.safe)
         return None if verdict else f"the sketch does not serve it: {verdict.why}"
 
-    def _kind(self, captured: Captured, instance: Instance, query: AskedQuery) -> str:
+    def _kind(self, captured: Capture, instance: Instance, query: AskedQuery) -> str:
         """Of what kind a proof is."""
         how = signs(instance.bindings, query.bindings)
         return repr((query.kind, query.states, _attributes(captured), captured.rows, captured.one_witness, how))
 
-    def _verdict(self, captured: Captured, instance: Instance, query: AskedQuery) -> Verdict:
+    def _verdict(self, captured: Capture, instance: Instance, query: AskedQuery) -> Proof:
         attributes = _attributes(captured)
         key = repr((captured.name, captured.has_grown, attributes, query.sql, query.args))
         facts, verdict = self._proven.get(key, (None, None))
@@ -170,18 +170,18 @@ class Serving:
         return verdict
 
 
-def _said(captured: Captured, query: AskedQuery) -> str:
+def _said(captured: Capture, query: AskedQuery) -> str:
     """The savings of sketches for a query that they serve."""
     since = ", though rows were added since its capture" if captured.has_grown else ""
     left = f", {rows_left(captured, query):.0%} of the rows are left" if captured.gain < LEAST_GAIN else ""
     return f"of {captured.size / 2**20:,.0f} MB {captured.gain:.0%} are not read{left}{since}"
 
 
-def _attributes(captured: Captured) -> dict[str, str]:
+def _attributes(captured: Capture) -> dict[str, str]:
     return {each.partition.table: each.partition.column for each in captured.sketches}
 
 
-def _is_older(captured: Captured, query: AskedQuery) -> bool:
+def _is_older(captured: Capture, query: AskedQuery) -> bool:
     """Whether a capture is of the same tables as they were before: they do not come back."""
     same = {name for name, _ in captured.states} == {name for name, _ in query.states}
     return same and captured.states != query.states

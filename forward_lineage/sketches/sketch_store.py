@@ -57,7 +57,7 @@ class _SketchFields:
 
 
 @dataclass(frozen=True)
-class Captured:
+class Capture:
     """The capture of one run of a query.
 
     Attributes:
@@ -110,24 +110,24 @@ class KeptSketches:
 
     def __init__(self, home: Path) -> None:
         self._place = LocalFolder(home / ROOM)
-        self._read: dict[str, Captured] = {}  # by key; none ever changes
+        self._read: dict[str, Capture] = {}  # by key; none ever changes
 
-    def of(self, template: str) -> list[Captured]:
+    def of(self, template: str) -> list[Capture]:
         """Return what was captured of queries of a kind, by whatever session; in the order of their names."""
         return [found for name in sorted(self._place.objects(template)) if (found := self._get(template, name))]
 
-    def all(self) -> Iterator[Captured]:
+    def all(self) -> Iterator[Capture]:
         """Yield everything that was captured."""
         for template in sorted(self._place.folders("")):
             yield from self.of(template)
 
-    def size(self, captured: Captured) -> int:
+    def size(self, captured: Capture) -> int:
         """Return the bytes that a capture takes on disk; 0 when it is gone."""
         with suppress(OSError):
             return self._place.path(_key(captured)).stat().st_size
         return 0
 
-    def put(self, captured: Captured) -> Captured:
+    def put(self, captured: Capture) -> Capture:
         """Keep what was captured; returns it with its name.
 
         Raises:
@@ -142,7 +142,7 @@ class KeptSketches:
         self._read[_key(named)] = named
         return named
 
-    def drop(self, captured: Captured) -> None:
+    def drop(self, captured: Capture) -> None:
         """Forget what was captured.
 
         Raises:
@@ -152,7 +152,7 @@ class KeptSketches:
         self._read.pop(_key(captured), None)
         self._place.delete(_key(captured))
 
-    def _get(self, template: str, file: str) -> Captured | None:
+    def _get(self, template: str, file: str) -> Capture | None:
         key = f"{template}/{file}"
         if not file.endswith(".json"):
             return None
@@ -168,7 +168,7 @@ class KeptSketches:
         return self._read[key]
 
 
-def _captured(data: Mapping[str, Any], template: str, name: str) -> Captured:
+def _captured(data: Mapping[str, Any], template: str, name: str) -> Capture:
     given = {
         "template": template,
         "name": name,
@@ -176,10 +176,10 @@ def _captured(data: Mapping[str, Any], template: str, name: str) -> Captured:
         "sketches": tuple(made(_SketchFields, each).sketch() for each in data["sketches"]),
     }
     other = {key: value for key, value in data.items() if key not in ("format", "args", "sketches")}
-    return made(Captured, other, **given)
+    return made(Capture, other, **given)
 
 
-def _key(captured: Captured) -> str:
+def _key(captured: Capture) -> str:
     return f"{captured.template}/{captured.name}.json"
 
 

@@ -31,7 +31,7 @@ _REMEMBERED = 256  # texts of which is known what they say
 
 
 @dataclass(frozen=True)
-class Table:
+class QueriedTable:
     """A registered table, as a query names it.
 
     Attributes:
@@ -74,7 +74,7 @@ class AskedQuery:
     args: Arguments
     statement: Statement
     instance: Instance
-    tables: Sequence[Table]
+    tables: Sequence[QueriedTable]
     facts: Facts
 
     @cached_property
@@ -98,7 +98,7 @@ class AskedQuery:
         return tuple(sorted(table.state for table in self.tables))
 
 
-class Reader:
+class QueryReader:
     """Reads the queries of a session.
 
     Args:
@@ -131,7 +131,7 @@ class Reader:
         ansi = str(self._spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"
         return AskedQuery(sql, args, statement, instance, found, facts_of(found, ansi=ansi))
 
-    def _padded(self, table: Table) -> Sequence[str]:
+    def _padded(self, table: QueriedTable) -> Sequence[str]:
         """The columns of type CHAR: to Spark's schemas they are strings. Files alone have none."""
         if table.manifest.relation.lower().startswith("parquet."):
             return ()
@@ -157,7 +157,7 @@ class Reader:
         return self._read[key]
 
 
-def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTables) -> list[Table] | str:
+def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTables) -> list[QueriedTable] | str:
     """Return the registered tables that a query reads, the largest first; or why no sketch can be of use.
 
     Args:
@@ -171,7 +171,7 @@ def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTable
     """
     here = names.here()
     ctes = {cte.alias.lower() for cte in statement.tree.find_all(exp.CTE)}
-    found: dict[str, Table] = {}
+    found: dict[str, QueriedTable] = {}
     for node in statement.tree.find_all(exp.Table):
         parts = table_name(node)
         called = ".".join(parts).lower()
@@ -183,7 +183,7 @@ def tables_of(statement: Statement, names: SessionNames, tables: RegisteredTable
         (manifest,) = tables.check_unchanged([means.name])  # before its files are asked for statistics
         if len({name.lower() for name, _ in manifest.columns}) < len(manifest.columns):
             return f"{manifest.name} has columns that differ in case alone"
-        found[called] = Table(called, manifest, statistics_of(manifest))
+        found[called] = QueriedTable(called, manifest, statistics_of(manifest))
     known = [each.manifest.name.lower() for each in found.values()]
     if not known:
         return "it reads no registered table"
@@ -202,7 +202,7 @@ def _is_counted(star: exp.Star) -> bool:
     return isinstance(star.parent, exp.Func) and star.parent.name.lower() == "count"
 
 
-def facts_of(tables: Sequence[Table], *, ansi: bool) -> Facts:
+def facts_of(tables: Sequence[QueriedTable], *, ansi: bool) -> Facts:
     """Return what is known of tables for proofs.
 
     Args:

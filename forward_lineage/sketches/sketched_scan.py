@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.columns.ranges import Sketch
 from forward_lineage.frontend import parse
-from forward_lineage.sketches.sketched_query import Table
+from forward_lineage.sketches.sketched_query import QueriedTable
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.planning import Arguments
 from udafs.errors import BadArgumentError
@@ -86,7 +86,7 @@ def cut_down(frame: DataFrame, sketches: Mapping[str, Sketch], relations: Mappin
 
 
 @dataclass(frozen=True)
-class Part:
+class ReadShare:
     """How much of something is read: `read` of `all`."""
 
     read: int
@@ -110,10 +110,10 @@ class Skipped:
 
     """
 
-    files: Part
-    row_groups: Part
-    rows: Part
-    bytes: Part
+    files: ReadShare
+    row_groups: ReadShare
+    rows: ReadShare
+    bytes: ReadShare
 
 
 def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) -> Skipped | None:
@@ -130,10 +130,10 @@ def skipped(spark: SparkSession, sketch: Sketch, relation: str | None = None) ->
     with spark_errors():
         said = ask_json(spark, "skipped", rows, column=partition.column, **_packed(sketch))
     found = list(map(int, said))
-    return Skipped(*(Part(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
+    return Skipped(*(ReadShare(found[i + 1], found[i]) for i in range(0, 8, 2))) if found else None
 
 
-def kept_size(spark: SparkSession, table: Table, sketch: Sketch | None) -> int:
+def kept_size(spark: SparkSession, table: QueriedTable, sketch: Sketch | None) -> int:
     """Return how many bytes of a table's files are read with a sketch, about; None: it has none."""
     read = skipped(spark, sketch) if sketch is not None else None
     return table.size if read is None else round(table.size * read.bytes.read / max(read.bytes.all, 1))

@@ -16,7 +16,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from forward_lineage.frontend import Statement
-from forward_lineage.sketches.sketch_store import Captured, KeptSketches
+from forward_lineage.sketches.sketch_store import Capture, KeptSketches
 from forward_lineage.sketches.sketched_query import AskedQuery
 from udafs.errors import BadArgumentError
 
@@ -70,7 +70,7 @@ class Tuning:
         return cls(Mode(mode), budget, seconds, least)
 
 
-def pays(statement: Statement, runs: int, captured: Sequence[Captured]) -> bool:
+def pays(statement: Statement, runs: int, captured: Sequence[Capture]) -> bool:
     """Say whether as many runs as there have been would have saved what capturing costs.
 
     Args:
@@ -84,7 +84,7 @@ def pays(statement: Statement, runs: int, captured: Sequence[Captured]) -> bool:
     return runs * expected >= _cost(statement)
 
 
-def is_worth_it(captured: Captured, query: AskedQuery) -> bool:
+def is_worth_it(captured: Capture, query: AskedQuery) -> bool:
     """Say whether a query is faster with sketches than without.
 
     It is where bytes are saved. If the rows of a sketch lie in every page none are. But if few rows are left, joins and
@@ -93,7 +93,7 @@ def is_worth_it(captured: Captured, query: AskedQuery) -> bool:
     return captured.gain >= LEAST_GAIN or (captured.milliseconds >= _LONG and rows_left(captured, query) <= _FEW_ROWS)
 
 
-def rows_left(captured: Captured, query: AskedQuery) -> float:
+def rows_left(captured: Capture, query: AskedQuery) -> float:
     """Return the part of the rows that pass the test of sketches, about, tables weighted by their bytes."""
     part = {each.partition.table: len(each.fragments) / each.partition.fragments for each in captured.sketches}
     return sum(table.size * part.get(table.name, 1.0) for table in query.tables) / max(query.size, 1)
@@ -105,7 +105,7 @@ def _cost(statement: Statement) -> float:
     return _COST_OF_SUBQUERIES if nested else _COST
 
 
-def too_many(kept: KeptSketches, budget: int, uses: Counter[str]) -> Iterable[Captured]:
+def too_many(kept: KeptSketches, budget: int, uses: Counter[str]) -> Iterable[Capture]:
     """Yield what has to go so that the rest fits a budget: first what saved least for its bytes.
 
     Args:

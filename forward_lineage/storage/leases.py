@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from forward_lineage.storage.interface import MissingError
-from forward_lineage.storage.object_store import Entry, LostError, ObjectStore
+from forward_lineage.storage.object_store import LostError, ObjectEntry, ObjectStore
 from udafs.errors import BadArgumentError, LineageError
 
 VARIABLE = "FORWARD_LINEAGE_LEASE"
@@ -117,7 +117,7 @@ class Lease:
             return not self.place.exists(name)
         return True
 
-    def _lasts_still(self, lease: Entry, now: datetime) -> bool:
+    def _lasts_still(self, lease: ObjectEntry, now: datetime) -> bool:
         return now - lease.modified < timedelta(seconds=self._lasts)
 
     def _go_on(self) -> None:

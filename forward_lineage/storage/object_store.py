@@ -44,7 +44,7 @@ class LostError(LineageError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ObjectEntry:
     """A listing's entry for an object: its key, its bytes, when it was written by the clock of the store, its tag."""
 
     key: str
@@ -114,7 +114,7 @@ class ObjectStore:
             return False
         return True
 
-    def entry(self, key: str) -> Entry:
+    def entry(self, key: str) -> ObjectEntry:
         """Return what is known of an object.
 
         Raises:
@@ -136,7 +136,7 @@ class ObjectStore:
         """Return the names of the folders right in a folder, in no order; none of a folder that is not there."""
         return [each.rstrip("/").rpartition("/")[2] for each in self._listed(folder)["common_prefixes"]]
 
-    def tree(self, folder: str) -> list[Entry]:
+    def tree(self, folder: str) -> list[ObjectEntry]:
         """Return all objects below a folder, hidden ones included, a request for every thousand."""
         with self._asking(folder, "listed"):
             return [_entry(each) for chunk in self._store.list(_prefix(folder)) for each in chunk]
@@ -249,8 +249,8 @@ def _tag(meta: Any) -> str | None:
     return None if meta["e_tag"] is None else str(meta["e_tag"])
 
 
-def _entry(meta: Any) -> Entry:
-    return Entry(meta["path"], meta["size"], meta["last_modified"], _tag(meta))
+def _entry(meta: Any) -> ObjectEntry:
+    return ObjectEntry(meta["path"], meta["size"], meta["last_modified"], _tag(meta))
 
 
 @cache

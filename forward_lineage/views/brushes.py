@@ -18,7 +18,7 @@ CELL = 1.0  # to add up a cell of a cube
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class BrushedRows:
     """The rows of a view that are meant: those in a chosen bar, and in none that is left out.
 
     Attributes:
@@ -36,12 +36,12 @@ class Wanted:
         return found if self.without is None else found & ~membership.holds(self.without, rows)
 
 
-def between(membership: Membership, one: Chosen, other: Chosen) -> Wanted:
+def between(membership: Membership, one: Chosen, other: Chosen) -> BrushedRows:
     """Return the rows that one choice has and the other has not."""
-    return Wanted(one & ~other, other if isinstance(membership, Sparse) else None)
+    return BrushedRows(one & ~other, other if isinstance(membership, Sparse) else None)
 
 
-Brush = Mapping[int, Wanted]
+Brush = Mapping[int, BrushedRows]
 """What is wanted of some views, by number; a row must be wanted in each."""
 
 

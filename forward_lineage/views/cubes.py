@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from forward_lineage.relations.groups import BATCH
-from forward_lineage.views.measures import Counted, Measure, Numbers, Part, nothing, weights
+from forward_lineage.views.measures import Counted, Measure, MeasurePart, Numbers, nothing, weights
 from forward_lineage.views.membership import Array, Chosen, Dense
 
 #: Cells that are looked at in one go: what is copied of them stays in the processor's cache.
@@ -66,7 +66,7 @@ class Cube:
         """How long each axis is."""
         return tuple(next(iter(self.counted.values())).shape)
 
-    def answers(self, brushed: Iterable[int], target: int, parts: Iterable[Part]) -> bool:
+    def answers(self, brushed: Iterable[int], target: int, parts: Iterable[MeasurePart]) -> bool:
         """Tell whether it has what some brushes leave of the parts of another view."""
         views = {*brushed}
         whole = target not in views and target not in self.bars_of
@@ -79,7 +79,7 @@ class Cube:
         )
         return prod(int(length) for length in lengths)
 
-    def sums(self, chosen: Mapping[int, Chosen], target: int, parts: Iterable[Part]) -> Counted:
+    def sums(self, chosen: Mapping[int, Chosen], target: int, parts: Iterable[MeasurePart]) -> Counted:
         """Add up the cells of the chosen bars, which are all in it.
 
         Returns:
@@ -156,7 +156,10 @@ def planned(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, ...
 
 
 def further(
-    memberships: Sequence[Dense], parts: Sequence[Sequence[Part]], known: Sequence[tuple[int, ...]], limits: Limits
+    memberships: Sequence[Dense],
+    parts: Sequence[Sequence[MeasurePart]],
+    known: Sequence[tuple[int, ...]],
+    limits: Limits,
 ) -> list[tuple[int, ...]]:
     """Return three views to put together besides, small cubes first, as long as they are worth their cells.
 
@@ -199,7 +202,7 @@ def partly(memberships: Sequence[Dense], limits: Limits) -> list[tuple[int, int,
 def made(
     memberships: Sequence[Dense],
     views: tuple[int, ...],
-    parts: Iterable[Part],
+    parts: Iterable[MeasurePart],
     measures: tuple[Measure, ...],
     bars_of: Mapping[int, Array] | None = None,
 ) -> Cube:
@@ -228,7 +231,7 @@ def made(
     return Cube(views, _narrowed({part: cells.reshape(shape) for part, cells in counted.items()}), bars_of)
 
 
-def _zeros(part: Part, measures: tuple[Measure, ...], size: int) -> Numbers:
+def _zeros(part: MeasurePart, measures: tuple[Measure, ...], size: int) -> Numbers:
     """Of counts, which are never above the number of rows, half as many bytes do."""
     return nothing(part, measures, size) if part.kind == "sum" else np.zeros(size, np.uint32)
 

@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 
 from forward_lineage.relations.groups import BATCH
-from forward_lineage.views.brushes import CELL, Brush, Selection, Wanted, between
+from forward_lineage.views.brushes import CELL, Brush, BrushedRows, Selection, between
 from forward_lineage.views.cubes import Cube
-from forward_lineage.views.measures import ROWS, Counted, Measure, Part, Tally, combined, nothing
+from forward_lineage.views.measures import ROWS, Counted, Measure, MeasurePart, Tally, combined, nothing
 from forward_lineage.views.membership import Chosen, Membership
 
 Choice = Mapping[int, Chosen]
@@ -86,7 +86,7 @@ class Term:
 
     def part_of(self, view: int, bars: Chosen) -> Term:
         """Return the term of some of the chosen bars of its only view."""
-        return Term(self.sign, {view: Wanted(self.brush[view].chosen & bars)}, self._memberships)
+        return Term(self.sign, {view: BrushedRows(self.brush[view].chosen & bars)}, self._memberships)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class AnswerPlan:
     """A way to answer, and about how many nanoseconds it takes."""
 
     base: Base
@@ -128,7 +128,7 @@ class Engine:
     """
 
     memberships: tuple[Membership, ...]
-    parts: tuple[tuple[Part, ...], ...]
+    parts: tuple[tuple[MeasurePart, ...], ...]
     measures: tuple[Measure, ...]
     cubes: tuple[Cube, ...]
     totals: Known
@@ -136,12 +136,12 @@ class Engine:
 
     # ------------------------------------------------------------ plans
 
-    def plan(self, choice: Choice, targets: Sequence[int], known: Iterable[Known] = ()) -> Plan:
+    def plan(self, choice: Choice, targets: Sequence[int], known: Iterable[Known] = ()) -> AnswerPlan:
         """Return the cheapest way to answer."""
         plans = (self._plan(base, choice, targets, "cheapest") for base in self.bases(choice, targets, known))
         return min((plan for plan in plans if plan), key=lambda plan: plan.cost)
 
-    def plans(self, choice: Choice, targets: Sequence[int], known: Iterable[Known] = ()) -> list[Plan]:
+    def plans(self, choice: Choice, targets: Sequence[int], known: Iterable[Known] = ()) -> list[AnswerPlan]:
         """Return every way to answer."""
         ways: tuple[By, ...] = ("cheapest", "cube", "rows")
         found = (self._plan(base, choice, targets, by) for base in self.bases(choice, targets, known) for by in ways)
@@ -165,7 +165,7 @@ class Engine:
             elif plan := self._plan(Base("", {}), less, targets, "cube"):
                 yield Base("complement", less, None, plan.cost)
 
-    def _plan(self, base: Base, choice: Choice, targets: Sequence[int], by: By) -> Plan | None:
+    def _plan(self, base: Base, choice: Choice, targets: Sequence[int], by: By) -> AnswerPlan | None:
         steps: list[Step] = []
         for term in self._terms(base, choice):
             for target in targets:
@@ -173,18 +173,18 @@ class Engine:
                 if found is None:
                     return None
                 steps += found
-        return Plan(base, tuple(steps), base.cost + sum(step.cost for step in steps))
+        return AnswerPlan(base, tuple(steps), base.cost + sum(step.cost for step in steps))
 
     def _terms(self, base: Base, choice: Choice) -> list[Term]:
         """The terms to be added to a base, and those to be taken away; terms without rows are left out."""
         if not base.name:
-            return self._with_rows([(1, {view: Wanted(bars) for view, bars in choice.items()})])
+            return self._with_rows([(1, {view: BrushedRows(bars) for view, bars in choice.items()})])
         differs = self._differs(base.choice, choice)
         if not differs:
             return []
         (view,) = differs
         now, then = (self._bars(each, view) for each in (choice, base.choice))
-        others = {other: Wanted(bars) for other, bars in choice.items() if other != view}
+        others = {other: BrushedRows(bars) for other, bars in choice.items() if other != view}
         mine = self.memberships[view]
         return self._with_rows(
             [(1, {**others, view: between(mine, now, then)}), (-1, {**others, view: between(mine, then, now)})]
@@ -254,7 +254,7 @@ class Engine:
 
     # ------------------------------------------------------------ answers
 
-    def run(self, plan: Plan, targets: Sequence[int]) -> dict[int, Counted]:
+    def run(self, plan: AnswerPlan, targets: Sequence[int]) -> dict[int, Counted]:
         """Return what a plan finds: for each target its parts."""
         terms: dict[int, list[tuple[int, Counted]]] = {target: [] for target in targets}
         tallied: dict[int, list[Step]] = defaultdict(list)
@@ -297,7 +297,7 @@ class Engine:
 
 def engine_of(
     memberships: Sequence[Membership],
-    parts: Sequence[tuple[Part, ...]],
+    parts: Sequence[tuple[MeasurePart, ...]],
     measures: Sequence[Measure] = (),
     cubes: Sequence[Cube] = (),
 ) -> Engine:
@@ -309,7 +309,11 @@ def engine_of(
 
 
 def _whole(
-    number: int, membership: Membership, parts: tuple[Part, ...], measures: tuple[Measure, ...], cubes: Sequence[Cube]
+    number: int,
+    membership: Membership,
+    parts: tuple[MeasurePart, ...],
+    measures: tuple[Measure, ...],
+    cubes: Sequence[Cube],
 ) -> Counted:
     if parts == (ROWS,):
         return {ROWS: membership.sizes.astype(np.int64)}

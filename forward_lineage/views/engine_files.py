@@ -14,13 +14,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.columns.array_cache import Reader, Writer
+from forward_lineage.columns.array_cache import ArrayReader, Writer
 from forward_lineage.storage.fields import made
 from forward_lineage.views import cubes
 from forward_lineage.views.cubes import Cube, Limits
 from forward_lineage.views.engine import Engine, engine_of
 from forward_lineage.views.linked import LinkedViews
-from forward_lineage.views.measures import Measure, Part
+from forward_lineage.views.measures import Measure, MeasurePart
 from forward_lineage.views.membership import Dense, Membership, Sparse
 from forward_lineage.views.view import Aggregate, View
 from udafs.errors import DamagedError
@@ -63,7 +63,10 @@ class Entries:
 
 
 def cubes_of(
-    memberships: Sequence[Membership], parts: Sequence[tuple[Part, ...]], measures: tuple[Measure, ...], limits: Limits
+    memberships: Sequence[Membership],
+    parts: Sequence[tuple[MeasurePart, ...]],
+    measures: tuple[Measure, ...],
+    limits: Limits,
 ) -> list[Cube]:
     """Make the cubes of some views. A view whose rows are in several bars has none: its bars do not add up."""
     numbers = [number for number, each in enumerate(memberships) if isinstance(each, Dense)]
@@ -103,7 +106,7 @@ def write(writer: Writer, views: Sequence[View], engine: Engine, ids: npt.NDArra
     writer.finish(asdict(_entries(views, engine)))
 
 
-def read(reader: Reader, table: tuple[str, int], trusted: bool) -> LinkedViews:
+def read(reader: ArrayReader, table: tuple[str, int], trusted: bool) -> LinkedViews:
     """Open an engine that was written.
 
     Raises:
@@ -124,7 +127,7 @@ def read(reader: Reader, table: tuple[str, int], trusted: bool) -> LinkedViews:
     return LinkedViews(views, engine, table, reader.get("ids"), trusted=trusted)
 
 
-def _membership(reader: Reader, number: int, said: ViewEntry, rows: int) -> Membership:
+def _membership(reader: ArrayReader, number: int, said: ViewEntry, rows: int) -> Membership:
     if said.form is Form.DENSE:
         codes, order, starts = (reader[f"{number}.{name}"] for name in ("codes", "order", "starts"))
         return Dense(said.bars, codes, order, starts)
@@ -132,17 +135,17 @@ def _membership(reader: Reader, number: int, said: ViewEntry, rows: int) -> Memb
     return Sparse(said.bars, rows, *arrays)
 
 
-def _view(reader: Reader, number: int, said: ViewEntry) -> View:
+def _view(reader: ArrayReader, number: int, said: ViewEntry) -> View:
     aggregates = tuple(None if each is None else Aggregate(*each) for each in said.aggregates)  # type: ignore[arg-type]
     return View(said.name, reader.table(f"{number}.bars"), aggregates)
 
 
-def _measure(reader: Reader, number: int, all_valid: bool) -> Measure:
+def _measure(reader: ArrayReader, number: int, all_valid: bool) -> Measure:
     return Measure(reader[f"measure{number}.values"], None if all_valid else reader[f"measure{number}.valid"])
 
 
-def _cube(reader: Reader, number: int, said: CubeEntry) -> Cube:
-    counted = {Part(*part): reader[f"cube{number}.{part[0]}{part[1]}"] for part in said.parts}  # type: ignore[arg-type]
+def _cube(reader: ArrayReader, number: int, said: CubeEntry) -> Cube:
+    counted = {MeasurePart(*part): reader[f"cube{number}.{part[0]}{part[1]}"] for part in said.parts}  # type: ignore[arg-type]
     bars_of = {} if said.in_part is None else {said.in_part: reader[f"cube{number}.bars"]}
     return Cube(said.views, counted, bars_of)
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from forward_lineage.views.brushes import Selection, Wanted
+from forward_lineage.views.brushes import BrushedRows, Selection
 from forward_lineage.views.engine import Choice, Engine, Known
 from forward_lineage.views.measures import ROWS, Counted
 from forward_lineage.views.membership import Array, Chosen, Dense
@@ -242,7 +242,7 @@ class LinkedViews:
         return LineageSet(rows if self._ids is None else self._ids[rows])
 
     def _selected(self, choice: Choice) -> Selection:
-        return Selection(self.engine.memberships, {view: Wanted(bars) for view, bars in choice.items()})
+        return Selection(self.engine.memberships, {view: BrushedRows(bars) for view, bars in choice.items()})
 
 
 class Hand:

@@ -18,13 +18,13 @@ from forward_lineage.views.membership import Array, Membership
 from udafs.errors import NotTracedError
 
 Numbers = npt.NDArray[Any]  # int64, of floats float64
-Counted = dict["Part", Numbers]
+Counted = dict["MeasurePart", Numbers]
 """For each part one number a bar, that of no bar included."""
 
 _BEYOND = 2**63
 
 
-class Part(NamedTuple):
+class MeasurePart(NamedTuple):
     """A number that is added up for every bar.
 
     Attributes:
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     measure: int = -1
 
 
-ROWS = Part("rows")
+ROWS = MeasurePart("rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def check_sums(name: str, ends: tuple[int, int], rows: int) -> None:
         )
 
 
-def weights(part: Part, measures: tuple[Measure, ...], rows: Array | slice) -> Any:
+def weights(part: MeasurePart, measures: tuple[Measure, ...], rows: Array | slice) -> Any:
     """Return what each of some rows adds to a part; one number where it is the same for all."""
     if part.kind == "rows":
         return 1
@@ -94,7 +94,7 @@ def weights(part: Part, measures: tuple[Measure, ...], rows: Array | slice) -> A
     return values.astype(np.int64 if measure.exact else np.float64)
 
 
-def nothing(part: Part, measures: tuple[Measure, ...], size: int) -> Numbers:
+def nothing(part: MeasurePart, measures: tuple[Measure, ...], size: int) -> Numbers:
     """Return zeros to add to."""
     floats = part.kind == "sum" and not measures[part.measure].exact
     return np.zeros(size, np.float64 if floats else np.int64)
@@ -110,7 +110,7 @@ class Tally:
 
     """
 
-    def __init__(self, membership: Membership, parts: Iterable[Part], measures: tuple[Measure, ...]) -> None:
+    def __init__(self, membership: Membership, parts: Iterable[MeasurePart], measures: tuple[Measure, ...]) -> None:
         self._membership, self._measures = membership, measures
         self.counted: Counted = {part: nothing(part, measures, membership.bars + 1) for part in parts}
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from forward_lineage.views.measures import ROWS, Counted, Numbers, Part
+from forward_lineage.views.measures import ROWS, Counted, MeasurePart, Numbers
 
 
 class Aggregate(NamedTuple):
@@ -27,12 +27,12 @@ class Aggregate(NamedTuple):
     scale: int = 0
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[MeasurePart, ...]:
         """The values that have to be added up for it."""
         if self.measure < 0:
             return (ROWS,)
-        valid = Part("valid", self.measure)
-        return (valid,) if self.function == "count" else (valid, Part("sum", self.measure))
+        valid = MeasurePart("valid", self.measure)
+        return (valid,) if self.function == "count" else (valid, MeasurePart("sum", self.measure))
 
     def column(self, counted: Counted, kind: pa.DataType) -> pa.Array:
         """Compute the column, one value a bar, as Spark would.
@@ -81,7 +81,7 @@ class View:
     aggregates: tuple[Aggregate | None, ...]
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[MeasurePart, ...]:
         """The values that have to be added up, the number of rows first."""
         wanted = [part for each in self.aggregates if each is not None for part in each.parts]
         return tuple(dict.fromkeys([ROWS, *wanted]))

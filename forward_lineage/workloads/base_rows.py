@@ -37,7 +37,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {exp.Mul: "*", exp.Add: "+", exp.Sub: "-
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedExpressions:
     """Texts of expressions over a table's columns.
 
     Attributes:
@@ -91,7 +91,7 @@ def types_of(spark: SparkSession, texts: Sequence[str]) -> dict[str, pa.DataType
     return dict(zip(listed, arrow_schema(frame.schema, zone).types, strict=True))
 
 
-def base_rows(spark: SparkSession, manifest: Manifest, base: BaseTable, wanted: Wanted) -> BaseRows:
+def base_rows(spark: SparkSession, manifest: Manifest, base: BaseTable, wanted: WantedExpressions) -> BaseRows:
     """Compute expressions for every row of a table, which is `PLACE`, too.
 
     Raises:
@@ -124,14 +124,14 @@ class _Files:
     """
 
     manifest: Manifest
-    wanted: Wanted
+    wanted: WantedExpressions
     types: Mapping[str, pa.DataType]
     names: Mapping[str, str]
     spread: dict[str, list[Valued]] = field(default_factory=dict)
     few: dict[str, Places] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, manifest: Manifest, wanted: Wanted, types: Mapping[str, pa.DataType]) -> _Files | None:
+    def of(cls, manifest: Manifest, wanted: WantedExpressions, types: Mapping[str, pa.DataType]) -> _Files | None:
         """The parts to be read; None if files do not say it all."""
         if not manifest.provider.by_position or not manifest.files or not manifest.near:
             return None
@@ -251,7 +251,9 @@ def _of_values(spark: SparkSession, values: Mapping[str, pa.Array], texts: Mappi
 # ---------------------------------------------------------------- by Spark
 
 
-def _computed(spark: SparkSession, base: BaseTable, wanted: Wanted, types: Mapping[str, pa.DataType]) -> BaseRows:
+def _computed(
+    spark: SparkSession, base: BaseTable, wanted: WantedExpressions, types: Mapping[str, pa.DataType]
+) -> BaseRows:
     columns = ", ".join(map(quoted, base.columns))
     texts = [*wanted.coded, *wanted.valued]
     items = ", ".join([_ID, *(f"{text} AS c{number}" for number, text in enumerate(texts))])

@@ -16,7 +16,7 @@ from sqlglot import exp
 from forward_lineage.frontend import parse, print_sql
 from forward_lineage.frontend.consuming import BACKWARD, LineageCall, find_calls, with_names
 from forward_lineage.frontend.pushed_conditions import conditions_around
-from forward_lineage.workloads.form_builder import Plan
+from forward_lineage.workloads.form_builder import FormPlan
 from forward_lineage.workloads.shape import PLACE, Shape, normalised, parameters_in, shape_of
 from udafs.errors import BadArgumentError, LineageError
 
@@ -37,7 +37,7 @@ class Derived:
 
     tables: tuple[str, ...] | None = None
     where: Mapping[str, str] = field(default_factory=dict)
-    plans: tuple[Plan, ...] = ()
+    plans: tuple[FormPlan, ...] = ()
     plain: tuple[tuple[str, str], ...] = ()
 
 
@@ -71,7 +71,7 @@ def derived(name: str, workload: Sequence[str], partition_by: Attributes, cube: 
     plans = [_partitioned(plan, by_hand.get(plan.table.lower(), ())) for plan in plans]
     for table, attributes in by_hand.items():
         if not any(plan.table.lower() == table and plan.kind == "partition" for plan in plans):
-            plans.append(Plan(table, tuple(dict.fromkeys(attributes)), (), {}, kind="partition"))
+            plans.append(FormPlan(table, tuple(dict.fromkeys(attributes)), (), {}, kind="partition"))
     for table, attributes in _of_tables("cube", cube, sql).items():
         plans.append(_cube(name, table, attributes, sql))
     if not workload:
@@ -131,8 +131,8 @@ def _common(table: str, uses: Sequence[_Use]) -> str:
 # ---------------------------------------------------------------- what is made
 
 
-def _plans(name: str, workload: Sequence[str]) -> tuple[list[Plan], list[tuple[str, str]]]:
-    found: dict[tuple[object, ...], Plan] = {}
+def _plans(name: str, workload: Sequence[str]) -> tuple[list[FormPlan], list[tuple[str, str]]]:
+    found: dict[tuple[object, ...], FormPlan] = {}
     plain = []
     for query in workload:
         try:
@@ -145,7 +145,7 @@ def _plans(name: str, workload: Sequence[str]) -> tuple[list[Plan], list[tuple[s
     return list(found.values()), plain
 
 
-def plan_of(shape: Shape) -> Plan:
+def plan_of(shape: Shape) -> FormPlan:
     """Return what is made for questions of a shape: their parameters become attributes."""
     with_parameters = [each for each in shape.compared if each.parameter]
     equal = sorted({each.expression for each in with_parameters if each.operator == "="})
@@ -155,14 +155,14 @@ def plan_of(shape: Shape) -> Plan:
     for call in shape.calls:
         if call.argument is not None:
             calls[call.argument] = calls.get(call.argument, frozenset()) | {call.function}
-    return Plan(".".join(shape.call.target), (*equal, *ranged), shape.keys, calls, tuple(sorted(fixed)))
+    return FormPlan(".".join(shape.call.target), (*equal, *ranged), shape.keys, calls, tuple(sorted(fixed)))
 
 
 def _united(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     return {text: one.get(text, frozenset()) | other.get(text, frozenset()) for text in {**one, **other}}
 
 
-def _partitioned(plan: Plan, attributes: Collection[str]) -> Plan:
+def _partitioned(plan: FormPlan, attributes: Collection[str]) -> FormPlan:
     wanted = bool(plan.attributes) and {*plan.attributes} <= {*attributes}
     return replace(plan, kind="partition") if wanted else plan
 
@@ -208,7 +208,7 @@ def _only_table(sql: str | None) -> str | None:
     return _base(sql)[1] or None if sql is not None else None
 
 
-def _cube(name: str, table: str, attributes: Sequence[str], sql: str | None) -> Plan:
+def _cube(name: str, table: str, attributes: Sequence[str], sql: str | None) -> FormPlan:
     """The aggregates of the result itself, by its keys and by attributes."""
     tree, of = _base(sql) if sql is not None else (None, "")
     if tree is None or of.lower() != table:

@@ -19,7 +19,7 @@ from forward_lineage.spark.settings import Settings
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from forward_lineage.workloads.base_rows import Wanted, base_rows, types_of
+from forward_lineage.workloads.base_rows import WantedExpressions, base_rows, types_of
 from forward_lineage.workloads.column_cache import ColumnCache, KnownColumns
 from forward_lineage.workloads.columns import SUMMED, Array, Coded, Valued, check_coded, check_summed
 from forward_lineage.workloads.forms import Form, Kind, Sums, cells_of, cube, partition, sums_of
@@ -32,7 +32,7 @@ MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Plan:
+class FormPlan:
     """The form that is to be made for one kind of question.
 
     Attributes:
@@ -58,7 +58,7 @@ class Plan:
         return *self.attributes, *self.keys, *self.calls, *self.fixed
 
 
-Refused = list[tuple[Plan, str]]
+Refused = list[tuple[FormPlan, str]]
 """What could not be made, and why."""
 
 
@@ -66,7 +66,7 @@ Refused = list[tuple[Plan, str]]
 class Made:
     """A form, and for which questions it is."""
 
-    plan: Plan
+    plan: FormPlan
     form: Form
 
 
@@ -84,7 +84,7 @@ class Making:
         self.settings = Settings(tables.spark)
         self._columns = ColumnCache()
 
-    def made(self, saved: SavedResult, plans: Sequence[Plan]) -> tuple[list[Made], Refused]:
+    def made(self, saved: SavedResult, plans: Sequence[FormPlan]) -> tuple[list[Made], Refused]:
         """Make forms of a version of a result.
 
         Returns:
@@ -101,7 +101,7 @@ class Making:
                 refused += [(plan, error.what) for plan in mine]
         return found, refused
 
-    def _of_table(self, saved: SavedResult, table: str, plans: Sequence[Plan], refused: Refused) -> list[Made]:
+    def _of_table(self, saved: SavedResult, table: str, plans: Sequence[FormPlan], refused: Refused) -> list[Made]:
         manifest = self.tables.registered(table)
         plans = [replace(plan, table=manifest.name) for plan in plans]
         edge = direct_edge(saved, manifest)
@@ -125,10 +125,10 @@ class Making:
         self,
         manifest: Manifest,
         edge: TracedTable,
-        plans: Sequence[Plan],
+        plans: Sequence[FormPlan],
         known: KnownColumns,
         refused: Refused,
-    ) -> list[Plan]:
+    ) -> list[FormPlan]:
         """Compute the columns that plans need; returns those that can be made."""
         base = self.tables.base_table(manifest)
         texts = dict.fromkeys(text for plan in plans for text in plan.texts)
@@ -140,7 +140,7 @@ class Making:
                 known.add(base_rows(self.tables.spark, manifest, base, wanted))
         return able
 
-    def _is_able(self, plan: Plan, edge: TracedTable, known: KnownColumns, refused: Refused) -> bool:
+    def _is_able(self, plan: FormPlan, edge: TracedTable, known: KnownColumns, refused: Refused) -> bool:
         """Whether what a plan names has types that we know, and the lineage that was captured is enough."""
         try:
             if edge.captured is not Captured.NOW:
@@ -163,13 +163,13 @@ class Making:
         return True
 
 
-def _wanted(plans: Sequence[Plan], known: KnownColumns) -> Wanted:
+def _wanted(plans: Sequence[FormPlan], known: KnownColumns) -> WantedExpressions:
     """The columns that are not known yet."""
     texts = [text for plan in plans for text in plan.calls]
     numbers = {text for text in texts if _is_number(known.types[text])}
     coded = [text for plan in plans for text in (*plan.attributes, *plan.keys, *plan.fixed)]
     coded += [text for text in texts if text not in numbers]
-    return Wanted(
+    return WantedExpressions(
         tuple(text for text in dict.fromkeys(coded) if text not in known.coded),
         tuple(text for text in sorted(numbers) if text not in known.valued),
     )
@@ -211,7 +211,7 @@ def _bars(relation: LineageRelation, saved: SavedResult, rows: KnownColumns) -> 
     return Coded(pa.nulls(max(saved.rows, 1)), bar.astype(narrowest(max(saved.rows - 1, 0)))), at
 
 
-def _form(plan: Plan, bars: Coded, at: Array, rows: KnownColumns) -> Form:
+def _form(plan: FormPlan, bars: Coded, at: Array, rows: KnownColumns) -> Form:
     for text in plan.fixed:
         holds = rows.coded[text]
         true = np.flatnonzero([value is True for value in holds.values.to_pylist()])

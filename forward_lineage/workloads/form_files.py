@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from forward_lineage.columns.array_cache import Reader, Shelf, Writer, digest
+from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer, digest
 from forward_lineage.storage.fields import made
 from forward_lineage.storage.homes import Home, folder_of
 from forward_lineage.store.library.saved_result import SavedResult
-from forward_lineage.workloads.form_builder import Made, Plan
+from forward_lineage.workloads.form_builder import FormPlan, Made
 from forward_lineage.workloads.forms import Form, Kind, Sums
 from udafs.errors import DamagedError
 
@@ -157,13 +157,13 @@ def _write(writer: Writer, number: int, form: Form) -> None:
         writer.put_table(f"{number}.{name}", pa.table({"v": column}))
 
 
-def _read(reader: Reader, number: int, said: FormEntry) -> Made:
+def _read(reader: ArrayReader, number: int, said: FormEntry) -> Made:
     def column(name: str) -> pa.Array:
         found = reader.table(f"{number}.{name}").column(0)
         return pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
 
     calls = {text: frozenset(functions) for text, functions in said.calls}
-    plan = Plan(said.table, said.attributes, said.keys, calls, said.fixed, _kind(said.kind))
+    plan = FormPlan(said.table, said.attributes, said.keys, calls, said.fixed, _kind(said.kind))
     measures = {}
     for place, (text, functions) in enumerate(calls.items()):
         total = reader.get(f"{number}.total{place}")

@@ -15,7 +15,7 @@ from forward_lineage.store.saving.scope import Scope
 from forward_lineage.tracing.statements import Statements
 from forward_lineage.workloads.answering import Answering
 from forward_lineage.workloads.deriving import Attributes, Derived, derived, only_name
-from forward_lineage.workloads.form_builder import Making, Plan
+from forward_lineage.workloads.form_builder import FormPlan, Making
 from udafs.errors import BadArgumentError
 
 
@@ -125,14 +125,14 @@ class WorkloadSaver:
     def _is_read(table: str, read: Collection[str]) -> bool:
         return table.lower() in {each.lower() for each in read}
 
-    def _make(self, saved: SavedResult, plans: Sequence[Plan]) -> None:
+    def _make(self, saved: SavedResult, plans: Sequence[FormPlan]) -> None:
         made, refused = self._making.made(saved, plans)
         versions = {each.plan.table: self._tables.registered(each.plan.table).version for each in made}
         why = tuple((described(plan), reason) for plan, reason in refused)
         self._shelf.keep(saved, made, versions, self._making.settings.now(), why)
 
 
-def described(plan: Plan) -> str:
+def described(plan: FormPlan) -> str:
     """Return what is made, in words."""
     functions = [f"{f}({text})" for text, each in plan.calls.items() for f in sorted(each)]
     said = [f"lineage in {plan.table}"]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from forward_lineage.views.measures import ROWS, Part
+from forward_lineage.views.measures import ROWS, MeasurePart
 from forward_lineage.views.view import Aggregate
 from forward_lineage.workloads.columns import Array
 from forward_lineage.workloads.forms import Form, Ints, Sums, added_up, places
@@ -95,9 +95,9 @@ def _column(call: Call, counts: Ints, added: dict[str, Sums], kind: pa.DataType)
     if call.function in ("min", "max"):
         return _end(sums, sums.least if call.function == "min" else sums.most, valid, kind)
     scale = sums.kind.scale if pa.types.is_decimal128(sums.kind) else 0
-    counted = {ROWS: counts, Part("valid", 0): valid}
+    counted = {ROWS: counts, MeasurePart("valid", 0): valid}
     if sums.total is not None:
-        counted[Part("sum", 0)] = sums.total
+        counted[MeasurePart("sum", 0)] = sums.total
     return Aggregate(call.function, 0, scale).column(counted, kind)  # type: ignore[arg-type]
 
 

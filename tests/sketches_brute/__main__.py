@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from random import Random
 
-from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.safety.verdicts import Proof
 from tests.sketches_brute.growth_trials import GrowthCase, growth_cases, growth_trial
 from tests.sketches_brute.reuse_trials import ReuseCase, reuse_cases
 from tests.sketches_brute.trials import BruteCase, Refutation, cases, trial
@@ -131,7 +131,7 @@ def judge(kind: str, case: Case, random: Random, findings: Findings, show: int) 
         print(f"--- {became}\n{case.sql}\n{case}\n{verdict.why}\n{refutation}", flush=True)
 
 
-def trials_of(case: Case, verdict: Verdict, random: Random) -> Trial:
+def trials_of(case: Case, verdict: Proof, random: Random) -> Trial:
     """What is tried again and again."""
     if isinstance(case, GrowthCase):
         return partial(growth_trial, case, random)

@@ -10,7 +10,7 @@ from forward_lineage.frontend.statement import parse
 from forward_lineage.sketches.safety.growth import grows
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import template
-from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.safety.verdicts import Proof
 from tests.oracle.algebra import Statement
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.interpreter import interpret
@@ -30,7 +30,7 @@ class GrowthCase:
     def sql(self) -> str:
         return f"{self.captured.sql}\n{to_sql(self.asked)}"
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Proof:
         captured, asked = template(parse(self.captured.sql)), template(parse(to_sql(self.asked)))
         facts = self.captured.world.facts()
         served = serves(captured, asked, self.captured.attributes, facts)

@@ -10,7 +10,7 @@ from typing import Any
 from forward_lineage.frontend.statement import parse
 from forward_lineage.sketches.safety.reuse import serves
 from forward_lineage.sketches.safety.template import template
-from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.safety.verdicts import Proof
 from tests.oracle.algebra import Between, InList, Lit, Node, Op, Query, SortKey, Statement
 from tests.oracle.printing import to_sql
 from tests.sketches_brute.trials import BruteCase, cases
@@ -28,7 +28,7 @@ class ReuseCase:
     def sql(self) -> str:
         return f"{self.captured.sql}\n{to_sql(self.asked)}"
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Proof:
         captured, asked = template(parse(self.captured.sql)), template(parse(to_sql(self.asked)))
         return serves(captured, asked, self.captured.attributes, self.captured.world.facts())
 

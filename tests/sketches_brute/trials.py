@@ -12,7 +12,7 @@ from random import Random
 from forward_lineage.frontend.statement import parse
 from forward_lineage.sketches.safety.facts import ColumnFacts, Facts
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.safety.verdicts import RunTimeCheck, Verdict
+from forward_lineage.sketches.safety.verdicts import Proof, RunTimeCheck
 from tests.oracle.algebra import BaseTable, Cte, Database, Query, Statement, Table, Value
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError, Relation
 from tests.oracle.interpreter import descendants, interpret
@@ -72,7 +72,7 @@ class BruteCase:
     def sql(self) -> str:
         return to_sql(self.statement)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Proof:
         return prove(parse(self.sql), self.attributes, self.world.facts())
 
     def capture(self, database: Database, random: Random) -> Relation:

@@ -8,7 +8,7 @@ from random import Random
 
 from forward_lineage.frontend.statement import parse
 from forward_lineage.sketches.safety.proving import prove
-from forward_lineage.sketches.safety.verdicts import Verdict
+from forward_lineage.sketches.safety.verdicts import Proof
 from tests.oracle.algebra import Agg, Database, Expr, Item, Select, Statement
 from tests.oracle.expressions import Env, Relation, own_nodes
 from tests.oracle.interpreter import Interpreter, descendants, union
@@ -20,7 +20,7 @@ from tests.sketches_brute.trials import BruteCase, cases
 class WitnessCase(BruteCase):
     """A query with groups of which rows that attain their values may be enough, and the attributes of its sketches."""
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Proof:
         return prove(parse(self.sql), self.attributes, self.world.facts(), one_witness=True)
 
     def capture(self, database: Database, random: Random) -> Relation:

@@ -58,12 +58,12 @@ from forward_lineage.sketches.safety.plan import read_plan
 from forward_lineage.sketches.safety.proving import Prover, prove_plan
 from forward_lineage.sketches.safety.rules.order import rows_come_no_earlier
 from forward_lineage.sketches.safety.state import State
-from forward_lineage.sketches.safety.verdicts import UnprovenError, Verdict, unproven
+from forward_lineage.sketches.safety.verdicts import Proof, UnprovenError, unproven
 
 _GROWS = "what the added rows do not touch gives the rows that it gave"
 
 
-def grows(statement: Statement, table: str, column: str, facts: Facts) -> Verdict:
+def grows(statement: Statement, table: str, column: str, facts: Facts) -> Proof:
     """Say whether a sketch that serves a query may grow by the fragments of rows that were added to its table.
 
     Args:
@@ -86,8 +86,8 @@ def grows(statement: Statement, table: str, column: str, facts: Facts) -> Verdic
         else:
             _all_rows(plan, sketched)
     except UnprovenError as error:
-        return Verdict(False, str(error))
-    return Verdict(True, _GROWS)
+        return Proof(False, str(error))
+    return Proof(True, _GROWS)
 
 
 def _top_k(plan: TopK, sketched: Context, any_rows: Context) -> None:

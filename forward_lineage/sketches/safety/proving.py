@@ -35,7 +35,7 @@ from forward_lineage.sketches.safety.rules.rows import access, constants, projec
 from forward_lineage.sketches.safety.rules.sets import set_operation
 from forward_lineage.sketches.safety.rules.windows import windows
 from forward_lineage.sketches.safety.state import State
-from forward_lineage.sketches.safety.verdicts import RunTimeCheck, UnprovenError, Verdict
+from forward_lineage.sketches.safety.verdicts import Proof, RunTimeCheck, UnprovenError
 
 _SAFE = "each operator's rows over the sketch are contained in those over all rows, and what is returned is reproduced"
 
@@ -85,7 +85,7 @@ class Prover:
         raise TypeError(plan)
 
 
-def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
+def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Proof:
     """Say whether every set of sketches over these attributes gives the answer of all rows.
 
     Args:
@@ -104,21 +104,21 @@ def prove(statement: Statement, attributes: Mapping[str, str], facts: Facts, *, 
     try:
         return prove_plan(read_plan(statement.tree, facts), attributes, facts, one_witness=one_witness)
     except UnprovenError as error:
-        return Verdict(False, str(error))
+        return Proof(False, str(error))
 
 
-def prove_plan(plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Verdict:
+def prove_plan(plan: Plan, attributes: Mapping[str, str], facts: Facts, *, one_witness: bool = False) -> Proof:
     """Say the same of a statement that was read already."""
     sketched = {table.lower(): column.lower() for table, column in attributes.items()}
-    found = Verdict(False, "")
+    found = Proof(False, "")
     for has_rows in (False, True) if any(map(subqueries_of, operators(plan))) else (False,):
         context = Context(sketched, facts, one_witness, has_rows)
         try:
             Prover(context)(plan, Place(kept=True, outermost=True, reached=True))
         except UnprovenError as error:
-            found = Verdict(False, str(error))
+            found = Proof(False, str(error))
         else:
-            return Verdict(True, _SAFE, tuple(dict.fromkeys(context.checks)))
+            return Proof(True, _SAFE, tuple(dict.fromkeys(context.checks)))
     return found
 
 

@@ -65,7 +65,7 @@ from forward_lineage.sketches.safety.side_by_side import (
 )
 from forward_lineage.sketches.safety.state import EQUAL, Link, State
 from forward_lineage.sketches.safety.template import Instance
-from forward_lineage.sketches.safety.verdicts import RunTimeCheck, UnprovenError, Verdict, unproven
+from forward_lineage.sketches.safety.verdicts import Proof, RunTimeCheck, UnprovenError, unproven
 
 _SERVES = "its lineage lies in that of the captured instance, and the attributes are safe for it"
 
@@ -78,7 +78,7 @@ def serves(
     *,
     rows: int | None = None,
     one_witness: bool = False,
-) -> Verdict:
+) -> Proof:
     """Say whether sketches that were captured for one instance give the answer of another.
 
     Args:
@@ -93,24 +93,24 @@ def serves(
         the verdict; `checks` are to be seen when the sketches are used, over the sketches themselves.
     """
     if captured.template != asked.template:
-        return Verdict(False, "it is an instance of another template")
+        return Proof(False, "it is an instance of another template")
     if any(each.statement.tree.find(exp.Placeholder) for each in (captured, asked)):
-        return Verdict(False, "the value of a parameter is not known")
+        return Proof(False, "the value of a parameter is not known")
     try:
         plans = read_plan(asked.statement.tree, facts), read_plan(captured.statement.tree, facts)
         safe = prove_plan(plans[0], attributes, facts, one_witness=one_witness)
         if not safe:
-            return Verdict(False, f"not safe for this instance: {safe.why}")
+            return Proof(False, f"not safe for this instance: {safe.why}")
         if captured.bindings == asked.bindings:
-            return Verdict(True, "it is the captured instance")
+            return Proof(True, "it is the captured instance")
         if one_witness:
             unproven("sketches of one witness serve no other instance: another row may attain min or max there")
         return _served(*plans, safe.checks, facts, rows)
     except UnprovenError as error:
-        return Verdict(False, str(error))
+        return Proof(False, str(error))
 
 
-def _served(asked: Plan, captured: Plan, checks: tuple[RunTimeCheck, ...], facts: Facts, rows: int | None) -> Verdict:
+def _served(asked: Plan, captured: Plan, checks: tuple[RunTimeCheck, ...], facts: Facts, rows: int | None) -> Proof:
     limit = captured.limit if isinstance(captured, TopK) else None
     all_returned = rows is not None and limit is not None and rows < limit
     comparer = Comparer(facts, all_returned=all_returned)
@@ -122,7 +122,7 @@ def _served(asked: Plan, captured: Plan, checks: tuple[RunTimeCheck, ...], facts
             unproven("it is safe only where it returns a row, which cannot be seen beforehand")
         if all_returned or limit is None or check.row >= limit:
             unproven("whether rows tie at the edge of its LIMIT cannot be seen over the sketch")
-    return Verdict(True, _SERVES, checks)
+    return Proof(True, _SERVES, checks)
 
 
 class Comparer:

@@ -27,7 +27,7 @@ class RunTimeCheck:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Proof:
     """Whether something is proven.
 
     Attributes:

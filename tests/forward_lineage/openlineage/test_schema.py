@@ -13,7 +13,7 @@ from jsonschema import ValidationError
 from openlineage.client.serde import Serde
 
 from forward_lineage.openlineage import OpenLineage
-from forward_lineage.openlineage.events import RunEvents, Table, Written
+from forward_lineage.openlineage.events import EventDataset, RunEvents, Written
 from forward_lineage.openlineage.naming import Name
 from tests.forward_lineage.openlineage.rules import Event, check_by_schema
 
@@ -26,7 +26,7 @@ _TEXT = {"type": "string"}
 def as_sent(*tables: str) -> list[Event]:
     """Return the events of a run that begins and fails, as a file has them."""
     made = RunEvents(OpenLineage("unused"), "save.x", "SELECT 1 AS a", "4.1.0")
-    named = [Table(Name("file", f"/data/{name}"), (("a", "int"),), "1") for name in tables]
+    named = [EventDataset(Name("file", f"/data/{name}"), (("a", "int"),), "1") for name in tables]
     known = Written(named, named[0], rows=3)
     return [json.loads(Serde.to_json(each)) for each in (made.start(known), made.failed(ValueError("no"), known))]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from forward_lineage.columns.ranges import Partition
-from forward_lineage.sketches.sketch_store import ROOM, Captured, KeptSketches, _bounds_of, _text_of
+from forward_lineage.sketches.sketch_store import ROOM, Capture, KeptSketches, _bounds_of, _text_of
 
 PARTITION = Partition("t", "k", pa.array([10, 20, 30, 40], pa.int64()))
-CAPTURED = Captured(
+CAPTURED = Capture(
     template="abc",
     sql="SELECT count(*) FROM t WHERE k > :least",
     args={"least": 3},

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage.columns.ranges import Partition
-from forward_lineage.sketches.sketch_store import Captured
+from forward_lineage.sketches.sketch_store import Capture
 from forward_lineage.sketches.tuning import is_worth_it, rows_left
 
 QUERY = SimpleNamespace(
@@ -16,9 +16,9 @@ QUERY = SimpleNamespace(
 )  # of a query what is looked at
 
 
-def captured(fragments: int, kept_size: int, milliseconds: int) -> Captured:
+def captured(fragments: int, kept_size: int, milliseconds: int) -> Capture:
     sketch = Partition("t", "a", pa.array(range(99))).sketch(range(fragments))
-    return Captured("q", "SELECT 1", None, (), (), (sketch,), milliseconds, 1000, kept_size)
+    return Capture("q", "SELECT 1", None, (), (), (sketch,), milliseconds, 1000, kept_size)
 
 
 @pytest.mark.parametrize(

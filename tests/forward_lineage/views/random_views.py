@@ -14,7 +14,7 @@ from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Choice, Engine, engine_of
 from forward_lineage.views.engine_files import cubes_of
 from forward_lineage.views.linked import LinkedViews
-from forward_lineage.views.measures import ROWS, Counted, Measure, Part
+from forward_lineage.views.measures import ROWS, Counted, Measure, MeasurePart
 from forward_lineage.views.membership import Dense, Membership, Sparse
 from forward_lineage.views.view import Aggregate, View
 
@@ -38,8 +38,8 @@ class Model:
     values: tuple[tuple[float | None, ...], ...]
     measured: tuple[tuple[int, ...], ...]
 
-    def parts(self, view: int) -> tuple[Part, ...]:
-        return (ROWS, *(part for m in self.measured[view] for part in (Part("valid", m), Part("sum", m))))
+    def parts(self, view: int) -> tuple[MeasurePart, ...]:
+        return (ROWS, *(part for m in self.measured[view] for part in (MeasurePart("valid", m), MeasurePart("sum", m))))
 
     def left(self, choice: Mapping[int, np.ndarray]) -> set[int]:
         """The rows that some brushes leave."""
@@ -50,18 +50,18 @@ class Model:
             found &= inside | (set(range(self.rows)) - known if chosen[-1] else set())
         return found
 
-    def counted(self, choice: Mapping[int, np.ndarray], view: int) -> dict[Part, list[float]]:
+    def counted(self, choice: Mapping[int, np.ndarray], view: int) -> dict[MeasurePart, list[float]]:
         """What they leave of a view; without the rows that are in no bar of it."""
         left = self.left(choice)
-        found: dict[Part, list[float]] = {part: [0] * self.bars[view] for part in self.parts(view)}
+        found: dict[MeasurePart, list[float]] = {part: [0] * self.bars[view] for part in self.parts(view)}
         for bar, row in self.pairs[view]:
             if row in left:
                 found[ROWS][bar] += 1
                 for measure in self.measured[view]:
                     value = self.values[measure][row]
                     if value is not None:
-                        found[Part("valid", measure)][bar] += 1
-                        found[Part("sum", measure)][bar] += value
+                        found[MeasurePart("valid", measure)][bar] += 1
+                        found[MeasurePart("sum", measure)][bar] += value
         return found
 
     def membership(self, view: int) -> Membership:
@@ -139,5 +139,5 @@ def chosen_bars(bars: set[int], count: int) -> np.ndarray:
     return found
 
 
-def assert_counted(found: Counted, expected: Mapping[Part, Sequence[float]]) -> None:
+def assert_counted(found: Counted, expected: Mapping[MeasurePart, Sequence[float]]) -> None:
     assert {part: numbers[:-1].tolist() for part, numbers in found.items()} == dict(expected)

@@ -11,7 +11,7 @@ from forward_lineage.relations.groups import BATCH
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.engine import Known, engine_of
 from forward_lineage.views.engine_files import cubes_of
-from forward_lineage.views.measures import ROWS, Measure, Part
+from forward_lineage.views.measures import ROWS, Measure, MeasurePart
 from forward_lineage.views.membership import Dense
 from tests.forward_lineage.views.random_views import LIMITS, Model, assert_counted, choices, models
 
@@ -64,7 +64,7 @@ def test_rows_come_in_batches(limits: Limits) -> None:
     rows = 3 * BATCH + 17
     codes = [(np.minimum(random.geometric(0.4, rows), 12) - 1).astype(np.uint8), random.integers(0, 300, rows)]
     values = random.integers(-(10**9), 10**9, rows)
-    memberships, parts = [Dense.of(codes[0], 12), Dense.of(codes[1], 300)], [(ROWS, Part("sum", 0))] * 2
+    memberships, parts = [Dense.of(codes[0], 12), Dense.of(codes[1], 300)], [(ROWS, MeasurePart("sum", 0))] * 2
     measures = (Measure(values),)
     engine = engine_of(memberships, parts, measures, cubes_of(memberships, parts, measures, limits))
     for view, bars in ((0, [0]), (0, [0, 1, 3]), (0, [5, 11]), (1, [7]), (1, range(0, 300, 2)), (1, range(40, 260))):
@@ -77,7 +77,7 @@ def test_rows_come_in_batches(limits: Limits) -> None:
         plans = engine.plans({view: chosen}, [other])
         for plan in plans:
             found = engine.run(plan, [other])[other]
-            assert_counted(found, {ROWS: counts.tolist(), Part("sum", 0): sums.tolist()})
+            assert_counted(found, {ROWS: counts.tolist(), MeasurePart("sum", 0): sums.tolist()})
     ways = {plan.way for plan in plans}
     assert {"rows", "complement by rows"} <= ways
     assert ("cube" in ways) == (limits == Limits())

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from forward_lineage import LineageError
 from forward_lineage.views.cubes import Limits
 from forward_lineage.views.linked import Answer, Hand
-from forward_lineage.views.measures import ROWS, Part
+from forward_lineage.views.measures import ROWS, MeasurePart
 from tests.forward_lineage.views.random_views import LIMITS, Model, chosen_bars, models
 
 
@@ -26,8 +26,8 @@ def assert_shows(answer: Answer, model: Model, brushes: dict[int, set[int]]) -> 
         assert answer[f"v{view}"].tolist() == expected[ROWS]
         shown: dict[str, list[Any]] = {"bar": list(range(bars)), "n": expected[ROWS]}
         for measure in model.measured[view]:
-            valid = expected[Part("valid", measure)]
-            sums = zip(expected[Part("sum", measure)], valid, strict=True)
+            valid = expected[MeasurePart("valid", measure)]
+            sums = zip(expected[MeasurePart("sum", measure)], valid, strict=True)
             shown[f"m{measure}"] = [total if count else None for total, count in sums]
         assert answer.table(f"v{view}").to_pydict() == shown
 
