@@ -165,17 +165,18 @@ def _end_java(started: list[subprocess.Popen[bytes]]) -> None:
     for process in started:
         with suppress(AttributeError, OSError):  # it had no number yet, or has ended
             process.terminate()
-    for process in started:
-        try:
-            process.wait(_SECONDS_TO_END)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.kill()
-        except AttributeError:
-            pass
+            _wait_for(process)
     context: Any = SparkContext
     context._gateway = context._jvm = context._active_spark_context = None
     session: Any = SparkSession
     session._instantiatedSession = None
+
+
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_SECONDS_TO_END)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
 
 
 def _cancel_jobs(spark: SparkSession) -> None:
