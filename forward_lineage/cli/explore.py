@@ -82,8 +82,11 @@ def _check(file: Path, opening: Opening) -> None:
     """
     asked, joined = over_join(read_page(file))
     queries = queries_of(asked)
-    for table in joined.tables if joined is not None else ():
-        check_asked_about(opening, table)
+    try:
+        for table in joined.tables if joined is not None else ():
+            check_asked_about(opening, table)
+    except LineageError as error:
+        raise asked.in_file(error) from None
     for name, view in asked.views.items():
         try:
             if name not in queries:

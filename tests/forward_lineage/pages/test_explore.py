@@ -75,7 +75,7 @@ def test_the_query_for_a_choice_gives_its_rows(sales: ForwardLineage) -> None:
     )
     linked = sales.views({name: view.sql for name, view in asked.views.items()})
     page = shown(linked, asked, lambda ids: pa.table({}))
-    rows = {row: row_id for row_id, *row in map(tuple, sales.rows("sales").collect()) for row in [tuple(row)]}
+    rows = {tuple(row)[1:]: int(row[0]) for row in sales.rows("sales").collect()}
     for choice in ({0: [0]}, {0: [0, 1]}, {0: [1, 2], 1: [0, 1, 2, 3]}, {1: [1]}, {1: [0, 3]}):
         hand = linked.hand()
         for view, bars in choice.items():
