@@ -73,7 +73,7 @@ def shown(linked: LinkedViews, asked: AskedPage, read_rows: ReadRows) -> Shown:
 
 def _queries(asked: AskedPage) -> dict[str, GroupBy]:
     """The queries of a page, of those views that were made of one; others were opened elsewhere."""
-    found = {}
+    found: dict[str, GroupBy] = {}
     for name, view in asked.views.items():
         with suppress(LineageError):
             found |= {} if is_result(view.sql) else {name: read_view(view.sql)}
