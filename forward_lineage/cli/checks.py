@@ -7,8 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from forward_lineage.cli.opening import Opening
-from forward_lineage.embedded.base_tables import check_unchanged
-from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.name_lookup import registered
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
@@ -63,6 +61,9 @@ def check_tables_of(opening: Opening, sql: str) -> None:
 
 
 def _check_still(manifest: Manifest) -> None:
+    from forward_lineage.embedded.base_tables import check_unchanged  # noqa: PLC0415 - a list needs none of it
+    from forward_lineage.embedded.needs_spark import NeedsSpark  # noqa: PLC0415
+
     with suppress(NeedsSpark):  # it is Spark that can tell, and does
         check_unchanged(manifest)
 

@@ -82,16 +82,16 @@ def _check(file: Path, opening: Opening) -> None:
     """
     asked, joined = over_join(read_page(file))
     queries = queries_of(asked)
-    for table in joined.tables if joined is not None else ():
-        check_asked_about(opening, table)
+    try:
+        for table in joined.tables if joined is not None else ():
+            check_asked_about(opening, table)
+    except LineageError as error:
+        raise asked.in_file(error) from None
     for name, view in asked.views.items():
         try:
-            if name in queries:
-                if (
-                    joined is None and "`" not in queries[name].table
-                ):  # of a name in backticks Spark knows what it means
-                    check_asked_about(opening, queries[name].table)
-            else:
+            if name not in queries:
                 check_result(opening, view.sql.strip())
+            elif joined is None and "`" not in queries[name].table:  # in backticks Spark knows what it means
+                check_asked_about(opening, queries[name].table)
         except LineageError as error:
             raise asked.in_file(error, name) from None

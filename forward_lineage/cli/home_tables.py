@@ -22,21 +22,12 @@ def files_in_home(home: Home) -> tuple[dict[str, Path], list[str]]:
         name in lower case → the file or folder of its rows; names without one, sorted.
 
     """
-    found: dict[str, Path] = {}
-    others: list[str] = []
-    for manifest in Registrations(home).readable()[0]:
-        if manifest.provider is not Provider.RESULT:
-            place = _place(manifest)
-            if place is None:
-                others.append(manifest.name)
-            else:
-                found[manifest.name.lower()] = place
+    manifests = (each for each in Registrations(home).readable()[0] if each.provider is not Provider.RESULT)
+    places = {each.name: _place(each) for each in manifests}
     for saved in Library(home).results():
-        if saved.files is LOCAL and saved.rows_folder.is_dir():
-            found[saved.name.lower()] = saved.rows_folder
-        else:
-            others.append(saved.name)
-    return found, sorted(others)
+        places[saved.name] = saved.rows_folder if saved.files is LOCAL and saved.rows_folder.is_dir() else None
+    found = {name.lower(): place for name, place in places.items() if place is not None}
+    return found, sorted(name for name, place in places.items() if place is None)
 
 
 def _place(manifest: Manifest) -> Path | None:

@@ -17,6 +17,7 @@ from udafs.lineage_set import LineageSet
 
 #: Of a step: rows that are shown because they are touched, or the first ones; and others that these were made of.
 _MOST_ROWS, _MOST_OTHERS = 50, 150
+_OLDER = "An older version, which a result was made of; its rows are not shown."
 #: Of a row: ids that it was made of, in one table.
 _MOST_IDS = 20
 
@@ -72,15 +73,9 @@ class _Gathering:
     def shown(self) -> dict[str, Shown]:
         found: dict[str, Shown] = {}
         for node in reversed(self.now.pipeline.nodes):
-            saved = self.now.pipeline.nodes[node]
-            is_newest = node in self.now.newest
-            found[title_of(saved, is_newest)] = (
-                self._result(saved)
-                if is_newest
-                else Shown(
-                    sql=saved.sql.strip(), note="An older version, which a result was made of; its rows are not shown."
-                )
-            )
+            saved, is_newest = self.now.pipeline.nodes[node], node in self.now.newest
+            older = Shown(sql=saved.sql.strip(), note=_OLDER)
+            found[title_of(saved, is_newest)] = self._result(saved) if is_newest else older
         for name, edges in self._bases().items():
             found[name] = self._base(name, edges)
         return found

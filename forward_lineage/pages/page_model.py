@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,9 +11,9 @@ import pyarrow as pa
 from forward_lineage.pages.charts import Chart, chart_of, text_of
 from forward_lineage.pages.grids import heat_map
 from forward_lineage.pages.links import Reader
-from forward_lineage.pages.page_definition import AskedPage, AskedView, Kind, queries_of
+from forward_lineage.pages.page_definition import AskedPage, AskedView, Kind
 from forward_lineage.views.linked import Answer, LinkedViews
-from forward_lineage.views.view_sql import GroupBy, read_view
+from forward_lineage.views.view_sql import GroupBy, is_result, read_view
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -67,8 +68,16 @@ def shown(linked: LinkedViews, asked: AskedPage, read_rows: ReadRows) -> Shown:
         except LineageError as error:
             raise asked.in_file(error, name) from None
         charts.append(chart)
-    queries = queries_of(asked)
-    return Shown(linked, tuple(charts), read_rows, asked.title or linked.table_name, whole, queries)
+    return Shown(linked, tuple(charts), read_rows, asked.title or linked.table_name, whole, _queries(asked))
+
+
+def _queries(asked: AskedPage) -> dict[str, GroupBy]:
+    """The queries of a page, of those views that were made of one; others were opened elsewhere."""
+    found: dict[str, GroupBy] = {}
+    for name, view in asked.views.items():
+        with suppress(LineageError):
+            found |= {} if is_result(view.sql) else {name: read_view(view.sql)}
+    return found
 
 
 def _is_ordered(sql: str) -> bool:

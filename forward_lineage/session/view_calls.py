@@ -132,12 +132,7 @@ class ViewCalls:
         over, joined = over_join(asked)
         if joined is None:
             return asked
-        for name in joined.views:
-            try:
-                with spark_errors(asked.views[name].sql):  # in their own words first: they say where
-                    self.spark.sql(asked.views[name].sql)
-            except LineageError as error:
-                raise asked.in_file(error, name) from None
+        self._check_in_own_words(asked, joined)
         if not self._is_saved(joined):
             tell("saving the join")
             self._parts.saver.save(joined.sql, Wish(joined.name), Foreseen((), None, None), lambda tables: None)
@@ -145,6 +140,15 @@ class ViewCalls:
         rows = f"the views join {' and '.join(joined.tables)}, so the join is saved as {joined.name}"
         warnings.warn(f"{rows}. Its rows are the base rows of the page.", stacklevel=3)
         return over
+
+    def _check_in_own_words(self, asked: AskedPage, joined: Joined) -> None:
+        """Let Spark see the views as they are: it says where in them something is wrong."""
+        for name in joined.views:
+            try:
+                with spark_errors(asked.views[name].sql):
+                    self.spark.sql(asked.views[name].sql)
+            except LineageError as error:
+                raise asked.in_file(error, name) from None
 
     def _is_saved(self, joined: Joined) -> bool:
         saved = self._parts.library.latest(joined.name)

@@ -49,8 +49,10 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
         pressed.append(number)
         raise KeyboardInterrupt
 
-    main = threading.current_thread() is threading.main_thread()  # only that one may say what a signal does
-    before = signal.signal(signal.SIGINT, press) if main else None
+    # Only the main thread may say what a signal does; and a process that ignores this one goes on ignoring it.
+    main = threading.current_thread() is threading.main_thread()
+    heard = main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    before = signal.signal(signal.SIGINT, press) if heard else None
     try:
         with _quiet_py4j():
             yield
@@ -62,7 +64,7 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
             raise
         raise KeyboardInterrupt from None  # what failed on the way out, such as a call on a connection that was closed
     finally:
-        if before is not None:  # else this is another thread, or what is there is none of Python's
+        if before is not None:  # else nothing was set, or what was there is none of Python's
             signal.signal(signal.SIGINT, before)
 
 
@@ -165,17 +167,18 @@ def _end_java(started: list[subprocess.Popen[bytes]]) -> None:
     for process in started:
         with suppress(AttributeError, OSError):  # it had no number yet, or has ended
             process.terminate()
-    for process in started:
-        try:
-            process.wait(_SECONDS_TO_END)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.kill()
-        except AttributeError:
-            pass
+            _wait_for(process)
     context: Any = SparkContext
     context._gateway = context._jvm = context._active_spark_context = None
     session: Any = SparkSession
     session._instantiatedSession = None
+
+
+def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_SECONDS_TO_END)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
 
 
 def _cancel_jobs(spark: SparkSession) -> None:

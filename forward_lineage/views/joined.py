@@ -54,18 +54,25 @@ def over_join(views: Mapping[str, str]) -> Joined | None:
     joins = {name: tree for name, tree in trees.items() if tree is not None and tree.args.get("joins")}
     if not joins:
         return None
-    first = next(iter(joins))
-    for name, tree in trees.items():
-        if tree is None or _source(tree) != _source(joins[first]):
-            what = f"view {name} is over something else than {first}, which joins tables"
-            raise NotTracedError(what, at=None if tree is None else position_of(tree), instead=_SAME)
-    tables = tuple(_tables(joins[first]))
+    first = _check_same(trees, next(iter(joins)))
+    tables = tuple(_tables(first))
     names = _names(joins.values())
     items = [f"{_written(table, column)} AS {_quoted(name)}" for (table, column), name in names.items()]
-    sql = f"SELECT {', '.join(items)} {_source(joins[first])}"
+    sql = f"SELECT {', '.join(items)} {_source(first)}"
     words = "_".join(re.sub(r"\W", "", each.split(".")[-1]) for each in tables)[:40].lower()
     saved = f"joined_{words}_{hashlib.sha256(sql.encode()).hexdigest()[:8]}"
     return Joined(saved, sql, tables, {name: _over(tree, names, saved) for name, tree in joins.items()})
+
+
+def _check_same(trees: Mapping[str, exp.Select | None], first: str) -> exp.Select:
+    """See to it that all views are over what the first one is over; returns that one."""
+    one = trees[first]
+    assert one is not None, "a view that joins"
+    for name, tree in trees.items():
+        if tree is None or _source(tree) != _source(one):
+            what = f"view {name} is over something else than {first}, which joins tables"
+            raise NotTracedError(what, at=None if tree is None else position_of(tree), instead=_SAME)
+    return one
 
 
 def _select(sql: str) -> exp.Select | None:

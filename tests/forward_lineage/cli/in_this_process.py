@@ -22,6 +22,7 @@ def without_spark(*words: object, stdin: str = "SELECT 1 AS one") -> Result:
     """A command that must not start Spark: any use of it fails."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("forward_lineage.spark.local.local_session", _no_spark)
+        patched.setattr(SparkSession, "getActiveSession", _no_spark)
         return CliRunner().invoke(
             main, [str(word) for word in words], stdin, {"COLUMNS": "120"}, catch_exceptions=False
         )

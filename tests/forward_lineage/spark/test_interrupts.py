@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli import main
+from forward_lineage.spark.interrupts import interruptible
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
 
@@ -84,6 +85,16 @@ def test_a_save_that_is_stopped_leaves_nothing(
     assert not caplog.records and signal.getsignal(signal.SIGINT) is handler
     assert files(tmp_path / "home") == before and not lineage.results()
     assert lineage.save("SELECT id FROM t", "long").rows == 2  # and the session goes on
+
+
+def test_who_ignores_it_goes_on(lineage: ForwardLineage) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptible(lineage.spark):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert lineage.sql("SELECT id FROM t").count() == 2
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_command_that_is_stopped(spark: SparkSession, lineage: ForwardLineage, tmp_path: Path) -> None:
