@@ -33,18 +33,24 @@ def meeting(
         shape: of the array, for cells in their order.
 
     """
-    if begin.shape[0] == 1:
-        mine = np.arange(first.shape[0])
-        theirs = np.zeros_like(mine)
-    elif first.shape[0] * begin.shape[0] <= 1 << 12 or not shape:
-        mine, theirs = (each.ravel() for each in np.indices((first.shape[0], begin.shape[0])))
-    else:
-        order, start, found = near(first, last, begin, end, shape)
-        mine, theirs = np.repeat(np.arange(first.shape[0]), found), order[ranges(start, found)]
+    mine, theirs = _candidates(first, last, begin, end, shape)
     kept = np.ones(mine.size, bool)
     for axis in range(first.shape[1]):
         kept &= (first[mine, axis] <= end[theirs, axis]) & (begin[theirs, axis] <= last[mine, axis])
     return mine[kept], theirs[kept]
+
+
+def _candidates(
+    first: Numbers, last: Numbers, begin: Numbers, end: Numbers, shape: tuple[int, ...]
+) -> tuple[Numbers, Numbers]:
+    every = np.arange(first.shape[0])
+    if begin.shape[0] == 1:
+        return every, np.zeros_like(every)
+    if first.shape[0] * begin.shape[0] <= 1 << 12 or not shape:
+        mine, theirs = (each.ravel() for each in np.indices((first.shape[0], begin.shape[0])))
+        return mine, theirs
+    order, start, found = near(first, last, begin, end, shape)
+    return np.repeat(every, found), order[ranges(start, found)]
 
 
 def near(

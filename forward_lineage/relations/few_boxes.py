@@ -5,7 +5,7 @@ The answers are those of `box_questions`. What would need a lattice, such as the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from forward_lineage.relations.box_rows import FAR, BoxTable
@@ -13,6 +13,7 @@ from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.plain_boxes import Corners, are_few, boxes_of_corners, corners_of, merged_corners
 
 _FAR = int(FAR)
+Cell = Sequence[int]
 
 
 class _Bounds(NamedTuple):
@@ -86,56 +87,66 @@ def rows_of(relation: BoxTable) -> list[Row]:
 
 def backward(relation: BoxTable, rows: Sequence[Row], boxes: LatticeBoxes) -> LatticeBoxes | None:
     """As `box_questions.backward`, merged; None: these boxes, or the answer, are not few and plain."""
-    asked = corners_of(boxes)
-    if asked is None or not are_few(len(asked) * len(rows)):
+    asked = _few(boxes, rows)
+    if asked is None:
         return None
     found: Corners = []
-    for first, last in asked:
-        for row in rows:
-            begin, end = tuple(map(max, first, row.first)), tuple(map(min, last, row.last))
-            if any(low > high for low, high in zip(begin, end, strict=True)):
-                continue
-            if not _image(row, begin, end, relation.in_shape, found):
-                return None
+    for row, begin, end in _meeting(asked, [(row, row.first, row.last) for row in rows]):
+        if not _image(row, begin, end, relation.in_shape, found):
+            return None
     return boxes_of_corners(relation.in_shape, merged_corners(found))
-
-
-def _image(row: Row, begin: Sequence[int], end: Sequence[int], shape: Sequence[int], found: Corners) -> bool:
-    """Add the input cells of a box of output cells; False: they are no plain box."""
-    lowest, highest = [], []
-    for bounds, size in zip(row.into, shape, strict=True):
-        if bounds.along < 0:
-            low, high = bounds.low(0), bounds.high(0)
-        else:
-            first, last = begin[bounds.along], end[bounds.along]
-            if first != last and (bounds.shared or not bounds.closed(first, last)):
-                return False
-            low = min(bounds.low(first), bounds.low(last))
-            high = max(bounds.high(first), bounds.high(last))
-        lowest.append(max(low, 0))
-        highest.append(min(high, size - 1))
-    if all(low <= high for low, high in zip(lowest, highest, strict=True)):
-        found.append((tuple(lowest), tuple(highest)))
-    return True
 
 
 def forward(relation: BoxTable, rows: Sequence[Row], boxes: LatticeBoxes) -> LatticeBoxes | None:
     """As `box_questions.forward`, merged; None: these boxes are not few and plain."""
-    asked = corners_of(boxes)
-    if asked is None or not are_few(len(asked) * len(rows)):
+    asked = _few(boxes, rows)
+    if asked is None:
         return None
     found: Corners = []
-    for first, last in asked:
-        for row in rows:
-            lowest, highest = tuple(map(max, first, row.lowest)), tuple(map(min, last, row.highest))
-            if any(low > high for low, high in zip(lowest, highest, strict=True)):
-                continue
-            begin, end = list(row.first), list(row.last)
-            for bounds, low, high in zip(row.into, lowest, highest, strict=True):
-                if bounds.along >= 0:
-                    from_, to = bounds.solved(low, high)
-                    begin[bounds.along] = max(begin[bounds.along], from_)
-                    end[bounds.along] = min(end[bounds.along], to)
-            if all(low <= high for low, high in zip(begin, end, strict=True)):
-                found.append((tuple(begin), tuple(end)))
+    for row, lowest, highest in _meeting(asked, [(row, row.lowest, row.highest) for row in rows]):
+        _preimage(row, lowest, highest, found)
     return boxes_of_corners(relation.out_shape, merged_corners(found))
+
+
+def _few(boxes: LatticeBoxes, rows: Sequence[Row]) -> Corners | None:
+    asked = corners_of(boxes)
+    return asked if asked is not None and are_few(len(asked) * len(rows)) else None
+
+
+def _meeting(asked: Corners, rows: Sequence[tuple[Row, Cell, Cell]]) -> Iterator[tuple[Row, Cell, Cell]]:
+    """Each row that a box meets, and the corners of what they share."""
+    for first, last in asked:
+        for row, low, high in rows:
+            begin, end = tuple(map(max, first, low)), tuple(map(min, last, high))
+            if _any_cell(begin, end):
+                yield row, begin, end
+
+
+def _any_cell(first: Cell, last: Cell) -> bool:
+    return all(low <= high for low, high in zip(first, last, strict=True))
+
+
+def _image(row: Row, begin: Cell, end: Cell, shape: Cell, found: Corners) -> bool:
+    """Add the input cells of a box of output cells; False: they are no plain box."""
+    lowest, highest = [], []
+    for bounds, size in zip(row.into, shape, strict=True):
+        first, last = (begin[bounds.along], end[bounds.along]) if bounds.along >= 0 else (0, 0)
+        if first != last and (bounds.shared or not bounds.closed(first, last)):
+            return False
+        lowest.append(max(min(bounds.low(first), bounds.low(last)), 0))
+        highest.append(min(max(bounds.high(first), bounds.high(last)), size - 1))
+    if _any_cell(lowest, highest):
+        found.append((tuple(lowest), tuple(highest)))
+    return True
+
+
+def _preimage(row: Row, lowest: Cell, highest: Cell, found: Corners) -> None:
+    """Add the output cells of a box of input cells."""
+    begin, end = list(row.first), list(row.last)
+    for bounds, low, high in zip(row.into, lowest, highest, strict=True):
+        if bounds.along >= 0:
+            from_, to = bounds.solved(low, high)
+            begin[bounds.along] = max(begin[bounds.along], from_)
+            end[bounds.along] = min(end[bounds.along], to)
+    if _any_cell(begin, end):
+        found.append((tuple(begin), tuple(end)))

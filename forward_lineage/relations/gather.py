@@ -349,7 +349,7 @@ def runs_in(ids: npt.NDArray[np.signedinteger], rows: Numbers | None = None) -> 
         together = move == step
         if rest is not None:
             together &= rest
-        count = np.count_nonzero(together)
+        count = int(np.count_nonzero(together))
         if count > most:
             most, best, chosen = count, step, together
     begins = np.flatnonzero(np.append(True, ~chosen))

@@ -129,8 +129,9 @@ class LatticeBoxes:
 
     def normal(self) -> LatticeBoxes:
         """The same boxes as the attributes promise them: links that bind nothing are gone, runs that touch are one."""
-        if self.plain:
-            return LatticeBoxes.of_corners(self.shape, self.start, self.last)
+        return LatticeBoxes.of_corners(self.shape, self.start, self.last) if self.plain else self._normal()
+
+    def _normal(self) -> LatticeBoxes:
         axes = np.arange(self.axes)
         link = np.where(self.count == 1, axes, self.link)
         # The first axis of each link, which may have left it.
@@ -219,9 +220,7 @@ class LatticeBoxes:
         """
         low, high = (np.broadcast_to(each, self.start.shape) for each in (first, last))
         if self.plain:
-            low, high = np.maximum(self.start, low), np.minimum(self.last, high)
-            kept = np.flatnonzero(np.all(low <= high, axis=1))
-            return LatticeBoxes.of_corners(self.shape, low[kept], high[kept]), kept
+            return self._shared(low, high)
         kept = np.flatnonzero(np.all((self.last >= low) & (self.first <= high), axis=1))
         made: LatticeBoxes = self.take(kept)
         source = kept
@@ -229,6 +228,12 @@ class LatticeBoxes:
             made, more = made._cut(axis, low[source, axis], high[source, axis])
             source = source[more]
         return made.normal(), source
+
+    def _shared(self, low: Numbers, high: Numbers) -> tuple[LatticeBoxes, Numbers]:
+        """As `clipped`, of plain boxes."""
+        low, high = np.maximum(self.start, low), np.minimum(self.last, high)
+        kept = np.flatnonzero(np.all(low <= high, axis=1))
+        return LatticeBoxes.of_corners(self.shape, low[kept], high[kept]), kept
 
     def _cut(self, axis: int, low: Numbers, high: Numbers) -> tuple[LatticeBoxes, Numbers]:
         if np.all((self.first[:, axis] >= low) & (self.last[:, axis] <= high)):

@@ -45,12 +45,12 @@ def reshaped(boxes: LatticeBoxes, shape: Sequence[int]) -> LatticeBoxes:
         )
     if not boxes.size:
         return LatticeBoxes.nothing(wanted)
-    if boxes.axes == 1 and boxes.plain and len(wanted) > 1 and not are_few(len(boxes)):
-        return split_line(boxes, wanted)
     blocks = list(_blocks(boxes.shape, wanted))
-    plain = _reshaped_corners(boxes, wanted, blocks)
-    if plain is not None:
-        return plain
+    plain = _reshaped_plain(boxes, wanted, blocks) if boxes.plain else None
+    return _reshaped(boxes, wanted, blocks) if plain is None else plain
+
+
+def _reshaped(boxes: LatticeBoxes, wanted: Shape, blocks: Sequence[tuple[int, int]]) -> LatticeBoxes:
     for at, (mine, _) in enumerate(blocks):
         if not mine:
             boxes = _with_axis(boxes, at)
@@ -67,7 +67,10 @@ def reshaped(boxes: LatticeBoxes, shape: Sequence[int]) -> LatticeBoxes:
     return boxes
 
 
-def _reshaped_corners(boxes: LatticeBoxes, wanted: Shape, blocks: Sequence[tuple[int, int]]) -> LatticeBoxes | None:
+def _reshaped_plain(boxes: LatticeBoxes, wanted: Shape, blocks: Sequence[tuple[int, int]]) -> LatticeBoxes | None:
+    """Plain boxes as plain ones; None where they are none, or many, and not the runs of a line."""
+    if boxes.axes == 1 and len(wanted) > 1 and not are_few(len(boxes)):
+        return split_line(boxes, wanted)
     corners = corners_of(boxes)
     if corners is None:
         return None

@@ -106,21 +106,25 @@ def _as_line(runs: list[_Run], sizes: Shape) -> _Run | None:
 
 
 def _as_axes(line: _Run, sizes: Shape) -> Iterator[list[_Run]]:
-    """A run of numbers as boxes: what is left of the first row, whole rows, what there is of the last one."""
+    """A run of numbers as boxes."""
     if len(sizes) < 2:
         yield [line] * len(sizes)
         return
-    size = math.prod(sizes[1:])
-    (top, left), (bottom, right) = divmod(line[0], size), divmod(line[1], size)
-    parts = [((top, top), (left, right))] if top == bottom else []
-    if top != bottom:
-        head, tail = left > 0, right < size - 1
-        parts += [((top, top), (left, size - 1))] if head else []
-        parts += [((top + head, bottom - tail), (0, size - 1))] if top + head <= bottom - tail else []
-        parts += [((bottom, bottom), (0, right))] if tail else []
-    for outer, inner in parts:
+    for outer, inner in _rows_of(line, math.prod(sizes[1:])):
         for rest in _as_axes(inner, sizes[1:]):
             yield [outer, *rest]
+
+
+def _rows_of(line: _Run, size: int) -> list[tuple[_Run, _Run]]:
+    """What is left of the first row, whole rows, what there is of the last one: rows, and places in them."""
+    (top, left), (bottom, right) = divmod(line[0], size), divmod(line[1], size)
+    if top == bottom:
+        return [((top, top), (left, right))]
+    head, tail = left > 0, right < size - 1
+    parts = [((top, top), (left, size - 1))] if head else []
+    if top + head <= bottom - tail:
+        parts.append(((top + head, bottom - tail), (0, size - 1)))
+    return [*parts, ((bottom, bottom), (0, right))] if tail else parts
 
 
 # ---------------------------------------------------------------- many
@@ -171,13 +175,20 @@ def _merged_lanes(first: Numbers, last: Numbers, axis: int, owner: Numbers, size
     if not bool(np.all(key[1:] >= key[:-1])):
         order = np.argsort(key, kind="stable")
         first, last, owner = first[order], last[order], owner[order]
-    begins = np.ones(owner.size, bool)
+    at, reached = _stretches(owner, first[:, axis], last[:, axis], size)
+    made, ends = first[at], last[at]
+    ends[:, axis] = reached
+    return made, ends
+
+
+def _stretches(owner: Numbers, low: Numbers, high: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    """Where runs begin that no run of their owner before touches, and the last place of each; sorted by both."""
     other = owner[1:] != owner[:-1]
     lane = np.zeros(owner.size, np.int64)
     np.cumsum(other, out=lane[1:])
-    reach = np.maximum.accumulate(lane * size + last[:, axis])  # a lane's runs end before those of the next begin
-    begins[1:] = other | (lane[1:] * size + first[1:, axis] - 1 > reach[:-1])
+    lane *= size  # so a lane's runs end before those of the next begin
+    reach = np.maximum.accumulate(lane + high)
+    begins = np.ones(owner.size, bool)
+    begins[1:] = other | (lane[1:] + low[1:] - 1 > reach[:-1])
     at = np.flatnonzero(begins)
-    made, ends = first[at], last[at]
-    ends[:, axis] = reach[np.append(at[1:], owner.size) - 1] - lane[at] * size
-    return made, ends
+    return at, reach[np.append(at[1:], owner.size) - 1] - lane[at]

@@ -46,8 +46,12 @@ def encode(out_shape: Sequence[int], in_shape: Sequence[int], rows: npt.ArrayLik
         raise BadArgumentError("a cell beyond its array", instead="Number cells in C order, from 0.")
     if not row.size:
         return BoxRelation.nothing(out_shape, in_shape)
-    several = bool(same.any())  # else no two rows can have a range in common
-    table = _Table.of_pairs(out_shape, in_shape, row, cell, same)
+    table = _boxes_of(out_shape, in_shape, _Table.of_pairs(out_shape, in_shape, row, cell, same), bool(same.any()))
+    return table.relation(tuple(out_shape), tuple(in_shape))
+
+
+def _boxes_of(out_shape: Sequence[int], in_shape: Sequence[int], table: _Table, several: bool) -> _Table:
+    """All merges; no two rows can have a range in common unless a cell of the output has `several` cells."""
     for axis in reversed(range(len(in_shape) - 1 if several else 0)):
         table = _inputs_merged(table, axis)
     for axis in reversed(range(len(out_shape))):
@@ -56,7 +60,7 @@ def encode(out_shape: Sequence[int], in_shape: Sequence[int], rows: npt.ArrayLik
     if math.prod(out_shape) < MOST_CELLS and math.prod(in_shape) < MOST_CELLS:
         for axis in reversed(range(len(out_shape))):
             table = _outputs_merged(table, axis, any_step=True)
-    return table.relation(tuple(out_shape), tuple(in_shape))
+    return table
 
 
 def _sorted(rows: npt.ArrayLike, ids: npt.ArrayLike) -> tuple[Numbers, Numbers, Flags]:

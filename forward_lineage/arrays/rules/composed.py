@@ -6,6 +6,8 @@ What such a function does not keep, it refuses by itself: `float(x)` raises as i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -27,13 +29,18 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
     if 0 in front:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     made = [_array(func1d(lanes[place], *args, **kwargs)) for place in np.ndindex(front)]
-    first = made[0]
-    whole: Any = np.stack([each if each.shape == first.shape else np.broadcast_to(each, first.shape) for each in made])
-    if isinstance(array, Handle) and not isinstance(whole, Handle):
-        whole = np.array(whole, like=array)  # type: ignore[call-overload]
-    whole = whole.astype(first.dtype, copy=False).reshape(front + first.shape)
+    whole = _stacked(made, array).reshape(front + made[0].shape)
     order = list(range(whole.ndim))
     return np.transpose(whole, order[:axis] + order[len(front) :] + order[axis : len(front)])
+
+
+def _stacked(parts: list[Any], array: Any) -> Any:
+    """Parts behind each other, as long and of the type as the first one is."""
+    first = parts[0]
+    whole: Any = np.stack([each if each.shape == first.shape else np.broadcast_to(each, first.shape) for each in parts])
+    if isinstance(array, Handle) and not isinstance(whole, Handle):
+        whole = np.array(whole, like=array)  # type: ignore[call-overload]
+    return whole.astype(first.dtype, copy=False)
 
 
 @composed(np.apply_over_axes)
@@ -58,15 +65,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     array: Any = _array(x)
     if array.ndim == 0:
         raise NotTracedError("numpy.piecewise of a single number", instead="Give it an axis: x[None].")
-    conditions = _conditions(array, condlist)
-    if len(conditions) == len(funclist) - 1:
-        otherwise = conditions[0]
-        for each in conditions[1:]:
-            otherwise = otherwise | each
-        conditions.append(~otherwise)
-    elif len(conditions) != len(funclist):
-        n = len(conditions)
-        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    conditions = _conditions(array, condlist, len(funclist))
     tracked = next((each for each in (array, *conditions, *funclist) if isinstance(each, Handle)), None)
     made: Any = np.zeros(array.shape, array.dtype, like=tracked)  # type: ignore[arg-type]
     for condition, function in zip(conditions, funclist, strict=True):
@@ -79,9 +78,14 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return made
 
 
-def _conditions(array: Any, given: Any) -> list[Any]:
+def _conditions(array: Any, given: Any, wanted: int) -> list[Any]:
+    """The conditions, and where one is missing, that none of them holds."""
     several = given.ndim > array.ndim if isinstance(given, np.ndarray) else _has_axes(given[0])
-    return [_array(each).astype(bool, copy=False) for each in (given if several else [given])]
+    found = [_array(each).astype(bool, copy=False) for each in (given if several else [given])]
+    n = len(found)
+    if wanted not in (n, n + 1):
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    return found if wanted == n else [*found, ~reduce(or_, found)]
 
 
 def _has_axes(given: Any) -> bool:

@@ -225,6 +225,11 @@ def _counted(call: Call, samples: list[_Sample], bins: object) -> None:
         counts.control(source, everything)
     if weights is not None:
         counts.data(weights, everything if call["density"] else pairs(in_bin[inside], inside))
+    _edges_of_samples(call, samples, edges, bins)
+
+
+def _edges_of_samples(call: Call, samples: list[_Sample], edges: list[Output], bins: object) -> None:
+    """Where only their number is given, all of the sample says where bins begin and end."""
     each_bins = [bins] * len(samples) if _is_number(bins) else list(bins)  # type: ignore[call-overload]
     ranges = [None] * len(samples) if call["range"] is None else list(call["range"])
     for (source, _, column), edge, own, limits in zip(samples, edges, each_bins, ranges, strict=True):

@@ -191,19 +191,24 @@ def _padded_by_lanes(widths: Sequence[tuple[int, int]], lengths: Sequence[tuple[
 
     def made(out: Shape, into: Shape) -> Steps:
         steps: Steps = ()
-        for axis, (before, behind) in enumerate(widths):
-            size = into[axis]
-            first, last = (size if each is None else min(each, size) for each in lengths[axis])
-            shape = out[: axis + 1] + into[axis + 1 :]
-            stretches = [
-                Stretch(0, before - 1 if first else -1, {axis: (0, first - 1)}),
-                shifted(axis, before, size, -before),
-                Stretch(before + size, before + size + behind - 1 if last else -1, {axis: (size - last, size - 1)}),
-            ]
-            steps = along_axes({axis: stretches})(shape, out[:axis] + into[axis:]) + steps
+        for axis, width in enumerate(widths):
+            along = _with_stretches(axis, into[axis], width, lengths[axis])
+            steps = along_axes({axis: along})(out[: axis + 1] + into[axis + 1 :], out[:axis] + into[axis:]) + steps
         return steps
 
     return made
+
+
+def _with_stretches(
+    axis: int, size: int, width: tuple[int, int], lengths: tuple[int | None, int | None]
+) -> list[Stretch]:
+    first, last = (size if each is None else min(each, size) for each in lengths)
+    end = width[0] + size
+    return [
+        Stretch(0, width[0] - 1 if first else -1, {axis: (0, first - 1)}),
+        shifted(axis, width[0], size, -width[0]),
+        Stretch(end, end + width[1] - 1 if last else -1, {axis: (size - last, size - 1)}),
+    ]
 
 
 def _pad_widths(given: object, ndim: int) -> list[tuple[int, int]]:
