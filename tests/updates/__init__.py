@@ -6,6 +6,7 @@ The judge is the interpreter of `tests/oracle`, which knows nothing of saving, o
 |---|---|
 | `tables` | the oracle's three tables as files and copies, edited and registered again |
 | `queries` | small queries with every clause that a proof looks at |
+| `rules` | the rules alone, without Spark: `python -m tests.updates.rules` |
 | `campaign` | random queries, saved on top of each other; random edits; the verdict on each result |
 | `spoiled` | rules that are disabled on purpose, which a campaign must catch |
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.tiers import every_day
 
 
 def changed(lineage: ForwardLineage, table: str, since: int = 1) -> dict[int, str]:
@@ -47,7 +48,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "before", "after", "differs"), ALIKE)
+@pytest.mark.parametrize(("kind", "before", "after", "differs"), every_day(ALIKE, ALIKE[:2]))
 def test_values(
     lineage: ForwardLineage, spark: SparkSession, kind: str, before: str, after: str, differs: bool
 ) -> None:
