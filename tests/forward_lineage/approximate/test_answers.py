@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from forward_lineage.approximate import rounds
 from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.estimates import BOUNDERS
 from tests.forward_lineage.approximate.scrambled import ask, scramble
+from tests.tiers import every_day
 from udafs.errors import LineageError
 
 ROWS = 30_000
@@ -225,16 +227,16 @@ def test_known_rows_count_once_with_every_bounder(bounder: str) -> None:
 
 
 def test_ctrl_c_gives_the_interval_so_far() -> None:
-    rounds = []
+    told = []
 
     def interrupt(text: str) -> None:
-        rounds.append(text)
-        if len(rounds) == 2:
+        told.append(text)
+        if len(told) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
     answer = ask(scramble(FLIGHTS), "SELECT avg(delay) AS a FROM flights", 0.0001, tell=interrupt)
     assert (answer.interrupted, answer.certified, answer.rounds) == (True, False, 2)
-    assert rounds[0].startswith("round 1: 1,024 of 30,000 rows read, 1 of 1 groups active")
+    assert told[0].startswith("round 1: 1,024 of 30,000 rows read, 1 of 1 groups active")
     truth = _exact(LIST, "avg", "delay")
     assert _holds(answer, answer.rows[0], "a", truth)
     assert answer.rows[0]["a_low"] < answer.rows[0]["a_high"]
@@ -288,3 +290,25 @@ def test_what_is_refused_is_named(sql: str, said: str) -> None:
 def test_values_that_doubles_do_not_add_are_refused(values: list[float], said: str) -> None:
     with pytest.raises(LineageError, match=said):
         ask(scramble(pa.table({"x": pa.array(values)})), "SELECT avg(x) FROM flights")
+
+
+@pytest.mark.parametrize(
+    ("bounder", "runs"), every_day([("betting", 15), ("betting", 200), ("hoeffding", 200)], [("betting", 15)])
+)
+def test_few_scrambles_mislead(bounder: str, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From end to end: groups are read on because of their own values, and of those of the others."""
+    monkeypatch.setattr(rounds, "FIRST_LOOK", 16)
+    generator, delta = np.random.default_rng(11), 0.2
+    group = np.repeat(np.arange(3), 1_000)
+    values = np.where(generator.random(3_000) < 0.5 + 0.1 * group, 1.0, 0.0)
+    table = pa.table({"g": pa.array(group), "x": pa.array(values)})
+    true = [float(values[group == each].mean()) for each in range(3)]
+    sql, wrong, early = "SELECT g, avg(x) AS x FROM flights GROUP BY g ORDER BY avg(x) DESC LIMIT 1", 0, 0
+    for _ in range(runs):
+        answer = ask(scramble(table, ["g"]), sql, 0.2, confidence=1 - delta, bounder=bounder)
+        (row,) = answer.rows
+        holds = row["x_low"] <= true[int(row["g"])] <= row["x_high"]
+        wrong += not (holds and row["g"] == 2)
+        early += answer.rows_read < 2_500
+    assert wrong <= delta * runs
+    assert early > runs / 2
