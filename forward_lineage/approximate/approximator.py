@@ -106,7 +106,7 @@ def answered(
 ) -> ApproximateAnswer:
     """Answer a query from a scramble; `reason` says why the scramble is void, None: it is not."""
     chosen = selection(scramble, query.condition)
-    groups = groups_of(scramble, query.keys, chosen)
+    groups = groups_of(scramble, query.keys, chosen, fresh=scramble.begin_answer())
     feeder = Feeder(scramble, chosen, query.aggregates)
     delta = shared(1 - asked.confidence, max(len(groups) * len(query.aggregates), 1))
     for group in groups:
@@ -114,7 +114,6 @@ def answered(
     shown = tuple(dict.fromkeys(place for _, is_key, place in query.shown if not is_key))
     goals = Goals(shown, asked.error, asked.relative, asked.rows, query.having, query.order)
     ended = run_rounds(scramble, groups, feeder, goals, everywhere=not query.keys, tell=asked.tell)
-    scramble.remember([each for group in groups for each in group.taken])
     return _Writer(query, scramble, groups, goals).written(ended, asked, reason)
 
 
@@ -141,16 +140,14 @@ class _Writer:
             ended.interrupted,
             self._unseen(states),
             self._scramble,
-            [(taken[place], self._groups[place].known) for place in places],
+            [taken[place] for place in places],
             reason,
         )
 
     def _unseen(self, states: Sequence[GroupState]) -> list[tuple[tuple[object, ...], int]]:
         """The keys of groups of which nothing was seen, and how many rows they may have."""
         both = zip(self._groups, states, strict=True)
-        return [
-            (group.key, group.size - group.read - group.known.size) for group, state in both if state.exists is None
-        ]
+        return [(group.key, group.size - group.read) for group, state in both if state.exists is None]
 
     def _in_order(self, states: Sequence[GroupState]) -> list[int]:
         places = [place for place in self._goals.chosen(states).wanted if states[place].exists is not None]

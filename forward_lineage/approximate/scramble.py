@@ -6,7 +6,7 @@ The bitmap index of the thesis is a composition of two of them: which block has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,15 +86,13 @@ class Scramble:
     columns: Mapping[str, pa.Array]
     groups: tuple[str, ...]
     base_ids: npt.NDArray[np.int64]
-    _known: npt.NDArray[np.bool_] = field(init=False, repr=False)
-    _read: list[Places] = field(init=False, repr=False)
+    _answered: bool = field(default=False, init=False, repr=False)
     _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
     _numbers: dict[str, Numbers] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._known = np.zeros(self.rows, np.bool_)
-        self._read, self._codes, self._indexes, self._numbers = [], {}, {}, {}
+        self._codes, self._indexes, self._numbers = {}, {}, {}
 
     def __repr__(self) -> str:
         columns = ", ".join(self.columns)
@@ -127,22 +125,14 @@ class Scramble:
         positions = np.arange(self.rows)
         return RunsRelation.from_pairs(positions // BLOCK, positions)
 
-    # ------------------------------------------------------------ what queries have read
+    def begin_answer(self) -> bool:
+        """Tell whether nothing was answered from the scramble before; from now on something was.
 
-    @property
-    def known(self) -> npt.NDArray[np.bool_]:
-        """For each position whether an answer was made of it. No later answer takes it for a chance row."""
-        return self._known
-
-    def known_positions(self) -> Places:
-        """Return the positions that answers were made of, ascending."""
-        return np.flatnonzero(self._known) if len(self._read) else np.empty(0, np.int64)
-
-    def remember(self, positions: Sequence[Places]) -> None:
-        """Note that an answer was made of some positions."""
-        for each in positions:
-            self._known[each] = True
-            self._read.append(each)
+        An answer reveals rows at its start. A later question may be about just these. So the order of the scramble is a
+        chance order for the first answer only.
+        """
+        fresh, self._answered = not self._answered, True
+        return fresh
 
     # ------------------------------------------------------------ columns
 
