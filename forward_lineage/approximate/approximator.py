@@ -23,6 +23,7 @@ from forward_lineage.frontend import refuse_other_readings
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.settings import setting_of
 from udafs.errors import BadArgumentError, ChangedError, LineageError, NotRegisteredError
 
@@ -45,11 +46,12 @@ class Approximator:
     Args:
         tables: what is registered.
         home: the folder where what can be made again is kept.
+        bring_up_to_date: lets names of saved results mean their newest versions, whoever saved these.
 
     """
 
-    def __init__(self, tables: RegisteredTables, home: Path) -> None:
-        self._tables, self._spark = tables, tables.spark
+    def __init__(self, tables: RegisteredTables, home: Path, bring_up_to_date: Callable[[], None]) -> None:
+        self._tables, self._spark, self._bring_up_to_date = tables, tables.spark, bring_up_to_date
         self._reader = ScrambleReader(tables, home)
         self._scrambles: dict[str, Scramble] = {}
 
@@ -58,6 +60,7 @@ class Approximator:
         for given, name in ((columns, "columns"), (groups, "groups")):
             if isinstance(given, str):
                 raise BadArgumentError(f"{name} is a text", instead=f'Give a list: {name}=["{given}"].')
+        self._bring_up_to_date()
         made = self._reader.scramble(table, columns, groups)
         self._scrambles[made.manifest.name.lower()] = made
         return made
@@ -71,7 +74,8 @@ class Approximator:
         return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
 
     def _scramble_of(self, query: AggregateQuery) -> Scramble:
-        manifest = self._tables.registered(query.table.replace("`", ""))
+        self._bring_up_to_date()
+        manifest = self._tables.registered(quoted_name(query.table))
         scramble = self._scrambles.get(manifest.name.lower())
         if scramble is None:
             raise NotRegisteredError(

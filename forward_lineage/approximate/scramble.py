@@ -204,17 +204,15 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.dictionary_decode(), kind.value_type
-    whole = pa.types.is_integer(kind)
-    if not (whole or pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision <= 15)):
-        raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Make it a number of ≤ 15 digits.")
+    whole, parts = pa.types.is_integer(kind), kind.scale if pa.types.is_decimal(kind) else 0
+    if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Name a column of numbers.")
     there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
     values = column.cast(pa.float64(), safe=False) if not whole else column.cast(pa.int64())
     array = values.fill_null(0).to_numpy(zero_copy_only=False)
     low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
-    if whole and max(abs(low), abs(high)) > _EXACT:
-        raise BadArgumentError(
-            f"{name} has values above 2^53", instead="Scramble a smaller number, such as a difference."
-        )
+    if not pa.types.is_floating(kind) and max(abs(low), abs(high)) * 10**parts > _EXACT:
+        raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")
     if not np.isfinite(array).all():
         raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
     return Numbers(np.ascontiguousarray(array, np.float64), there, low, high, whole)
