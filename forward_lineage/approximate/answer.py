@@ -43,7 +43,7 @@ class ApproximateAnswer:
     interrupted: bool
     unseen: list[tuple[tuple[object, ...], int]]
     _scramble: Scramble
-    _positions: Sequence[tuple[Places, Places]]
+    _positions: Sequence[Places]
     _reason: Callable[[], str | None]
 
     def __repr__(self) -> str:
@@ -54,18 +54,16 @@ class ApproximateAnswer:
     def backward(self, row: int = 0) -> LineageSet:
         """Return the ids of the base rows that chance chose for an estimate. They give it again.
 
-        AVG is their mean, COUNT and SUM theirs times (rows of the group / rows read). Where `known_before` has rows,
-        those count once, and the chance rows stand for all others.
+        AVG is the mean of those for which WHERE holds. COUNT and SUM are theirs, times the rows of the group divided by
+        the rows read.
 
         Args:
             row: the place in `rows`.
 
         """
-        return LineageSet(np.sort(self._scramble.base_ids[self._of(row)[0]]))
-
-    def known_before(self, row: int = 0) -> LineageSet:
-        """Return the ids of the base rows of a group that earlier answers were made of."""
-        return LineageSet(np.sort(self._scramble.base_ids[self._of(row)[1]]))
+        if not 0 <= row < len(self._positions):
+            raise BadArgumentError(f"row {row} of {len(self._positions)}", instead="Rows are counted from 0.")
+        return LineageSet(np.sort(self._scramble.base_ids[self._positions[row]]))
 
     def stale(self) -> str | None:
         """Return why the intervals are void, if the table is not what was read; None: they hold."""
@@ -74,11 +72,6 @@ class ApproximateAnswer:
     def to_arrow(self) -> pa.Table:
         """Return `rows` as a table."""
         return pa.Table.from_pylist(self.rows)
-
-    def _of(self, row: int) -> tuple[Places, Places]:
-        if not 0 <= row < len(self._positions):
-            raise BadArgumentError(f"row {row} of {len(self._positions)}", instead="Rows are counted from 0.")
-        return self._positions[row]
 
 
 def blocks_of(positions: Sequence[Places]) -> int:

@@ -23,6 +23,7 @@ from forward_lineage.frontend import refuse_other_readings
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.names import quoted_name
 from forward_lineage.spark.settings import setting_of
 from udafs.errors import BadArgumentError, ChangedError, LineageError, NotRegisteredError
 
@@ -45,11 +46,12 @@ class Approximator:
     Args:
         tables: what is registered.
         home: the folder where what can be made again is kept.
+        bring_up_to_date: lets names of saved results mean their newest versions, whoever saved these.
 
     """
 
-    def __init__(self, tables: RegisteredTables, home: Path) -> None:
-        self._tables, self._spark = tables, tables.spark
+    def __init__(self, tables: RegisteredTables, home: Path, bring_up_to_date: Callable[[], None]) -> None:
+        self._tables, self._spark, self._bring_up_to_date = tables, tables.spark, bring_up_to_date
         self._reader = ScrambleReader(tables, home)
         self._scrambles: dict[str, Scramble] = {}
 
@@ -58,6 +60,7 @@ class Approximator:
         for given, name in ((columns, "columns"), (groups, "groups")):
             if isinstance(given, str):
                 raise BadArgumentError(f"{name} is a text", instead=f'Give a list: {name}=["{given}"].')
+        self._bring_up_to_date()
         made = self._reader.scramble(table, columns, groups)
         self._scrambles[made.manifest.name.lower()] = made
         return made
@@ -71,7 +74,8 @@ class Approximator:
         return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
 
     def _scramble_of(self, query: AggregateQuery) -> Scramble:
-        manifest = self._tables.registered(query.table.replace("`", ""))
+        self._bring_up_to_date()
+        manifest = self._tables.registered(quoted_name(query.table))
         scramble = self._scrambles.get(manifest.name.lower())
         if scramble is None:
             raise NotRegisteredError(
@@ -106,7 +110,7 @@ def answered(
 ) -> ApproximateAnswer:
     """Answer a query from a scramble; `reason` says why the scramble is void, None: it is not."""
     chosen = selection(scramble, query.condition)
-    groups = groups_of(scramble, query.keys, chosen)
+    groups = groups_of(scramble, query.keys, chosen, fresh=scramble.begin_answer())
     feeder = Feeder(scramble, chosen, query.aggregates)
     delta = shared(1 - asked.confidence, max(len(groups) * len(query.aggregates), 1))
     for group in groups:
@@ -114,7 +118,6 @@ def answered(
     shown = tuple(dict.fromkeys(place for _, is_key, place in query.shown if not is_key))
     goals = Goals(shown, asked.error, asked.relative, asked.rows, query.having, query.order)
     ended = run_rounds(scramble, groups, feeder, goals, everywhere=not query.keys, tell=asked.tell)
-    scramble.remember([each for group in groups for each in group.taken])
     return _Writer(query, scramble, groups, goals).written(ended, asked, reason)
 
 
@@ -141,16 +144,14 @@ class _Writer:
             ended.interrupted,
             self._unseen(states),
             self._scramble,
-            [(taken[place], self._groups[place].known) for place in places],
+            [taken[place] for place in places],
             reason,
         )
 
     def _unseen(self, states: Sequence[GroupState]) -> list[tuple[tuple[object, ...], int]]:
         """The keys of groups of which nothing was seen, and how many rows they may have."""
         both = zip(self._groups, states, strict=True)
-        return [
-            (group.key, group.size - group.read - group.known.size) for group, state in both if state.exists is None
-        ]
+        return [(group.key, group.size - group.read) for group, state in both if state.exists is None]
 
     def _in_order(self, states: Sequence[GroupState]) -> list[int]:
         places = [place for place in self._goals.chosen(states).wanted if states[place].exists is not None]

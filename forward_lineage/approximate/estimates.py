@@ -43,7 +43,6 @@ class Series:
         high: no value is greater.
         values: of each row, 0 where the row does not count.
         kept: 1 for each row that counts: the condition holds, and the value is not NULL; None: all rows count.
-        known: how many rows come first that earlier answers were made of; nothing is left to chance about them.
 
     """
 
@@ -51,7 +50,6 @@ class Series:
     high: float
     values: list[Floats] = field(default_factory=list)
     kept: list[Floats] | None = None
-    known: int = 0
 
     def all_values(self) -> Floats:
         """Return the values in one array."""
@@ -116,7 +114,7 @@ class Estimator:
             return
         elif self.bounder == BETTING:
             self.interval = self._bet(values, kept, self.interval)
-        elif values.size > self.series.known:
+        elif values.size:
             found = self._at_look(values, kept, decayed(self.delta, number) if number else self.delta)
             self.interval = self.interval.narrowed(found)
 
@@ -128,34 +126,30 @@ class Estimator:
         return self.interval.low if never_null or self.rough_estimate() is not None else None
 
     def estimate(self) -> float | None:
-        """Return the estimate: what is known, and the mean of the chance rows for each row that was not read.
+        """Return the estimate; each row that was read stands for as many of the group.
 
         It is computed without rounding errors, so that the rows read give the same number again.
         """
         values, kept = self.series.all_values(), self.series.all_kept()
-        known, read = self.series.known, values.size - self.series.known
-        left = self.size - known
-        weight = Fraction(left, read) if read else Fraction(0)
-        count = Fraction(_total(kept, known)) + weight * _total(kept, slice(known, None), values.size - known)
+        weight = Fraction(self.size, values.size) if values.size else Fraction(0)
+        count = _kept(values, kept)
         if self.aggregate.function == "COUNT":
-            return float(count)
+            return float(weight * count)
         if not count:
             return None
-        total = _sum(values[:known]) + weight * _sum(values[known:])
-        return float(total / count if self.aggregate.function == "AVG" else total)
+        return float(_sum(values) / count if self.aggregate.function == "AVG" else weight * _sum(values))
 
     def rough_estimate(self) -> float | None:
         """Return about the estimate, in less time."""
-        values, kept, known = self.series.all_values(), self.series.all_kept(), self.series.known
+        values, kept = self.series.all_values(), self.series.all_kept()
         if kept is None and self.size and self.interval is not None and self.interval.exact:
             return self.interval.low
-        read = values.size - known
-        weight = (self.size - known) / read if read else 0.0
-        count = _total(kept, known) + weight * _total(kept, slice(known, None), read)
+        weight = self.size / values.size if values.size else 0.0
+        count = _kept(values, kept)
         if self.aggregate.function == "COUNT":
-            return float(count)
-        total = float(values[:known].sum()) + weight * float(values[known:].sum())
-        return None if not count else total / count if self.aggregate.function == "AVG" else total
+            return weight * count
+        total = float(values.sum())
+        return None if not count else total / count if self.aggregate.function == "AVG" else weight * total
 
     # ------------------------------------------------------------ betting
 
@@ -163,7 +157,7 @@ class Estimator:
         low, high = self._value_range()
         above, part = self._over(low, values, kept)
         if self._wagers is None:
-            self._wagers = self._opened(above, part, high - low)
+            self._wagers = Wager(self.size), Wager(self.size)
         begin, width = self._wagered, high - low
         self._wagered = values.size
         if part is None:
@@ -179,13 +173,6 @@ class Estimator:
         if self.aggregate.function == "COUNT":  # a whole number
             found = Interval(math.ceil(found.low - _NEAR_WHOLE), math.floor(found.high + _NEAR_WHOLE))
         return before.narrowed(found)
-
-    def _opened(self, above: Floats, part: Floats | None, width: float) -> tuple[Wager, Wager]:
-        """A wager for either end, which know what is known."""
-        known = self._wagered = self.series.known
-        count = known if part is None else int(part[:known].sum())
-        total = float(above[:known].sum())
-        return Wager(self.size, known, total, count), Wager(self.size, known, max(width * count - total, 0.0), count)
 
     def _over(self, low: float, values: Floats, kept: Floats | None) -> tuple[Floats, Floats | None]:
         """By how much the rows are over the low end of what is averaged, and which of them count."""
@@ -206,29 +193,20 @@ class Estimator:
     # ------------------------------------------------------------ after settled numbers of rows
 
     def _at_look(self, values: Floats, kept: Floats | None, delta: float) -> Interval:
-        """The interval of all rows: those that were known before, and those that chance chose from the others."""
-        known = self.series.known
-        rows, read = self.size - known, values.size - known
-        fresh = values[known:] if kept is None else values[known:][kept[known:] > 0]
-        before = values[:known] if kept is None else values[:known][kept[:known] > 0]
+        read, rows = values.size, self.size
+        sample = Moments.of(values if kept is None else values[kept > 0])
         bounder, low, high = SETTLED[self.bounder], self.series.low, self.series.high
-        sample, function = Moments.of(fresh), self.aggregate.function
+        function = self.aggregate.function
         if function == "COUNT":
-            return _shifted(count_interval(fresh.size, read, rows, delta), before.size)
+            return count_interval(int(sample.count), read, rows, delta)
         if kept is None:
             mean = mean_interval(bounder, sample, low, high, rows, delta=delta)
-            total = _shifted(mean.scaled(float(rows)), float(before.sum()))
-            return total if function == "SUM" else total.scaled(1 / self.size)
-        if function == "SUM":
-            found = sum_of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
-            return _shifted(found, float(before.sum()))
-        if not before.size:
-            return mean_of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
-        mean = mean_of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta / 2)
-        return _together(before, count_interval(fresh.size, read, rows, delta / 2), mean)
+            return mean if function == "AVG" else mean.scaled(float(rows))
+        of_part = mean_of_part if function == "AVG" else sum_of_part
+        return of_part(bounder, sample, low, high, read=read, rows=rows, delta=delta)
 
     def _exact(self, values: Floats, kept: Floats | None) -> Interval | None:
-        count = _total(kept, slice(None), values.size)
+        count = _kept(values, kept)
         if self.aggregate.function == "COUNT":
             return Interval(float(count), float(count))
         if not count:
@@ -238,26 +216,9 @@ class Estimator:
         return Interval(found, found)
 
 
-def _together(before: Floats, count: Interval, mean: Interval) -> Interval:
-    """The mean of some known values and of an uncertain number of others; it is monotone in their number and mean."""
-    total = float(before.sum())
-    ends = [
-        (total + number * value) / (before.size + number)
-        for number in (count.low, count.high)
-        for value in (mean.low, mean.high)
-    ]
-    return Interval(min(ends), max(ends))
-
-
-def _shifted(found: Interval, by: float) -> Interval:
-    return Interval(found.low + by, found.high + by)
-
-
-def _total(kept: Floats | None, rows: slice | int, otherwise: int | None = None) -> int:
-    """How many of some rows count; a number stands for so many first ones."""
-    if kept is None:
-        return rows if isinstance(rows, int) else otherwise or 0
-    return int(kept[slice(rows) if isinstance(rows, int) else rows].sum())
+def _kept(values: Floats, kept: Floats | None) -> int:
+    """How many rows count."""
+    return values.size if kept is None else int(kept.sum())
 
 
 def _sum(values: Floats) -> Fraction:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forward_lineage.approximate.aggregate_query import EXACT, Aggregate
+from forward_lineage.approximate.drawing import DrawnOrder, ScrambleOrder
 from forward_lineage.approximate.estimates import Estimator, Series, series_of
 from forward_lineage.approximate.scramble import Index, Places, Scramble
 from forward_lineage.approximate.stopping import GroupState
@@ -30,7 +31,7 @@ class Group:
         key: its values, in the order of GROUP BY.
         positions: in the scramble, ascending; None: all.
         size: how many there are.
-        known: the positions that earlier answers were made of.
+        order: in which they are read.
         estimators: one for each aggregate.
         series: what was read, by column.
         taken: the positions that were read by chance, in order.
@@ -42,13 +43,12 @@ class Group:
     key: tuple[object, ...]
     positions: Places | None
     size: int
-    known: Places
+    order: ScrambleOrder | DrawnOrder
     estimators: list[Estimator] = field(default_factory=list)
     series: dict[str | None, Series] = field(default_factory=dict)
     taken: list[Places] = field(default_factory=list)
     matches: int = 0
     tried: bool = False
-    _at: int = 0
 
     @property
     def read(self) -> int:
@@ -57,21 +57,13 @@ class Group:
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are read, or were known."""
-        return self.read + self.known.size >= self.size
+        """Whether all rows were read."""
+        return self.read >= self.size
 
-    def next_positions(self, count: int, known: npt.NDArray[np.bool_]) -> Places:
-        """Return the next positions, but for those that are known."""
-        found: list[Places] = []
-        while count > 0 and self._at < self.size:
-            until = min(self._at + count, self.size)
-            some = np.arange(self._at, until) if self.positions is None else self.positions[self._at : until]
-            self._at = until
-            if self.known.size:
-                some = some[~known[some]]
-            found.append(some)
-            count -= some.size
-        return np.concatenate([np.empty(0, np.int64), *found])
+    def next_positions(self, count: int) -> Places:
+        """Return the positions of the next rows."""
+        places = self.order.take(count)
+        return places if self.positions is None else self.positions[places]
 
     def state(self, *, everywhere: bool) -> GroupState:
         """Return what is known of it.
@@ -165,8 +157,14 @@ def _values_kept(scramble: Scramble, part: Condition) -> frozenset[object] | Non
     return found if len(found) <= _FEW else None
 
 
-def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection) -> list[Group]:
+def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fresh: bool) -> list[Group]:
     """Return the groups that there may be, with their rows.
+
+    Args:
+        scramble: whose rows they are.
+        keys: the columns behind GROUP BY.
+        chosen: what WHERE chooses.
+        fresh: whether the order of the scramble is still a chance order; else one is drawn.
 
     Raises:
         BadArgumentError: a key is not among the groups of the scramble.
@@ -179,20 +177,13 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection) -> lis
             instead=f'Scramble it with groups=["{unknown[0]}", …]: an index then says which groups there are.',
         )
     columns = tuple(dict.fromkeys([*keys, *chosen.values]))
-    known = scramble.known_positions()
+    order = ScrambleOrder if fresh else DrawnOrder
     if not columns:
-        return [Group((), None, scramble.rows, known)]
+        return [Group((), None, scramble.rows, order(scramble.rows))]
     index = scramble.index(columns)
     cells = _cells(index, keys, chosen)
-    group_of = np.full(len(index.values), -1)
-    for place, mine in enumerate(cells.values()):
-        group_of[mine] = place
-    whose = group_of[index.cell[known]]
-    return [
-        Group(key, positions, positions.size, known[whose == place])
-        for place, (key, mine) in enumerate(cells.items())
-        for positions in [_positions(index, mine)]
-    ]
+    found = [(key, _positions(index, mine)) for key, mine in cells.items()]
+    return [Group(key, positions, positions.size, order(positions.size)) for key, positions in found]
 
 
 def _cells(index: Index, keys: Sequence[str], chosen: Selection) -> dict[tuple[object, ...], list[int]]:
@@ -232,7 +223,7 @@ class Feeder:
         return any(each.column == column and each.function != "COUNT" for each in self._aggregates)
 
     def begin(self, group: Group, delta: float, bounder: str) -> None:
-        """Make the estimators of a group, and add what is known of it."""
+        """Make the estimators of a group."""
         group.tried = self._chosen.rest is not None
         for name in series_of(self._aggregates):
             numbers = self._numbers.get(name) if name is not None else None
@@ -240,20 +231,12 @@ class Feeder:
             if self._chosen.rest is not None or (name is not None and self._nulls(name) is not None):
                 series.kept = []
             group.series[name] = series
-        if group.known.size:
-            self._add(group, group.known)
-            for series in group.series.values():
-                series.known = int(group.known.size)
         group.estimators = [
             Estimator(each, group.series[each.column], group.size, delta, bounder) for each in self._aggregates
         ]
 
     def add(self, group: Group, positions: Places) -> None:
         """Add rows that were read by chance."""
-        self._add(group, positions)
-        group.taken.append(positions)
-
-    def _add(self, group: Group, positions: Places) -> None:
         holds = self._chosen.holds(self._scramble, positions)
         made = {}
         for name, series in group.series.items():
@@ -272,6 +255,7 @@ class Feeder:
             if series.kept is not None and kept is not None:
                 series.kept.append(kept)
         group.matches += positions.size if holds is None else int(holds.sum())
+        group.taken.append(positions)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
         """Which rows have a value; None: all."""

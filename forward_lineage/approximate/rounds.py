@@ -42,7 +42,7 @@ def run_rounds(
 
     Args:
         scramble: whose rows they are.
-        groups: they begin with what is known of them.
+        groups: nothing of them was read yet.
         feeder: adds rows to them.
         goals: what is asked for.
         everywhere: whether a group is in the answer even without rows.
@@ -62,7 +62,7 @@ def run_rounds(
             target = goals.rows or rows_at_look(FIRST_LOOK, look)
             for group, reads in zip(groups, active, strict=True):
                 if reads and not stop.is_set():
-                    feeder.add(group, group.next_positions(target - group.read, scramble.known))
+                    feeder.add(group, group.next_positions(target - group.read))
                     _look(group, 0 if goals.rows else look)
             read = f"{sum(group.read for group in groups):,} of {scramble.rows:,} rows read"
             tell(f"round {look}: {read}, {sum(active):,} of {len(groups):,} groups active")

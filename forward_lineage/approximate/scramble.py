@@ -6,7 +6,7 @@ The bitmap index of the thesis is a composition of two of them: which block has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,15 +86,13 @@ class Scramble:
     columns: Mapping[str, pa.Array]
     groups: tuple[str, ...]
     base_ids: npt.NDArray[np.int64]
-    _known: npt.NDArray[np.bool_] = field(init=False, repr=False)
-    _read: list[Places] = field(init=False, repr=False)
+    _answered: bool = field(default=False, init=False, repr=False)
     _codes: dict[str, tuple[Places, list[object]]] = field(init=False, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(init=False, repr=False)
     _numbers: dict[str, Numbers] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._known = np.zeros(self.rows, np.bool_)
-        self._read, self._codes, self._indexes, self._numbers = [], {}, {}, {}
+        self._codes, self._indexes, self._numbers = {}, {}, {}
 
     def __repr__(self) -> str:
         columns = ", ".join(self.columns)
@@ -127,22 +125,14 @@ class Scramble:
         positions = np.arange(self.rows)
         return RunsRelation.from_pairs(positions // BLOCK, positions)
 
-    # ------------------------------------------------------------ what queries have read
+    def begin_answer(self) -> bool:
+        """Tell whether nothing was answered from the scramble before; from now on something was.
 
-    @property
-    def known(self) -> npt.NDArray[np.bool_]:
-        """For each position whether an answer was made of it. No later answer takes it for a chance row."""
-        return self._known
-
-    def known_positions(self) -> Places:
-        """Return the positions that answers were made of, ascending."""
-        return np.flatnonzero(self._known) if len(self._read) else np.empty(0, np.int64)
-
-    def remember(self, positions: Sequence[Places]) -> None:
-        """Note that an answer was made of some positions."""
-        for each in positions:
-            self._known[each] = True
-            self._read.append(each)
+        An answer reveals rows at its start. A later question may be about just these. So the order of the scramble is a
+        chance order for the first answer only.
+        """
+        fresh, self._answered = not self._answered, True
+        return fresh
 
     # ------------------------------------------------------------ columns
 
@@ -214,17 +204,15 @@ def _as_numbers(name: str, column: pa.Array) -> Numbers:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.dictionary_decode(), kind.value_type
-    whole = pa.types.is_integer(kind)
-    if not (whole or pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision <= 15)):
-        raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Make it a number of ≤ 15 digits.")
+    whole, parts = pa.types.is_integer(kind), kind.scale if pa.types.is_decimal(kind) else 0
+    if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise BadArgumentError(f"{name}, a {kind}, cannot be added up here", instead="Name a column of numbers.")
     there = None if not column.null_count else column.is_valid().to_numpy(zero_copy_only=False)
     values = column.cast(pa.float64(), safe=False) if not whole else column.cast(pa.int64())
     array = values.fill_null(0).to_numpy(zero_copy_only=False)
     low, high = (float(each.as_py() or 0) for each in pc.min_max(values).values()) if len(array) else (0.0, 0.0)
-    if whole and max(abs(low), abs(high)) > _EXACT:
-        raise BadArgumentError(
-            f"{name} has values above 2^53", instead="Scramble a smaller number, such as a difference."
-        )
+    if not pa.types.is_floating(kind) and max(abs(low), abs(high)) * 10**parts > _EXACT:
+        raise BadArgumentError(f"{name} has numbers of more than 15 digits", instead="Scramble a smaller number.")
     if not np.isfinite(array).all():
         raise BadArgumentError(f"{name} has NaN or infinity in it", instead="Scramble a column without them.")
     return Numbers(np.ascontiguousarray(array, np.float64), there, low, high, whole)

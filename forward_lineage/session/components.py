@@ -124,7 +124,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         questions,
         opening,
         profiler,
-        Approximator(tables, near),
+        Approximator(tables, near, up_to_date),
         runner,
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),

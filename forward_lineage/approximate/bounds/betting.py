@@ -40,19 +40,13 @@ class Draws:
         above: y for each row: by how much it is over the low end, 0 of rows that the condition drops. The last axis is
             time; there may be axes for many runs before it.
         part: for each row 1 if the condition keeps it, else 0; None: it keeps all.
-        size: of the universe, the rows that are known beforehand included.
-        known: how many rows were known before the first was drawn. Nothing is bet on them.
-        known_above: the sum of y over them.
-        known_part: how many of them the condition keeps.
+        size: of the universe.
 
     """
 
     above: Floats
     part: Floats | None
     size: int
-    known: int = 0
-    known_above: float = 0.0
-    known_part: int = 0
 
     @property
     def drawn(self) -> int:
@@ -62,19 +56,19 @@ class Draws:
     @cached_property
     def spent(self) -> Floats:
         """Y before each row, and after the last one."""
-        return _running(self.above, self.known_above)
+        return _running(self.above)
 
     @cached_property
     def kept(self) -> Floats:
         """P before each row, and after the last one."""
         if self.part is None:
-            return np.arange(self.drawn + 1, dtype=np.float64) + self.known
-        return _running(self.part, float(self.known_part))
+            return np.arange(self.drawn + 1, dtype=np.float64)
+        return _running(self.part)
 
     @cached_property
     def left(self) -> Floats:
         """The number of rows not yet read, before each row and after the last one."""
-        return self.size - self.known - np.arange(self.drawn + 1, dtype=np.float64)
+        return self.size - np.arange(self.drawn + 1, dtype=np.float64)
 
     def sure(self) -> float:
         """Return what u is at least, whatever the rows not yet read are; of one run."""
@@ -133,7 +127,7 @@ def log_wealth_of_all(draws: Draws, excess: npt.ArrayLike) -> Floats:
 def lower_limit(draws: Draws, delta: float, above: float = 0.0) -> float:
     """Return a number that u is below, at any time, with probability ≤ `delta`.
 
-    Assumes: the rows not known before are drawn without replacement from those of the universe. When to stop, and which
+    Assumes: rows are drawn without replacement from those of the universe. When to stop, and which
     group to read next, may depend on all that was seen.
     Source: see the module.
 
@@ -147,7 +141,7 @@ def lower_limit(draws: Draws, delta: float, above: float = 0.0) -> float:
         0.445
 
     """
-    wager = Wager(draws.size, draws.known, draws.known_above, int(draws.kept[0]))
+    wager = Wager(draws.size)
     wager.add(draws.above, draws.part)
     return max(above, wager.limit(delta))
 
@@ -191,11 +185,9 @@ def mirrored(draws: Draws, width: float) -> Draws:
 
     """
     above = width - draws.above if draws.part is None else (width - draws.above) * draws.part
-    kept = draws.known if draws.part is None else draws.known_part
-    return replace(draws, above=np.maximum(above, 0.0), known_above=max(width * kept - draws.known_above, 0.0))
+    return replace(draws, above=np.maximum(above, 0.0))
 
 
-def _running(values: Floats, first: float) -> Floats:
-    """Sums up to each place, from a first one."""
-    begin = np.full((*values.shape[:-1], 1), first)
-    return np.concatenate([begin, first + np.cumsum(values, axis=-1)], axis=-1)
+def _running(values: Floats) -> Floats:
+    """Sums up to each place, from 0."""
+    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)

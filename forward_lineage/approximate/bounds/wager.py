@@ -41,9 +41,6 @@ class Wager:
 
     Args:
         size: how many rows the universe has.
-        known: how many of them were known beforehand; nothing is bet on them.
-        known_above: the sum of y over them.
-        known_part: how many of them the condition keeps.
 
     Examples:
         >>> wager = Wager(100_000)
@@ -53,10 +50,10 @@ class Wager:
 
     """
 
-    def __init__(self, size: int, known: int = 0, known_above: float = 0.0, known_part: int = 0) -> None:
+    def __init__(self, size: int) -> None:
         self._bets = shares(size)
         self._longest = max(size // _SEGMENTS, _LEAST_SEGMENT)
-        self._left, self._spent, self._kept = size - known, known_above, float(known_part)
+        self._left, self._spent, self._kept = size, 0.0, 0.0
         self._rows, self._found = 0, 0.0
         # For each different y of a segment: y, how often it occurs, the number of the segment.
         self._values, self._counts, self._segment = np.empty(0), np.empty(0), np.empty(0, np.int64)

@@ -220,7 +220,7 @@ def _mutant(module: str, old: str, new: str) -> ModuleType:
             "lower_limit(draws, delta, before.low - low)",
             "betting",
         ),
-        ("betting", "self.size - self.known - np", "self.size - self.known - 1 - np", "wealth"),
+        ("betting", "self.size - np", "self.size - 1 - np", "wealth"),
     ],
 )
 def test_mutants_are_caught(module: str, old: str, new: str, caught: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def test_what_is_certified_is_so(seed: int) -> None:
     sql, order = _query(chance, keys)
     bounder = chance.choice(BOUNDERS)
     flights = scramble(table, ["g", "h"])
-    if chance.random() < 0.4:  # some rows are known beforehand
+    if chance.random() < 0.4:  # something was answered before
         ask(flights, "SELECT avg(v) FROM flights WHERE w < 12", rows=chance.randint(1, 500))
     error = chance.choice([None, 0.3])
     answer = ask(flights, sql, error, confidence=1 - 1e-9, bounder=bounder)

@@ -84,6 +84,10 @@ def test_columns_of_other_types(lineage: ForwardLineage) -> None:
         ("2020-01-02", True, 151.0),
     ]
     assert set(answer.backward(0)) == {number for number in range(300) if number % 3 == 2 and number % 2}
+    lineage.save("SELECT day, sum(d) AS total FROM kinds GROUP BY day", "by_day")
+    lineage.scramble("by_day", columns=["total"])
+    of_result = lineage.approximate("SELECT SUM(total) AS total, COUNT(*) AS days FROM `by_day` AS b WHERE b.total > 0")
+    assert (of_result.rows[0]["total"], of_result.rows[0]["days"]) == (299 * 150.0, 3)
     with pytest.raises(LineageError, match="at, a timestamp, in a scramble"):
         lineage.scramble("kinds", columns=["at"])
     with pytest.raises(LineageError, match=r"d, a decimal\(9,2\), as a group"):

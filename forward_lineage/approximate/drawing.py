@@ -1,0 +1,62 @@
+"""The order in which rows of a group are read: that of the scramble, or one that is drawn while it is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Places = npt.NDArray[np.integer]
+_SPARE = 1.3  # so many more are drawn at once than are needed, since some come twice
+
+
+class ScrambleOrder:
+    """Reads rows in the order of the scramble.
+
+    Args:
+        size: how many rows the group has.
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    def take(self, count: int) -> Places:
+        """Return the places of the next rows among those of the group; fewer than asked for at the end."""
+        first, self._at = self._at, min(self._at + max(count, 0), self._size)
+        return np.arange(first, self._at)
+
+
+class DrawnOrder:
+    """Draws rows without replacement, from the entropy of the system.
+
+    Of numbers drawn with replacement the first occurrences are in uniformly random order. Once half is drawn, the
+    others are put in random order at once.
+
+    Args:
+        size: how many rows the group has.
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._count = size, 0
+        self._chance = np.random.default_rng()
+        self._drawn = np.zeros(size, np.bool_)
+        self._rest: Places | None = None
+
+    def take(self, count: int) -> Places:
+        """Return the places of the next rows among those of the group; fewer than asked for at the end."""
+        wanted = min(max(count, 0), self._size - self._count)
+        self._count += wanted
+        if self._rest is None and 2 * self._count > self._size:
+            self._rest = self._chance.permutation(np.flatnonzero(~self._drawn))
+        if self._rest is not None:
+            found, self._rest = self._rest[:wanted], self._rest[wanted:]
+            return found
+        parts: list[Places] = [np.empty(0, np.int64)]
+        while (left := wanted - sum(each.size for each in parts)) > 0:
+            numbers = self._chance.integers(0, self._size, int(left * _SPARE) + 8)
+            _, first = np.unique(numbers, return_index=True)
+            numbers = numbers[np.sort(first)]
+            parts.append(numbers[~self._drawn[numbers]][:left])
+            self._drawn[parts[-1]] = True
+        return np.concatenate(parts)
