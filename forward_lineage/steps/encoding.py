@@ -26,6 +26,7 @@ class Encoder:
         reasons: why there is no digest, in the order in which they were found.
         versions: of the packages that were reached, by module.
         where: the names on the way to what is encoded now.
+        root: the function whose identity this is.
 
     """
 
@@ -34,6 +35,7 @@ class Encoder:
     reasons: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     where: list[str] = field(default_factory=list)
+    root: object = None
 
     def __post_init__(self) -> None:
         self._hash = hashlib.sha256()

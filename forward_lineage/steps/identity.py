@@ -62,7 +62,7 @@ def identity_of(
         (True, False)
 
     """
-    encoder = Encoder(pure=frozenset(pure), parameters=dict(parameters or {}))
+    encoder = Encoder(pure=frozenset(pure), parameters=dict(parameters or {}), root=function)
     encoder.put("identity 1", python_version(), *sorted(also))
     encoder.within(_name_of(function), lambda: put_value(encoder, function))
     for name, value in sorted(encoder.parameters.items()):

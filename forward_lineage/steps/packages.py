@@ -61,6 +61,9 @@ OUTSIDE = _words(
 #: The same where a whole package was imported inside a function. Elsewhere it is what a seeded generator is asked for.
 OUTSIDE_OF_IMPORTED = frozenset(("random",))
 
+#: Modules that known modules bring along, by attributes: ``logging.os``. The same holds of these names.
+UNKNOWN_MODULES = sys.stdlib_module_names - KNOWN
+
 #: Generators of chance that are none if they are given a number, by full name.
 SEEDED = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", "random.Random"))
 
