@@ -10,8 +10,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
 - `SparkSession.builder.getOrCreate()` in a page gives the page's session;
-- `sql views.sql`, `python pipeline.py`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of its kind, is written
-  into that file;
+- `sql views.sql`, `python pipeline.py`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of
+  its kind, is written into that file;
 - `forward-lineage explore` is left alone until its page answers, then Ctrl-C is pressed;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;

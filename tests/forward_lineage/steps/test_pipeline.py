@@ -135,6 +135,15 @@ def test_what_changes_a_global_is_not_kept_nor_what_comes_after(author: Author) 
     assert "changed while the pipeline ran" in again.reasons["b"]
 
 
+def test_a_step_that_changes_what_another_reads_in_no_order_is_refused(author: Author) -> None:
+    source = "G = [1]\n@step\ndef a():\n    G.append(2)\n@step\ndef b(): return len(G)\n@step\ndef c(a, b): return b\n"
+    with pytest.raises(BadArgumentError, match="step a ran while something that step b reads was changed"):
+        author.run(source, "c")
+    assert author.run(source, "b")["b"] == 1
+    with pytest.raises(BadArgumentError):  # also where b is loaded
+        author.run(source, "c")
+
+
 def test_a_value_without_a_form_is_computed_each_time_and_its_readers_are_not(author: Author) -> None:
     source = "@step\ndef a(): return {1, 2}\n@step\ndef b(a): return sum(a)\n"
     first = author.run(source, "b")
