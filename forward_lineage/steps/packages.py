@@ -48,7 +48,7 @@ OUTSIDE = _words(
     open read readline readlines read_text read_bytes write write_text write_bytes exists is_file is_dir iterdir glob
     rglob stat lstat cwd home resolve absolute expanduser unlink mkdir touch rename samefile
     load save savez savez_compressed savetxt loadtxt genfromtxt fromfile fromregex tofile memmap
-    open_memmap DataSource ctypeslib ctypes seterr set_printoptions setbufsize errstate
+    open_memmap DataSource ctypeslib ctypes seterr set_printoptions setbufsize
     parquet csv fs dataset feather orc flight ipc memory_map OSFile input_stream output_stream read_csv read_table
     write_table set_cpu_count set_memory_pool substrait gandiva
     sparkSession sparkContext readStream writeStream readwriter conf catalog
@@ -76,7 +76,7 @@ PLAIN_DUNDERS = frozenset(
     exit repr str bytes format bool int float complex index round trunc floor ceil eq ne lt le gt ge add radd iadd sub
     rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod
     divmod rdivmod pow rpow ipow and rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift
-    neg pos abs invert post_init init_subclass set_name module build_class
+    neg pos abs invert setattr delattr post_init init_subclass set_name module build_class
     """
     )
 )

@@ -167,6 +167,8 @@ def _put_read(encoder: Encoder, function: FunctionType, read: GlobalRead) -> Non
     encoder.put("read", ".".join(attributes))
     if read.name in ("getattr", "hasattr") and value is getattr(builtins, read.name):
         return  # what it reads is among the attributes, or computed
+    if function.__name__ == "__hash__" and value is hash:
+        return  # for sets and keys of dicts, which do not show it
     put_value(encoder, value)
     for attribute in attributes:
         if leads_outside(attribute):

@@ -192,6 +192,31 @@ OTHER = {
         "1",
         "2",
     ),
+    "a frozen dataclass": (
+        "from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass C:\n    n: int = {}\n"
+        "c = C()\ndef step(): return c.n",
+        "1",
+        "2",
+    ),
+    "a schema of Arrow's": (
+        "import pyarrow as pa\nS = pa.schema([('a', pa.{}())])\ndef step(): return S",
+        "int8",
+        "int16",
+    ),
+    "a type of Arrow's": ("import pyarrow as pa\nS = pa.{}()\ndef step(): return S", "int8", "int16"),
+    "a type of Spark's": (
+        "from pyspark.sql.types import *\nS = StructType([StructField('a', {}())])\ndef step(): return S",
+        "LongType",
+        "ShortType",
+    ),
+    "a function of Arrow's": ("import pyarrow.compute as pc\ndef step(t): return pc.{}(t)", "sum", "min"),
+    "a function of Spark's": (
+        "from pyspark.sql import functions as F\ndef step(d): return d.agg(F.{}('a'))",
+        "sum",
+        "min",
+    ),
+    "what match looks for": ("def step(x):\n    match x:\n        case {}(n): return n", "int", "str"),
+    "what is formatted": ("def step(x): return f'{{x:>{}}}'", "1", "2"),
     "one list or two": ("a = [1]\nb = {}\ndef step(): return a, b", "a", "[1]"),
     "a type hint that is read": ("T = {}\ndef step(x): return isinstance(x, T)", "int | None", "str | None"),
 }
