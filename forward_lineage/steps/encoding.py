@@ -66,6 +66,18 @@ class Encoder:
         self._seen[id(value)] = (len(self._seen), value)  # with the value, so that its id stays its own
         return True
 
+    def gives_up_in(self, put: Callable[[], None]) -> bool:
+        """Feed something that is no reason to give up; return whether it would have been one."""
+        reasons, seen = self.reasons, dict(self._seen)
+        self.reasons = []
+        try:
+            put()
+            if self.reasons:
+                self._seen = seen  # met in earnest, it is to say so again
+            return bool(self.reasons)
+        finally:
+            self.reasons = reasons
+
     def within(self, name: str, put: Callable[[], None]) -> None:
         """Feed something below a name."""
         self.where.append(name)

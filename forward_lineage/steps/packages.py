@@ -24,7 +24,7 @@ def _words(text: str) -> frozenset[str]:
 #: Modules whose functions depend on their arguments alone, by full name; those in them that do not are in `OUTSIDE`.
 KNOWN = _words(
     """
-    abc array base64 binascii bisect cmath collections collections.abc _collections _collections_abc copy
+    abc array base64 binascii bisect cmath collections collections.abc contextlib _collections _collections_abc copy
     dataclasses datetime _datetime enum fractions functools _functools hashlib _hashlib _sha2 _sha1 _md5 _blake2 _sha3
     heapq _heapq html itertools json json.decoder json.encoder keyword logging math numbers operator _operator re
     statistics string struct _struct textwrap types typing typing_extensions unicodedata warnings zlib __future__

@@ -107,9 +107,8 @@ def _put_annotations(encoder: Encoder, annotations: dict[str, Any]) -> None:
     """Feed annotations, as text where they are not known: they only matter to who asks for them."""
     for name, value in annotations.items():
         encoder.put("annotation", name)
-        trial = Encoder(encoder.pure)
-        put_value(trial, value)
-        encoder.put(f"{value!r}" if trial.reasons else trial.digest())
+        if encoder.gives_up_in(lambda value=value: put_value(encoder, value)):  # type: ignore[misc]
+            encoder.put(repr(value))
 
 
 def _put_cell(encoder: Encoder, cell: Any) -> None:
@@ -226,7 +225,8 @@ def _put_import(encoder: Encoder, function: FunctionType, each: Import) -> None:
         value = getattr(module, name, _MISSING)
         if value is _MISSING:
             value = _submodule(f"{module.__name__}.{name}")
-        if name in OUTSIDE and is_library_module(module.__name__) and f"{module.__name__}.{name}" not in encoder.pure:
+        vouched = module.__name__.partition(".")[0] in encoder.pure
+        if name in OUTSIDE and is_library_module(module.__name__) and not vouched:
             encoder.give_up(f"line {each.line} imports {name} from {module.__name__}, which leads outside")
         elif value is None:
             encoder.put("missing", name)
@@ -328,18 +328,18 @@ def _put_module(encoder: Encoder, module: ModuleType) -> None:
 
 def _put_library_object(encoder: Encoder, value: Any) -> bool:
     """Feed a function that is not Python's bytecode, or a marker that a package has; return whether it is one."""
-    kind: type = type(value)
+    kind, name = type(value), str(getattr(value, "__name__", ""))
     owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
     if owner is not None and not isinstance(owner, ModuleType):
-        put_sequence(encoder, f"bound {value.__name__}", (owner,), put_value)
-        if leads_outside(value.__name__):
-            encoder.give_up(f"{value.__name__} may lead outside")
+        put_sequence(encoder, f"bound {name}", (owner,), put_value)
+        if leads_outside(name):
+            encoder.give_up(f"{name} may lead outside")
         return True
     if isinstance(value, BuiltinFunctionType | WrapperDescriptorType) and value.__module__ == "builtins":
-        if value.__name__ in BUILTINS and getattr(builtins, value.__name__, None) is value:
-            encoder.put("builtin", value.__name__)
+        if name in BUILTINS and getattr(builtins, name, None) is value:
+            encoder.put("builtin", name)
         else:
-            encoder.give_up(f"{value.__name__} may read or change more than its arguments")
+            encoder.give_up(f"{name} may read or change more than its arguments")
         return True
     if isinstance(value, BuiltinFunctionType) or kind.__name__ in (
         "_ArrayFunctionDispatcher",

@@ -192,6 +192,22 @@ OTHER = {
         "1",
         "2",
     ),
+    "a context manager": (
+        "from contextlib import contextmanager\n@contextmanager\ndef g():\n    yield {}\n"
+        "def step():\n    with g() as x:\n        return x",
+        "1",
+        "2",
+    ),
+    "classes and functions that annotate each other": (
+        "class N:\n    def m(self): return make(self)\ndef make(n: N) -> N: return {}\ndef step(): return N().m()",
+        "1",
+        "2",
+    ),
+    "what an unknown type annotates": (
+        "import click\ndef g(x: click.Context): return {}\ndef step(): return g(1)",
+        "1",
+        "2",
+    ),
     "a frozen dataclass": (
         "from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass C:\n    n: int = {}\n"
         "c = C()\ndef step(): return c.n",
@@ -279,6 +295,9 @@ UNKNOWN = {
     "    return np.random.default_rng(seed).random()",
     "a generator in a function whose seed is its own": "import numpy as np\n"
     "def g(seed): return np.random.default_rng(seed)\ndef step(seed=1): return g(None).random()",
+    "a set that holds a function that reads it": "def f(): return S\nS = {f}\ndef step(): return f()",
+    "an unknown thing that an annotation named before": "import click\nclass C:\n    x = click.Context\n"
+    "def step(a: C): return C.x",
     "a generator that is a global": "import numpy as np\nG = np.random.default_rng(1)\ndef step(): return G.random()",
     "a package handed on": "import numpy as np\ndef g(m): return m.random.rand()\ndef step(): return g(np)",
     "numpy's files": "import numpy as np\ndef step(): return np.load('x.npy')",
