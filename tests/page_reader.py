@@ -10,8 +10,8 @@ The snippets of a page run in order, in an empty folder, with one namespace:
   also end with the code that says it found something; `make` and `pip` are checked, not run: the target has a rule, the
   extra exists;
 - `SparkSession.builder.getOrCreate()` in a page gives the page's session;
-- `sql views.sql`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of its kind, is written
-  into that file;
+- `sql views.sql`, `python pipeline.py`, `toml views.toml` or `conf spark-defaults.conf`, any language with a file of
+  its kind, is written into that file;
 - `forward-lineage explore` is left alone until its page answers, then Ctrl-C is pressed;
 - `json` is parsed; `text` and blocks without a language are not code;
 - a table or a `text` block directly behind a snippet is what the snippet shows;
@@ -46,6 +46,7 @@ from tests.forward_lineage.pages.serving import explored
 from tests.markdown_pages import Block
 
 _SHELL = {">", "<", "|", "&&", ";"}
+_ENDINGS = {"python": "py"}
 LANGUAGES = {"python", "sql", "toml", "conf", "csv", "bash", "json", "text", ""}
 
 
@@ -73,7 +74,7 @@ class Reader:
     def _run(self, block: Block, where: str) -> str | None:
         assert block.language in LANGUAGES, f"{where}: no rule for {block.language!r}"
         language, _, name = block.info.partition(" ")
-        if language and Path(name).suffix == f".{language}":
+        if language and Path(name).suffix == f".{_ENDINGS.get(language, language)}":
             (self.folder / name).write_text(block.text)
             return None
         if block.info == "python connect":

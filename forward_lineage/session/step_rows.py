@@ -22,6 +22,7 @@ from forward_lineage.store.saving.recipes import recipe_of
 from forward_lineage.tracing.statements import TracedStatement
 from udafs.errors import LineageError, NotTracedError
 
+_WHERE_TABLES_GO = "spark.sql.warehouse.dir"  # says nothing of rows
 _ALONE = threading.RLock()  # Spark's settings, which a save changes for a moment, are the whole session's
 
 
@@ -151,7 +152,7 @@ class RowsOfSteps:
 
     def _settings(self) -> dict[str, Any]:
         found = settings_in_force(self._spark)
-        mine = {key: value for key, value in found.items() if key.startswith("spark.sql.")}
+        mine = {key: value for key, value in found.items() if key.startswith("spark.sql.") and key != _WHERE_TABLES_GO}
         return {**mine, "database": self._spark.catalog.currentDatabase()}
 
     def _reason(self, traced: TracedStatement) -> str | None:

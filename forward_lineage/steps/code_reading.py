@@ -17,6 +17,7 @@ _GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
 _OTHER_ATTRIBUTE = {"LOAD_SUPER_ATTR", "LOAD_ZERO_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"}
 _ASSIGNED = {"STORE_GLOBAL", "DELETE_GLOBAL"}
+_BINDING = ("STORE_FAST", "STORE_DEREF", "DELETE_FAST", "DELETE_DEREF")
 _SKIPPED = {"EXTENDED_ARG", "CACHE", "NOP", "RESUME", "PRECALL"}
 _BY_NAME = {"getattr", "hasattr"}
 _SIMPLE = {"LOAD_FAST", "LOAD_DEREF", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
@@ -71,6 +72,7 @@ class CodeFacts:
         imports: inside.
         assigned: globals that it assigns or deletes, with lines.
         computed: lines on which an attribute is named by a computed value.
+        bound: local names that it assigns, or has as arguments.
 
     """
 
@@ -82,6 +84,7 @@ class CodeFacts:
     imports: list[Import] = field(default_factory=list)
     assigned: list[tuple[str, int]] = field(default_factory=list)
     computed: list[int] = field(default_factory=list)
+    bound: set[str] = field(default_factory=set)
 
 
 @lru_cache(maxsize=4096)
@@ -145,6 +148,8 @@ def _read_names(instructions: list[dis.Instruction], facts: CodeFacts) -> None:
             facts.attributes.append((str(each.argval), line))
         elif each.opname in _ASSIGNED:
             facts.assigned.append((str(each.argval), line))
+        elif each.opname.startswith(_BINDING):
+            facts.bound.update(each.argval if isinstance(each.argval, tuple) else (str(each.argval),))
         elif each.opname == "IMPORT_NAME":
             level, names = (instructions[number - 3].argval, instructions[number - 2].argval)
             facts.imports.append(Import(str(each.argval), int(level or 0), tuple(names or ()), line))

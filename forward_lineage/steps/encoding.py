@@ -26,6 +26,7 @@ class Encoder:
         reasons: why there is no digest, in the order in which they were found.
         versions: of the packages that were reached, by module.
         where: the names on the way to what is encoded now.
+        root: the function whose identity this is.
 
     """
 
@@ -34,6 +35,7 @@ class Encoder:
     reasons: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     where: list[str] = field(default_factory=list)
+    root: object = None
 
     def __post_init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -63,6 +65,18 @@ class Encoder:
             return False
         self._seen[id(value)] = (len(self._seen), value)  # with the value, so that its id stays its own
         return True
+
+    def gives_up_in(self, put: Callable[[], None]) -> bool:
+        """Feed something that is no reason to give up; return whether it would have been one."""
+        reasons, seen = self.reasons, dict(self._seen)
+        self.reasons = []
+        try:
+            put()
+            if self.reasons:
+                self._seen = seen  # met in earnest, it is to say so again
+            return bool(self.reasons)
+        finally:
+            self.reasons = reasons
 
     def within(self, name: str, put: Callable[[], None]) -> None:
         """Feed something below a name."""

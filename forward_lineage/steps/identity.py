@@ -62,20 +62,27 @@ def identity_of(
         (True, False)
 
     """
-    encoder = Encoder(pure=frozenset(pure), parameters=dict(parameters or {}))
+    encoder = Encoder(pure=frozenset(pure), parameters=dict(parameters or {}), root=function)
     encoder.put("identity 1", python_version(), *sorted(also))
+    try:
+        _put_all(encoder, function, inputs or {})
+    except RecursionError:
+        encoder.give_up("what it reaches is nested too deeply, or holds itself in a set")
+    known = not encoder.reasons
+    return Identity(encoder.digest() if known else None, tuple(encoder.reasons), dict(encoder.versions))
+
+
+def _put_all(encoder: Encoder, function: Callable[..., Any], inputs: Mapping[str, str | None]) -> None:
     encoder.within(_name_of(function), lambda: put_value(encoder, function))
     for name, value in sorted(encoder.parameters.items()):
         encoder.put("parameter", name)
         encoder.within(f"parameter {name}", lambda value=value: put_value(encoder, value))  # type: ignore[misc]
-    for name, version in sorted((inputs or {}).items()):
+    for name, version in sorted(inputs.items()):
         encoder.put("input", name, version or "")
         if version is None:
             encoder.give_up(f"it reads {name}, which runs again")
     for module, version in sorted(encoder.versions.items()):
         encoder.put("version", module, version)
-    known = not encoder.reasons
-    return Identity(encoder.digest() if known else None, tuple(encoder.reasons), dict(encoder.versions))
 
 
 def _name_of(function: Callable[..., Any]) -> str:

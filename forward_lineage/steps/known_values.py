@@ -31,7 +31,8 @@ def put_known(encoder: Encoder, value: Any, put: Put) -> bool:
     """
     writer = _WRITERS.get(type(value))
     if writer is None:
-        return _put_array(encoder, value, put) or _put_arrow(encoder, value) or _put_type_hint(encoder, value, put)
+        others = (_put_array(encoder, value, put), _put_arrow(encoder, value), _put_spark_type(encoder, value))
+        return any(others) or _put_type_hint(encoder, value, put)
     if type(value) in _SHARED and not encoder.is_first(value):
         return True
     encoder.put("value", type(value).__qualname__)
@@ -172,14 +173,28 @@ def _put_ndarray(encoder: Encoder, value: Any, put: Put) -> bool:
 
 
 def _put_arrow(encoder: Encoder, value: Any) -> bool:
-    if type(value).__module__ != "pyarrow.lib" or type(value).__name__ not in ("Table", "RecordBatch"):
+    if type(value).__module__ != "pyarrow.lib":
         return False
     import pyarrow as pa  # noqa: PLC0415 - there already
 
+    if isinstance(value, pa.DataType | pa.Field | pa.Schema):
+        field = value if isinstance(value, pa.Field | pa.Schema) else pa.field("type", value)
+        schema = field if isinstance(field, pa.Schema) else pa.schema([field])
+        encoder.put("arrow", type(value).__name__, schema.serialize().to_pybytes())
+        return True
+    if type(value) not in (pa.Table, pa.RecordBatch):
+        return False
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, value.schema) as writer:
         writer.write(value)
     encoder.put("arrow", type(value).__name__, sink.getvalue().to_pybytes())
+    return True
+
+
+def _put_spark_type(encoder: Encoder, value: Any) -> bool:
+    if type(value).__module__ != "pyspark.sql.types" or not hasattr(value, "jsonValue"):
+        return False
+    encoder.put("type", type(value).__name__, value.json())
     return True
 
 

@@ -131,6 +131,18 @@ class Look:
         """Return the best plan."""
         return plan_execution(self.graph(rerun), targets)
 
+    def are_ordered(self, one: str, other: str) -> bool:
+        """Return whether one of two steps is the other, or comes before it whatever the plan."""
+        return one in self._above(other) or other in self._above(one)
+
+    def _above(self, name: str) -> set[str]:
+        found, waiting = {name}, [name]
+        while waiting:
+            new = set(self.steps[waiting.pop()].parents) - found
+            found |= new
+            waiting.extend(new)
+        return found
+
     def reason(self, name: str, action: Action) -> str:
         """Say why a step is loaded, computed or pruned."""
         each = self.steps[name]

@@ -24,7 +24,7 @@ def _words(text: str) -> frozenset[str]:
 #: Modules whose functions depend on their arguments alone, by full name; those in them that do not are in `OUTSIDE`.
 KNOWN = _words(
     """
-    abc array base64 binascii bisect cmath collections collections.abc _collections _collections_abc copy
+    abc array base64 binascii bisect cmath collections collections.abc contextlib _collections _collections_abc copy
     dataclasses datetime _datetime enum fractions functools _functools hashlib _hashlib _sha2 _sha1 _md5 _blake2 _sha3
     heapq _heapq html itertools json json.decoder json.encoder keyword logging math numbers operator _operator re
     statistics string struct _struct textwrap types typing typing_extensions unicodedata warnings zlib __future__
@@ -48,7 +48,7 @@ OUTSIDE = _words(
     open read readline readlines read_text read_bytes write write_text write_bytes exists is_file is_dir iterdir glob
     rglob stat lstat cwd home resolve absolute expanduser unlink mkdir touch rename samefile
     load save savez savez_compressed savetxt loadtxt genfromtxt fromfile fromregex tofile memmap
-    open_memmap DataSource ctypeslib ctypes seterr set_printoptions setbufsize errstate
+    open_memmap DataSource ctypeslib ctypes seterr set_printoptions setbufsize
     parquet csv fs dataset feather orc flight ipc memory_map OSFile input_stream output_stream read_csv read_table
     write_table set_cpu_count set_memory_pool substrait gandiva
     sparkSession sparkContext readStream writeStream readwriter conf catalog
@@ -60,6 +60,9 @@ OUTSIDE = _words(
 
 #: The same where a whole package was imported inside a function. Elsewhere it is what a seeded generator is asked for.
 OUTSIDE_OF_IMPORTED = frozenset(("random",))
+
+#: Modules that known modules bring along, by attributes: ``logging.os``. The same holds of these names.
+UNKNOWN_MODULES = sys.stdlib_module_names - KNOWN
 
 #: Generators of chance that are none if they are given a number, by full name.
 SEEDED = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", "random.Random"))
@@ -73,7 +76,7 @@ PLAIN_DUNDERS = frozenset(
     exit repr str bytes format bool int float complex index round trunc floor ceil eq ne lt le gt ge add radd iadd sub
     rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv floordiv rfloordiv ifloordiv mod rmod imod
     divmod rdivmod pow rpow ipow and rand iand or ror ior xor rxor ixor lshift rlshift ilshift rshift rrshift irshift
-    neg pos abs invert post_init init_subclass set_name module build_class
+    neg pos abs invert setattr delattr post_init init_subclass set_name module build_class
     """
     )
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import builtins
 import enum
 import importlib
 import importlib.util
+import inspect
 import sys
+from abc import ABCMeta
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from types import (
@@ -23,24 +26,26 @@ from types import (
 from typing import Any
 
 from forward_lineage.steps.code_reading import CodeFacts, GlobalRead, Import, all_codes, read_code
-from forward_lineage.steps.encoding import Encoder, put_code, put_plain, put_sequence
+from forward_lineage.steps.encoding import Encoder, put_code, put_plain, put_sequence, put_unordered
 from forward_lineage.steps.known_values import put_known
 from forward_lineage.steps.packages import (
     BUILTINS,
     OUTSIDE,
     OUTSIDE_OF_IMPORTED,
     SEEDED,
+    UNKNOWN_MODULES,
     is_known,
     is_library_file,
     is_library_module,
     leads_outside,
     version_of,
 )
+from forward_lineage.steps.step import Step
 
 _NOT_OF_A_CLASS = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__abstractmethods__", "_abc_impl"),
     *("__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
-    *("__dataclass_params__", "__type_params__", "__orig_bases__", "__parameters__"),
+    *("__dataclass_params__", "__type_params__", "__orig_bases__", "__parameters__", "__annotations__"),
 }
 _MISSING = object()
 _CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, tuple, str, bytes, int, float, bytearray)
@@ -50,7 +55,9 @@ def put_value(encoder: Encoder, value: Any) -> None:
     """Feed a value of any type; what is not known becomes a reason of the encoder."""
     if put_plain(encoder, value):
         return
-    if isinstance(value, type):
+    if isinstance(value, Step):
+        put_value(encoder, value.function)  # called as a function, it is one
+    elif isinstance(value, type):
         _put_class(encoder, value)
     elif isinstance(value, ModuleType):
         _put_module(encoder, value)
@@ -100,9 +107,8 @@ def _put_annotations(encoder: Encoder, annotations: dict[str, Any]) -> None:
     """Feed annotations, as text where they are not known: they only matter to who asks for them."""
     for name, value in annotations.items():
         encoder.put("annotation", name)
-        trial = Encoder(encoder.pure)
-        put_value(trial, value)
-        encoder.put(f"{value!r}" if trial.reasons else trial.digest())
+        if encoder.gives_up_in(lambda value=value: put_value(encoder, value)):  # type: ignore[misc]
+            encoder.put(repr(value))
 
 
 def _put_cell(encoder: Encoder, cell: Any) -> None:
@@ -120,7 +126,7 @@ def _put_reads(encoder: Encoder, function: FunctionType, code: CodeType, facts: 
         said = ".".join((read.name, *read.attributes))
         encoder.within(said, lambda read=read: _put_read(encoder, function, read))  # type: ignore[misc]
     for attribute, line in facts.attributes:
-        if leads_outside(attribute) or (whole and attribute in OUTSIDE_OF_IMPORTED):
+        if leads_outside(attribute) or (whole and attribute in OUTSIDE_OF_IMPORTED | UNKNOWN_MODULES):
             encoder.give_up(f"line {line} of {name} reads .{attribute}, which may lead outside")
     for line in facts.computed:
         encoder.give_up(f"line {line} of {name} computes the name of an attribute")
@@ -160,6 +166,8 @@ def _put_read(encoder: Encoder, function: FunctionType, read: GlobalRead) -> Non
     encoder.put("read", ".".join(attributes))
     if read.name in ("getattr", "hasattr") and value is getattr(builtins, read.name):
         return  # what it reads is among the attributes, or computed
+    if function.__name__ == "__hash__" and value is hash:
+        return  # for sets and keys of dicts, which do not show it
     put_value(encoder, value)
     for attribute in attributes:
         if leads_outside(attribute):
@@ -185,11 +193,20 @@ def _put_seeded(encoder: Encoder, function: FunctionType, read: GlobalRead, name
     if how == "global":
         seed = function.__globals__.get(str(what))
     elif how == "local":
-        seed = encoder.parameters.get(str(what)) if str(what) in function.__code__.co_varnames else None
+        seed = encoder.parameters.get(str(what)) if _is_parameter(encoder, function, str(what)) else None
     if how == "other" or type(seed) is not int:
         encoder.give_up(f"line {read.line} calls {name} without a number as its seed")
     _put_version(encoder, name.partition(".")[0])
     encoder.put("seeded", name, str(seed))
+
+
+def _is_parameter(encoder: Encoder, function: FunctionType, name: str) -> bool:
+    """Return whether a local name is a parameter of the step itself, as it was called."""
+    if function is not encoder.root:
+        return False
+    inner = [code for code in all_codes(function.__code__) if code is not function.__code__]
+    rebound = any(name in code.co_varnames for code in inner) or name in read_code(function.__code__).bound
+    return not rebound and name in inspect.signature(function).parameters
 
 
 def _put_import(encoder: Encoder, function: FunctionType, each: Import) -> None:
@@ -208,7 +225,8 @@ def _put_import(encoder: Encoder, function: FunctionType, each: Import) -> None:
         value = getattr(module, name, _MISSING)
         if value is _MISSING:
             value = _submodule(f"{module.__name__}.{name}")
-        if name in OUTSIDE and is_library_module(module.__name__) and f"{module.__name__}.{name}" not in encoder.pure:
+        vouched = module.__name__.partition(".")[0] in encoder.pure
+        if name in OUTSIDE and is_library_module(module.__name__) and not vouched:
             encoder.give_up(f"line {each.line} imports {name} from {module.__name__}, which leads outside")
         elif value is None:
             encoder.put("missing", name)
@@ -310,18 +328,18 @@ def _put_module(encoder: Encoder, module: ModuleType) -> None:
 
 def _put_library_object(encoder: Encoder, value: Any) -> bool:
     """Feed a function that is not Python's bytecode, or a marker that a package has; return whether it is one."""
-    kind: type = type(value)
+    kind, name = type(value), str(getattr(value, "__name__", ""))
     owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
     if owner is not None and not isinstance(owner, ModuleType):
-        put_sequence(encoder, f"bound {value.__name__}", (owner,), put_value)
-        if leads_outside(value.__name__):
-            encoder.give_up(f"{value.__name__} may lead outside")
+        put_sequence(encoder, f"bound {name}", (owner,), put_value)
+        if leads_outside(name):
+            encoder.give_up(f"{name} may lead outside")
         return True
     if isinstance(value, BuiltinFunctionType | WrapperDescriptorType) and value.__module__ == "builtins":
-        if value.__name__ in BUILTINS and getattr(builtins, value.__name__, None) is value:
-            encoder.put("builtin", value.__name__)
+        if name in BUILTINS and getattr(builtins, name, None) is value:
+            encoder.put("builtin", name)
         else:
-            encoder.give_up(f"{value.__name__} may read or change more than its arguments")
+            encoder.give_up(f"{name} may read or change more than its arguments")
         return True
     if isinstance(value, BuiltinFunctionType) or kind.__name__ in (
         "_ArrayFunctionDispatcher",
@@ -380,7 +398,10 @@ def _put_class(encoder: Encoder, kind: type) -> None:
     put_sequence(encoder, "bases", kind.__bases__, put_value)
     if issubclass(kind, enum.Enum):
         put_sequence(encoder, "members", ((name, each.value) for name, each in kind.__members__.items()), put_value)
-    for name, value in sorted(_own_of_class(kind)):
+    _put_annotations(encoder, vars(kind).get("__annotations__", {}))
+    if isinstance(kind, ABCMeta):
+        put_unordered(encoder, "registered", [each() for each in _abc._get_dump(kind)[0]], put_value)
+    for name, value in sorted(_own_of_class(kind), key=lambda each: each[0]):
         encoder.put(name)
         encoder.within(f"{kind.__name__}.{name}", lambda value=value: put_value(encoder, value))  # type: ignore[misc]
 

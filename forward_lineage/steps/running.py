@@ -17,7 +17,7 @@ from forward_lineage.steps.looking import Look, Looked, Looker, Rows
 from forward_lineage.steps.serialising import read_back, written
 from forward_lineage.steps.shelf import ROWS, Record, Shelf
 from forward_lineage.storage.interface import MissingError
-from udafs.errors import LineageError
+from udafs.errors import BadArgumentError, LineageError
 
 _BYTES_A_MICROSECOND = 200  # at which rows are read from disk
 
@@ -62,7 +62,8 @@ class Run:
         self._held: dict[str, Held] = {}
         self._stained: set[str] = set()  # steps whose input another may have changed in place
         self._for_now: list[str] = []  # places of rows that only this run reads
-        self._changed = ""
+        self._running: set[str] = set()
+        self._changed: set[str] = set()  # steps that read something that a step has changed
         self._targets: tuple[str, ...] = ()
         self.reasons: dict[str, str] = {}
         self.work = 0
@@ -102,12 +103,14 @@ class Run:
         running: dict[Future[None], str] = {}
         failed: BaseException | None = None
         with ThreadPoolExecutor(self._parallel, thread_name_prefix="step") as pool:
-            while running or (to_do and failed is None):
-                for name in [each for each in to_do if failed is None and self._is_ready(each)]:
+            while running or to_do:
+                for name in [each for each in self.plan.actions if each in to_do and self._is_ready(each)]:
                     to_do.discard(name)
                     running[pool.submit(self._do, name)] = name
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
                     failed = _failure(done, running.pop(done)) or failed
+                if failed is not None:
+                    to_do.clear()
         if failed is not None:
             raise failed
 
@@ -119,8 +122,14 @@ class Run:
     def _do(self, name: str) -> None:
         if self.plan.actions[name] is Action.LOAD:
             self._load(self._look.steps[name])
-        else:
+            return
+        with self._lock:
+            self._running.add(name)
+        try:
             self._compute(self._look.steps[name])
+        finally:
+            with self._lock:
+                self._running.discard(name)
 
     # ------------------------------------------------------------ loading
 
@@ -240,11 +249,25 @@ class Run:
         return self._changed_since(each)
 
     def _changed_since(self, each: Looked) -> str | None:
-        """Say what functions or globals have changed since the run began: results then are of neither state."""
-        for other in [each, *(other for name, other in self._look.steps.items() if name not in self._held)]:
-            if not self._changed and self._looker.code_of(other.step, other.parameters) != other.code:
-                self._changed = f"what step {other.step.name} reads was changed while the pipeline ran"
-        return self._changed or None
+        """Say whose functions or globals have changed since the run began: results then are of neither state.
+
+        Raises:
+            BadArgumentError: a step has changed what another reads, and nothing says which of them comes first.
+
+        """
+        for name, other in self._look.steps.items():
+            if name in self._changed or self._looker.code_of(other.step, other.parameters) == other.code:
+                continue
+            self._changed.add(name)
+            for changer in sorted({each.step.name, *self._running}):
+                if not self._look.are_ordered(name, changer):
+                    raise BadArgumentError(
+                        f"step {changer} ran while something that step {name} reads was changed",
+                        instead=f"Let {name} read {changer} by a parameter, or change nothing outside of a step.",
+                    )
+        if not self._changed:
+            return None
+        return f"something that step {min(self._changed)} reads was changed while the pipeline ran"
 
     # ------------------------------------------------------------ what is kept
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -40,6 +41,7 @@ class Record:
         size: bytes.
         form: how the value is kept, or ``"rows"``; empty if only its costs are known.
         place: of rows, the name of the saved result.
+        at: when it was written, in seconds since 1970.
 
     """
 
@@ -51,6 +53,7 @@ class Record:
     size: int = 0
     form: str = ""
     place: str = ""
+    at: int = 0
 
     @property
     def key(self) -> str:
@@ -72,11 +75,12 @@ class Shelf:
     Args:
         storage: where they are.
         budget: bytes for all that is kept; None for no limit.
+        most: how many records there may be before the oldest that keep nothing are forgotten.
 
     """
 
-    def __init__(self, storage: Storage, budget: int | None = None) -> None:
-        self._storage = storage
+    def __init__(self, storage: Storage, budget: int | None = None, most: int = 10_000) -> None:
+        self._storage, self._most = storage, most
         self.records: dict[str, Record] = {}
         for key in storage.objects("records"):
             with suppress(LineageError, MissingError, ValueError, KeyError, TypeError):  # a damaged one is none
@@ -115,9 +119,11 @@ class Shelf:
 
     def note(self, record: Record) -> None:
         """Write a record down."""
-        fields = asdict(record)
-        self._put(f"records/{record.key}.json", seal(fields))
+        record = replace(record, at=int(time.time()))
+        self._put(f"records/{record.key}.json", seal(asdict(record)))
         self._know(record)
+        if len(self.records) > self._most:
+            self._forget_oldest()
 
     def give_up(self, key: str) -> Record | None:
         """Stop keeping a result, and keep what it cost; return the record of rows, which are to be dropped."""
@@ -135,6 +141,14 @@ class Shelf:
         """Write down what the results are worth."""
         kept = {key: [each.size, each.saves, each.worth] for key, each in self.keeping.kept.items()}
         self._put("worth.json", seal({"clock": self.keeping.clock, "kept": kept}))
+
+    def _forget_oldest(self) -> None:
+        """Forget half of the records that only say what something cost, the oldest."""
+        costs = sorted((each for each in self.records.values() if not each.is_kept), key=lambda each: each.at)
+        for record in costs[: len(costs) // 2]:
+            with suppress(MissingError):
+                self._storage.delete(f"records/{record.key}.json")
+            del self.records[record.key]
 
     def _put(self, key: str, data: bytes) -> None:
         with suppress(MissingError):

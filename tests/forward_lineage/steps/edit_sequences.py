@@ -123,6 +123,11 @@ def keep_nothing(keeping: Keeping, graph: StepGraph, version: Version, spent: in
 
 def cost_of(sequence: Sequence, policy: Policy) -> int:
     """Return what all iterations cost: computing, loading and writing."""
+    return cost_and_size(sequence, policy)[0]
+
+
+def cost_and_size(sequence: Sequence, policy: Policy) -> tuple[int, int]:
+    """Return the same, and how many bytes were kept at the end."""
     keeping = Keeping(sequence.budget)
     total = 0
     for iteration in sequence.iterations:
@@ -139,7 +144,7 @@ def cost_of(sequence: Sequence, policy: Policy) -> int:
             spent = _spent(iteration, plan.actions, version.name)
             total += version.load * policy(keeping, now, version, spent)
             assert keeping.size <= sequence.budget
-    return total
+    return total, keeping.size
 
 
 def _planned(version: Version, keeping: Keeping) -> PlannedStep:

@@ -16,6 +16,7 @@ from forward_lineage.steps.shelf import Shelf
 from forward_lineage.steps.step import Step
 from forward_lineage.storage.local_folder import LocalFolder
 from tests.forward_lineage.steps.little_store import LittleStore
+from udafs.errors import BadArgumentError
 
 TABLES = ("t0", "t1")
 OUTSIDE = "STEPS_TEST_OUTSIDE"
@@ -140,7 +141,10 @@ class Session:
             store.change(table, rows, version)
         steps = list(_steps(edited))
         pipeline = Pipeline(steps, Shelf(LocalFolder(folder), self.budget), store, parallel=1)
-        outcome = pipeline.run(targets)
+        try:
+            outcome = pipeline.run(targets)
+        except BadArgumentError as error:
+            return {"refused": error.what}
         self.loaded += len([action for action in outcome.actions.values() if action == "load"])
         return {name: repr(_seen(value, store)) for name, value in outcome.values.items()}
 

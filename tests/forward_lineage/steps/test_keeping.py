@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
 from forward_lineage.steps.execution_plan import Action, plan_execution
 from forward_lineage.steps.keeping import Keeping, cost_without
 from forward_lineage.steps.step_graph import PlannedStep, StepGraph
-from tests.forward_lineage.steps.edit_sequences import cost_of, keep_nothing, marginal, random_sequence, ratios, thesis
+from tests.forward_lineage.steps.edit_sequences import (
+    cost_and_size,
+    cost_of,
+    keep_all,
+    keep_nothing,
+    marginal,
+    random_sequence,
+    ratios,
+    thesis,
+)
+from tests.forward_lineage.steps.workflow_shapes import WORKFLOWS, edits_of
 from udafs.errors import BadArgumentError
 
 
@@ -29,6 +40,22 @@ def test_over_many_sequences_it_costs_less_than_the_printed_algorithm_and_than_k
         sum(cost_of(each, policy) for each in sequences) for policy in (marginal, thesis, keep_nothing)
     )
     assert ours < printed < nothing
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_on_the_shapes_of_the_thesis_it_is_near_the_better_of_all_and_nothing(name: str) -> None:
+    edits = edits_of(name)
+    everything, size = cost_and_size(edits, keep_all)
+    better = min(everything, cost_of(edits, keep_nothing))
+    assert cost_of(edits, marginal) <= 1.05 * better
+    half, its_size = cost_and_size(replace(edits, budget=size // 2), marginal)
+    assert half <= 1.06 * better
+    assert its_size <= size / 2
+
+
+def test_on_the_shape_of_genomics_it_is_three_times_as_fast_as_keeping_nothing() -> None:
+    edits = edits_of("genomics")
+    assert 3 * cost_of(edits, marginal) <= cost_of(edits, keep_nothing)
 
 
 def chain(length: int, kept: Keeping) -> StepGraph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
 import threading
 import types
@@ -16,7 +17,7 @@ import pytest
 from forward_lineage.steps import running
 from forward_lineage.steps.pipeline import Outcome, Pipeline
 from forward_lineage.steps.serialising import read_back, written
-from forward_lineage.steps.shelf import Shelf
+from forward_lineage.steps.shelf import Record, Shelf
 from forward_lineage.steps.step import Step, step
 from forward_lineage.storage.local_folder import LocalFolder
 from tests.forward_lineage.steps.little_store import LittleStore
@@ -29,6 +30,9 @@ def _slow_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every step seem to take a second to compute, and nothing to load, so that all of them are worth keeping."""
     monkeypatch.setattr(running, "_microseconds", lambda begun: 1_000_000)
     monkeypatch.setattr(running, "_time_to_read", lambda form, data: 0)
+
+
+WHOLE = Path(__file__).parents[3]
 
 
 class Author:
@@ -133,6 +137,15 @@ def test_what_changes_a_global_is_not_kept_nor_what_comes_after(author: Author) 
     again = author.run(source.replace("{}", "7"), "b")
     assert (again["b"], done(again)) == (7, {"a": "compute", "b": "compute"})
     assert "changed while the pipeline ran" in again.reasons["b"]
+
+
+def test_a_step_that_changes_what_another_reads_in_no_order_is_refused(author: Author) -> None:
+    source = "G = [1]\n@step\ndef a():\n    G.append(2)\n@step\ndef b(): return len(G)\n@step\ndef c(a, b): return b\n"
+    with pytest.raises(BadArgumentError, match="step a ran while something that step b reads was changed"):
+        author.run(source, "c")
+    assert author.run(source, "b")["b"] == 1
+    with pytest.raises(BadArgumentError):  # also where b is loaded
+        author.run(source, "c")
 
 
 def test_a_value_without_a_form_is_computed_each_time_and_its_readers_are_not(author: Author) -> None:
@@ -294,6 +307,36 @@ def test_no_answer_of_more_edited_pipelines_is_stale(tmp_path: Path) -> None:
 def test_without_the_globals_answers_would_be_stale(tmp_path: Path, what: str) -> None:
     with patch(what, lambda *_: None):
         assert stale(12, 51, tmp_path)[0]
+
+
+def test_a_killed_process_leaves_what_had_ended(author: Author) -> None:
+    source = TWO.replace("return one + {}", "return one + 1 if not KILL else os.kill(os.getpid(), 9)")
+    source = f"import os\nKILL = True\n{source}"
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom tests.forward_lineage.steps.test_pipeline import Author, running\n"
+        "running._microseconds = lambda begun: 10**6\nrunning._time_to_read = lambda form, data: 0\n"
+        "Author(Path(sys.argv[1])).run(sys.argv[2], 'two')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(author.folder), source], cwd=WHOLE, check=False)
+    assert ended.returncode == -9
+    again = author.run(source.replace("KILL = True", "KILL = False"), "two")
+    assert (again["two"], done(again)) == (21, {"one": "load", "two": "compute"})
+
+
+def test_a_pipeline_of_steps_that_were_defined_again_is_refused(author: Author) -> None:
+    pipeline = author.pipeline(TWO.replace("{}", "1"))
+    exec("@step\ndef two(one): return one + 2", vars(sys.modules["user_pipeline"]))
+    with pytest.raises(BadArgumentError, match="step two was defined again"):
+        pipeline.run("two")
+
+
+def test_of_many_records_the_oldest_that_keep_nothing_are_forgotten(tmp_path: Path) -> None:
+    shelf = Shelf(LocalFolder(tmp_path), most=10)
+    for number in range(30):
+        shelf.keep(Record("s", f"{number:064}", form="json" if number == 0 else "", at=number), b"1")
+    assert len(shelf.records) <= 11
+    assert shelf.value(shelf.records[f"{0:064}"]) == 1
+    assert set(Shelf(LocalFolder(tmp_path)).records) == set(shelf.records)
 
 
 def test_names_of_steps() -> None:
