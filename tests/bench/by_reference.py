@@ -26,8 +26,8 @@ from rich.table import Table
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
-from forward_lineage.spark.settings import BY_REFERENCE
 from forward_lineage.spark.names import field_of_dl, quoted
+from forward_lineage.spark.settings import BY_REFERENCE
 from tests.bench.harness import Comparison, Turns, Variant, compare
 
 FIRST = 50  # rows of each partition, of which lineage is looked at
