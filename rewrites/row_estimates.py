@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf
 
 from sqlglot import exp
@@ -93,7 +93,7 @@ def referred(estimated: Estimator) -> Estimator:
         found = estimated()
         return None if found is None else replace(found, ids=0.0, copied=frozenset())
 
-    return without_sets
+    return cache(without_sets)
 
 
 def copied(estimated: Estimator, place: Position | None) -> Estimator:
@@ -103,7 +103,7 @@ def copied(estimated: Estimator, place: Position | None) -> Estimator:
         found = estimated()
         return None if found is None or place is None else replace(found, copied=found.copied | {place})
 
-    return estimated if place is None else with_place
+    return estimated if place is None else cache(with_place)
 
 
 def renamed(estimated: Estimator, before: _Names, after: _Names) -> Estimator:
@@ -123,7 +123,7 @@ def renamed(estimated: Estimator, before: _Names, after: _Names) -> Estimator:
             distinct=lambda names: distinct([old.get(each, each) for each in names]),
         )
 
-    return under_new_names
+    return cache(under_new_names)
 
 
 @dataclass(frozen=True)
@@ -420,7 +420,18 @@ class BlockRows:
         distinct = self._distinct([called])
         return None if distinct is None else Derived(min(distinct, rows))
 
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], float | None]:
+        return {}
+
     def _distinct(self, names: Sequence[str]) -> float | None:
+        """Asked once, for blocks in blocks ask several times each."""
+        key = tuple(names)
+        if key not in self._known:
+            self._known[key] = self._counted(names)
+        return self._known[key]
+
+    def _counted(self, names: Sequence[str]) -> float | None:
         found = [origin for called in names if (origin := self._origin(called)) is not None]
         known = [each for each in found if self.joined.facts(each) is not None]
         if not known and any(called in self.constants for called in names):
@@ -467,4 +478,4 @@ def united(left: Estimator, right: Estimator, columns: Mapping[str, str], carrie
         ids = (one.rows * one.ids + other.rows * other.ids) / rows + carries
         return RowEstimate(rows, ids, column, distinct, frozenset() if carries else one.copied | other.copied)
 
-    return both
+    return cache(both)

@@ -24,8 +24,8 @@ STAGE = 20_000_000.0
 """Ids that are copied in the time that a stage takes: its jobs, and the look-up of what the result's rows refer to."""
 MEETS_ONE = 1.5
 """Copies of each set, up to which copying costs no more than to write the sets apart and to look them up."""
-MOST = 100_000_000.0
-"""Ids that travel by value, at most: a hundred million take a gigabyte, and may stand on one side of a join."""
+MOST = 50_000_000.0
+"""Ids in sets that travel by value, at most: they may stand on one side of a join, in the memory of each executor."""
 
 
 def rows_of(block: Block) -> BlockRows:
@@ -115,7 +115,7 @@ def of_windows(block: Block, at: Position | None) -> Choice:
     if alone is None or copied is None or rows.joined.rows is None:
         return choice
     ids = alone.rows * max(alone.ids, 1.0)
-    pays = copied.rows * copied.ids <= STAGE and at not in block.env.apart
+    pays = copied.rows * copied.ids <= STAGE and ids <= MOST and at not in block.env.apart
     return Choice(at, pays, alone.rows, ids, copied.rows * copied.ids, window=True, inside=alone.copied)
 
 
@@ -131,8 +131,8 @@ def better_apart(choices: Sequence[Choice]) -> frozenset[Position]:
 
 
 def _chosen(at: Position | None, rows: float, ids: float, copied: float) -> Choice:
-    pays = copied <= STAGE or (copied <= MEETS_ONE * ids and copied <= MOST)
-    return Choice(at, pays, rows, ids, copied)
+    pays = copied <= STAGE or copied <= MEETS_ONE * ids
+    return Choice(at, pays and max(copied, ids) <= MOST, rows, ids, copied)
 
 
 def _found(joined: Joined, nodes: list[exp.Expr]) -> tuple[OneOf, ...]:

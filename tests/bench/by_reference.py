@@ -27,6 +27,7 @@ from rich.table import Table
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
 from forward_lineage.spark.names import field_of_dl, quoted
+from forward_lineage.spark.settings import BY_REFERENCE
 from tests.bench.harness import Comparison, Turns, Variant, compare
 
 FIRST = 50  # rows of each partition, of which lineage is looked at
@@ -223,6 +224,7 @@ def main(
             "by reference", master="local[2]", driver_memory=driver_memory, log=Path(scratch) / "spark.log"
         )
         spark.conf.set("spark.sql.shuffle.partitions", "8")
+        spark.conf.set(BY_REFERENCE, "true")
         try:
             for size in sizes(rows, groups):
                 folder = Path(scratch) / f"{size.rows}-{size.groups}"

@@ -26,6 +26,7 @@ from rich.table import Table
 
 from forward_lineage import ForwardLineage
 from forward_lineage.spark.local import local_session
+from forward_lineage.spark.settings import BY_REFERENCE
 from forward_lineage.store.library.saved_result import SavedResult
 from tests.bench.by_reference import SHAPES, Size, chosen, write_tables
 
@@ -65,6 +66,7 @@ def measure(spark: SparkSession, folder: Path, size: Size, names: Sequence[str],
     """Save each shape, in turns with writing its rows alone."""
     spark = spark.newSession()  # whose names are those of one home
     spark.conf.set("spark.sql.shuffle.partitions", "8")
+    spark.conf.set(BY_REFERENCE, "true")
     write_tables(spark, folder, size)
     lineage = ForwardLineage(spark, folder / "home")
     for table in ("sales", "u"):

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
@@ -57,7 +58,7 @@ class Bench:
     plain: SparkSession
     traced: SparkSession
     lineage: ForwardLineage
-    folder: Path
+    text: Callable[[str], str]
     scratch: Path
     cpu: JvmSeconds
 
@@ -67,16 +68,16 @@ class Bench:
         plain, lineage = spark.newSession(), ForwardLineage(spark, home=scratch / "home")
         read_plainly(plain, folder)
         register(lineage, folder)
-        return cls(plain, spark, lineage, folder, scratch, JvmSeconds(spark))
+        return cls(plain, spark, lineage, partial(query, folder), scratch, JvmSeconds(spark))
 
     def frame(self, name: str, way: str, semantics: str) -> DataFrame:
         """Return a traced query, its lineage travelling that way."""
         self._set(way)
-        return self.lineage.sql(query(self.folder, name), semantics=semantics)
+        return self.lineage.sql(self.text(name), semantics=semantics)
 
     def ways(self, name: str, ways: Sequence[str], semantics: Sequence[str], *, save: bool) -> dict[str, Work]:
         """Return what is run in turns; the first is the query alone."""
-        text = query(self.folder, name)
+        text = self.text(name)
         if save:
             rows = str(self.scratch / "rows")
             found: dict[str, Work] = {
@@ -95,7 +96,7 @@ class Bench:
     def _saved(self, name: str, way: str, semantics: str) -> Work:
         def work() -> float:
             self._set(way)
-            self.lineage.save(query(self.folder, name), "saved", semantics=semantics)
+            self.lineage.save(self.text(name), "saved", semantics=semantics)
             return time.perf_counter()
 
         return work
@@ -145,7 +146,7 @@ def disagreements(bench: Bench, name: str, ways: Sequence[str], semantics: str) 
     """
     answers = {way: sorted(map(repr, bench.frame(name, way, semantics).collect())) for way in ways}
     first = answers[ways[0]]
-    alone = len(bench.plain.sql(query(bench.folder, name)).collect())
+    alone = len(bench.plain.sql(bench.text(name)).collect())
     found = [] if alone == len(first) else [f"{name}: {len(first)} rows, the query alone {alone}"]
     for way, rows in answers.items():
         if rows != first:
@@ -158,7 +159,7 @@ def report(found: Sequence[Taken]) -> Table:
     """A line a query, a column a way: ratios by the clock and by CPU; below them the means."""
     ways = list(dict.fromkeys(each.way for each in found))
     base = {each.query: each for each in found if each.way == ways[0]}
-    table = Table(title="TPC-DS: from the text to the last row, divided by the query alone; clock / CPU")
+    table = Table(title="from the text to the last row, divided by the query alone; clock / CPU")
     for title in ("query", f"{ways[0]}, s", *ways[1:]):
         table.add_column(title, justify="left" if title == "query" else "right")
     for name, alone in base.items():

@@ -20,6 +20,7 @@ from forward_lineage import ForwardLineage, LineageError, ids
 from forward_lineage.notebooks.finding import session_of
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.planning import Planner
+from forward_lineage.spark.settings import BY_REFERENCE
 from forward_lineage.store.saving import execution
 from tests.forward_lineage.dataframes.tpch_frames import FRAMES
 from tests.tpch_queries.neutrality import Answer, answer
@@ -179,6 +180,7 @@ def joined_with_itself(spark: SparkSession, tpch: Path, home: Path) -> list[list
     """Return rows of a traced query in two stages beside themselves, with the lineage of one side."""
     lineage = ForwardLineage(spark, home)
     lineage.register("region", path=tpch / "region.parquet")
+    spark.conf.set(BY_REFERENCE, "true")  # of five rows nothing would be a stage
     frame = lineage.sql("SELECT r_name, count(*) OVER (PARTITION BY length(r_name)) AS n FROM region")
     joined = frame.alias("a").join(frame.alias("b"), expr("a.r_name = b.r_name"))
     return sorted(list(row) for row in joined.selectExpr("a.r_name", "b.n", "dl_ids(b.DL.region)").collect())

@@ -146,6 +146,18 @@ def test_names_of_columns_may_change_on_the_way() -> None:
     assert stages(f"{renamed} JOIN customers AS c (town, b, d) ON w.customer = c.d") == 1  # an amount, and a town
 
 
+def test_blocks_in_blocks_are_asked_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them reads the one before twice, and has equalities that ask for its values."""
+    asked: list[Sequence[str]] = []
+    of_table = Told.distinct
+    monkeypatch.setattr(Told, "distinct", lambda told, names: [asked.append(names), of_table(told, names)][1])
+    grouped = "SELECT a.customer, max(b.amount) AS amount FROM {0} AS a JOIN {0} AS b ON a.customer = b.customer"
+    level = grouped + " WHERE a.amount = 1 AND b.amount < 3 GROUP BY a.customer UNION ALL SELECT customer, 1 FROM {0}"
+    ctes = [f"c{place} AS ({level.format(f'c{place - 1}' if place else 'sales')})" for place in range(8)]
+    weighed(f"WITH {', '.join(ctes)} SELECT c7.customer FROM c7 JOIN customers USING (customer)")
+    assert 0 < len(asked) < 1_000
+
+
 def test_why_is_said() -> None:
     kept = weighed("SELECT s.id FROM sales AS s, (SELECT avg(amount) AS a FROM sales) AS g WHERE s.amount > g.a")
     said = "; by reference, as about 9,000,000,000,000 ids would be copied of 3,000,000 in 1 rows"
