@@ -142,10 +142,11 @@ def joined_pairs(relations: list[ArrayRelation]) -> list[Listed]:
     """What rivals have of an inner join: from either table to the result, without the step between."""
     found = []
     for gathered, placed in ((relations[0], relations[1]), (relations[2], relations[3])):
-        rows, cells = placed.pairs()
-        width, taken = placed.in_shape[1], gathered.blocks()[1]  # type: ignore[union-attr]
-        ids = taken[cells // width] * width + cells % width
-        found.append(Listed(placed.out_shape, gathered.in_shape, rows, ids))
+        (rows, columns), width = placed.out_shape, placed.in_shape[1]
+        place, inside = int(placed.first[0, 1]), np.arange(width)  # type: ignore[union-attr]
+        taken = gathered.blocks()[1]  # type: ignore[union-attr]
+        moved = (np.arange(rows)[:, None] * columns + place + inside).reshape(-1)
+        found.append(Listed(placed.out_shape, gathered.in_shape, moved, (taken[:, None] * width + inside).reshape(-1)))
     return found
 
 
