@@ -32,12 +32,12 @@ class ForwardLineage(
     QueryCalls,
     ResultCalls,
     UpdateCalls,
-    StepCalls,
     ViewCalls,
     ProfileCalls,
     SketchCalls,
     ApproximateCalls,
     ShowCalls,
+    StepCalls,
 ):
     """Trace lineage in a Spark session that is already running.
 
