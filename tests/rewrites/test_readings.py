@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewrites.driver import rewrite
 from rewrites.environment import Environment, Semantics
-from rewrites.readings import Read, base_tables
+from rewrites.readings import Read, as_written, base_tables
 from rewrites.tables import BaseTable, View
 from tests.rewrites.plain_tables import TABLES, PlainTables, read
 
@@ -69,3 +69,10 @@ def test_what_is_read_more_often_than_it_is_named() -> None:
     assert known.unseen([*named, ("t",)]) == {"t": 3}
     assert known.unseen([*named, ("v", "t")]) == {"t": 3}
     assert known.unseen([*named, ("w",), ("v", "/files")]) == {"w": 1, "/files": 1}
+
+
+def test_a_name_that_a_base_table_has_elsewhere_is_not_read_through() -> None:
+    view, table = View("a.x", ("id",), "SELECT id FROM t"), BaseTable("b.x", ("id",), "b.x", "id")
+    texts = {view.sql: {"t": 1}}
+    assert as_written({"x": 2}, {("a", "x"): view}, texts) == Read({"x": 2, "t": 2}, {"x": view.sql})
+    assert as_written({"x": 2}, {("a", "x"): view, ("b", "x"): table}, texts) == Read({"x": 2}, {})

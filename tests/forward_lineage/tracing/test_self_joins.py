@@ -101,7 +101,7 @@ def test_a_frame_with_itself(spark: SparkSession, lineage: ForwardLineage, use: 
     assert _rows(USES[use](lineage.sql(WINDOW))) == expected
 
 
-FILTERED = {
+FILTERED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "filters of each side": lambda frame: (
         frame.filter("s > 2").select("id").alias("a").join(frame.filter("s < 3").alias("b"), expr("a.id + 3 <=> b.id"))
     ),
