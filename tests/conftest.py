@@ -77,9 +77,10 @@ LONGEST = (
     "test_linked_views", "test_sources", "test_capture", "test_against_spark", "test_calls", "test_kernel_aggregation",
     "test_registering_delta", "test_object_home", "test_programs", "test_running", "test_saving", "test_answers",
     "test_staging", "test_algebra", "test_shell", "test_store", "test_inserts", "test_openlineage",
-    "test_hostile_names", "test_catalog_commands", "test_known_values", "test_workloads", "test_dependencies", "test_notebook",
-    "test_anywhere", "test_functions", "test_growing", "test_laws", "test_story", "test_determinism", "test_session",
-    "test_object_homes", "test_tpch_frames", "test_calls_by_hand", "test_build", "test_kills", "test_check",
+    "test_hostile_names", "test_catalog_commands", "test_known_values", "test_workloads", "test_dependencies",
+    "test_notebook", "test_anywhere", "test_functions", "test_growing", "test_laws", "test_story",
+    "test_determinism", "test_session", "test_object_homes", "test_tpch_frames", "test_calls_by_hand", "test_build",
+    "test_kills", "test_check",
     "test_spark_functions", "test_weightless_lineage", "test_brute_force", "test_marks", "test_profiling",
     "test_explore", "test_lineage", "test_kernel_codecs",
 )  # fmt: skip
