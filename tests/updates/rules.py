@@ -89,7 +89,8 @@ def decided(statement: Statement, then: Database, now: Database, saved: Counter[
     touched = any(one in changed[table].before for _, lineage in saved for table, one in lineage if table in changed)
     if touched and spoilt != "lineage":
         return "touched"
-    if spoilt != "probes" and any(_finds_rows(probe.sql, probe.table, changed, now) for probe in places):
+    asked = [probe for probe in places if changed[probe.table].after]
+    if spoilt != "probes" and any(_finds_rows(probe.sql, probe.table, changed, now) for probe in asked):
         return "rows join"
     return "untouched"
 
