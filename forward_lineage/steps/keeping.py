@@ -44,13 +44,11 @@ class Decision:
     Attributes:
         keep: whether it is kept.
         evicted: identities of the results that go to make room for it.
-        reason: in words, as `explain` shows it.
 
     """
 
     keep: bool
     evicted: tuple[str, ...]
-    reason: str
 
 
 class Keeping:
@@ -66,7 +64,7 @@ class Keeping:
         >>> keeping.decide("a", size=80, write=2, load=2, without=50).keep
         True
         >>> keeping.decide("b", size=60, write=2, load=2, without=900)
-        Decision(keep=True, evicted=('a',), reason='having it again would cost 900, writing and loading it 4')
+        Decision(keep=True, evicted=('a',))
 
     """
 
@@ -112,18 +110,17 @@ class Keeping:
 
         """
         self.forget(identity)  # the new one takes its place
-        costs = f"having it again would cost {without:,}, writing and loading it {write + load:,}"
         if without <= write + load:
-            return Decision(False, (), costs)
+            return Decision(False, ())
         wanted = self._worth_now(KeptResult(size, without - load, 0.0))
         victims = self._victims(wanted, {identity, *pinned})
         if victims is None:
             self.clock = max(self.clock, wanted.worth)
-            return Decision(False, (), f"{costs}, but it has {size:,} bytes, and what is kept is worth more")
+            return Decision(False, ())
         for victim in victims:
             self.clock = max(self.clock, self.kept.pop(victim).worth)
         self.kept[identity] = self._worth_now(wanted)  # by the clock as those who went have set it
-        return Decision(True, victims, costs)
+        return Decision(True, victims)
 
     def _worth_now(self, result: KeptResult) -> KeptResult:
         return replace(result, worth=self.clock + result.saves / max(result.size, 1))

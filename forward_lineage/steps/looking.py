@@ -143,8 +143,13 @@ class Look:
             waiting.extend(new)
         return found
 
-    def reason(self, name: str, action: Action) -> str:
-        """Say why a step is loaded, computed or pruned."""
+    def reasons(self, actions: Mapping[str, Action], rerun: Collection[str] = ()) -> dict[str, str]:
+        """Say why each step is loaded, computed or pruned."""
+        again = {name for name, action in actions.items() if name in rerun and action is Action.COMPUTE}
+        asked = "you asked to run it again"
+        return {name: asked if name in again else self._reason(name, each) for name, each in actions.items()}
+
+    def _reason(self, name: str, action: Action) -> str:
         each = self.steps[name]
         if action is Action.PRUNE:
             return "not needed"

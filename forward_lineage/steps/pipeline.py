@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forward_lineage.steps.execution_plan import Action
-from forward_lineage.steps.looking import Look, Looker, Rows
+from forward_lineage.steps.looking import Looker, Rows
 from forward_lineage.steps.running import LostResultError, Run
 from forward_lineage.steps.shelf import Shelf
 from forward_lineage.steps.step import Step
@@ -117,7 +117,7 @@ class Pipeline:
         names = self._names(targets)
         look = self._looker().look(names, parameters or {})
         actions = look.plan(names, rerun).actions
-        return "\n".join(_lines(actions, reasons_of(look, actions, rerun)))
+        return "\n".join(_lines(actions, look.reasons(actions, rerun)))
 
     def _looker(self) -> Looker:
         for each in self.steps.values():
@@ -131,14 +131,6 @@ class Pipeline:
 
     def _names(self, targets: str | Sequence[str]) -> list[str]:
         return [targets] if isinstance(targets, str) else list(targets)
-
-
-def reasons_of(look: Look, actions: Mapping[str, Action], rerun: Collection[str] = ()) -> dict[str, str]:
-    """Return why each step is loaded, computed or pruned."""
-    return {
-        name: "you asked to run it again" if name in rerun and action is Action.COMPUTE else look.reason(name, action)
-        for name, action in actions.items()
-    }
 
 
 def _lines(actions: Mapping[str, Action], reasons: Mapping[str, str]) -> list[str]:

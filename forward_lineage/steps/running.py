@@ -78,9 +78,7 @@ class Run:
         """
         self._targets = tuple(targets)
         self.plan = self._look.plan(targets, rerun)
-        for name, action in self.plan.actions.items():
-            why = self._look.reason(name, action)
-            self.reasons[name] = "you asked to run it again" if name in rerun and action is Action.COMPUTE else why
+        self.reasons = self._look.reasons(self.plan.actions, rerun)
         try:
             self._carry_out()
         finally:
@@ -274,16 +272,13 @@ class Run:
     def _decide(self, each: Looked, record: Record, write: int) -> bool:
         """Decide whether a result is kept, and let others go for it."""
         name = each.step.name
-        graph = self._look.graph()
+        load, without = record.load, cost_without(self._look.graph(), name)
         decision = self._shelf.keeping.decide(
-            record.key,
-            size=record.size,
-            write=write,
-            load=record.load,
-            without=cost_without(graph, name),
-            pinned=self._pinned(),
+            record.key, size=record.size, write=write, load=load, without=without, pinned=self._pinned()
         )
-        self.reasons[name] += f"; {'kept' if decision.keep else 'not kept'}: {decision.reason}"
+        costs = f"having it again would take {without / 1e6:.3f} s, writing and loading it {(write + load) / 1e6:.3f} s"
+        worth = "" if decision.keep or without <= write + load else ", but results that are kept are worth more"
+        self.reasons[name] += f"; {'kept' if decision.keep else 'not kept'}: {costs}{worth}"
         for key in decision.evicted:
             gone = self._shelf.give_up(key)
             if gone is not None:
