@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from forward_lineage.approximate.aggregate_query import Aggregate
 from forward_lineage.approximate.bounds.bernstein import bernstein_serfling
@@ -17,12 +16,11 @@ from forward_lineage.approximate.bounds.error_budget import decayed
 from forward_lineage.approximate.bounds.hoeffding import hoeffding_serfling
 from forward_lineage.approximate.bounds.interval import Interval
 from forward_lineage.approximate.bounds.means import mean_interval, mean_of_part
-from forward_lineage.approximate.bounds.moments import LowerLimit, Moments
+from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Moments
 from forward_lineage.approximate.bounds.range_trim import range_trim
 from forward_lineage.approximate.bounds.sums import sum_of_part
 from forward_lineage.approximate.bounds.wager import Wager
 
-Floats = npt.NDArray[np.float64]
 BETTING = "betting"
 SETTLED: dict[str, LowerLimit] = {
     "bernstein+rt": range_trim(bernstein_serfling),

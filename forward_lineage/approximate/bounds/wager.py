@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-EPSILON = float(np.finfo(np.float64).eps)
+from forward_lineage.approximate.bounds.moments import EPSILON, Floats
+
 _FIRST_SHARE = 15 / 16
 _SEGMENTS = 64
 _LEAST_SEGMENT = 16
