@@ -1,4 +1,4 @@
-"""What is asked of a rewriting beside the text and its tables."""
+"""Options of a rewriting, beside the text and its tables."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ OneOf = tuple[int, str]
 
 @dataclass(frozen=True)
 class RowEstimate:
-    """What is expected of the rows of a query, or of a table.
+    """Estimates of the rows of a query, or of a table.
 
     Attributes:
         rows: how many.
@@ -150,7 +150,7 @@ class Joined:
 
     @cached_property
     def sources(self) -> list[RowEstimate | None]:
-        """What is expected of the sources; None: nothing."""
+        """Estimates of the sources; None: nothing is known."""
         return [estimated() for estimated in self.estimators]
 
     def read(self, select: exp.Select) -> Joined:

@@ -246,7 +246,7 @@ class _Reader:
         return Order(None, tuple((keys.index(name), down) for name, down in columns), False, limited)
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
-        """What a name of the select list stands for."""
+        """Return the expression that a name of the select list stands for."""
         node = node.unnest()
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._named:
             self._used.add(node.name.lower())

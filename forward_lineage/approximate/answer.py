@@ -1,4 +1,4 @@
-"""What an approximate query gives: estimates, intervals, and the rows that they were made of."""
+"""The answer to an approximate query: estimates, intervals, and the rows that they were made of."""
 
 from __future__ import annotations
 

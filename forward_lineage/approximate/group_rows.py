@@ -82,7 +82,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Selection:
-    """What WHERE chooses.
+    """The rows that WHERE chooses.
 
     Attributes:
         values: by column of groups the values that are kept; indexes know where they are.
@@ -258,7 +258,7 @@ class Feeder:
         group.taken.append(positions)
 
     def _nulls(self, column: str) -> npt.NDArray[np.bool_] | None:
-        """Which rows have a value; None: all."""
+        """Mark the rows that have a value; None: all."""
         if column in self._numbers:
             return self._numbers[column].there
         array = self._scramble.columns[column]

@@ -18,7 +18,7 @@ _NULL = Interval(-math.inf, -math.inf)  # where NULL stands in an order: first o
 
 @dataclass(frozen=True)
 class GroupState:
-    """What is known of a group.
+    """A group so far.
 
     Attributes:
         rows: how many rows were read by chance.
@@ -38,7 +38,7 @@ class GroupState:
 
 @dataclass(frozen=True)
 class Goals:
-    """What is asked for.
+    """The answer that is wanted.
 
     Attributes:
         shown: the places of the aggregates whose error counts.

@@ -1,6 +1,6 @@
-"""What names of folders say of the rows below them: `day=2024-01-03/shop=7/part-0.parquet`, read as Spark reads it.
+"""Columns whose values are in the names of folders: `day=2024-01-03/shop=7/part-0.parquet`, read as Spark reads it.
 
-Only of types that there is one way to read, in the spelling that Spark writes. Whatever else there is raises
+Only of types that there is one way to read, in the spelling that Spark writes. Anything else raises
 `NeedsSpark`.   [Spark 4: PartitioningUtils.parsePartitionColumn, ExternalCatalogUtils.unescapePathName]
 """
 

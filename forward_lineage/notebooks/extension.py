@@ -42,7 +42,7 @@ def unload(shell: Any) -> None:
 
 
 def _in_one_line(error: LineageError | Stopped) -> list[str]:
-    """What IPython shows of an error of ours: the traceback would be through our code, not the user's."""
+    """Shown in IPython in place of a traceback of ours: the traceback would be through our code, not the user's."""
     if isinstance(error, Stopped):
         return [str(error) or "stopped"]
     return [f"{type(error).__name__}: {error}"]

@@ -104,7 +104,7 @@ class Words:
         return [number(float(least)), number(float(known.max(initial=0.0)))]
 
     def _total(self, view: int, bars: Sequence[int] | None) -> str:
-        """What is drawn, added up over the chosen bars of a view, or over all; nothing if it cannot be added up."""
+        """Add up the measure over the chosen bars of a view, or over all; nothing if it cannot be added up."""
         chart = self._shown.charts[view]
         if chart.value is None or not self._shown.linked.is_total(chart.name, chart.value):
             return ""

@@ -1,6 +1,6 @@
 """Questions of a few plain boxes, in Python's own integers: a call of NumPy's costs more than such sums.
 
-The answers are those of `box_questions`. What would need a lattice, such as the diagonal, is left to it.
+The answers are those of `box_questions`. Boxes that need a lattice, such as the diagonal, are left to it.
 """
 
 from __future__ import annotations

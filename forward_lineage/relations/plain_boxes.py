@@ -116,7 +116,7 @@ def _as_axes(line: _Run, sizes: Shape) -> Iterator[list[_Run]]:
 
 
 def _rows_of(line: _Run, size: int) -> list[tuple[_Run, _Run]]:
-    """What is left of the first row, whole rows, what there is of the last one: rows, and places in them."""
+    """Cut a stretch into the end of its first row, whole rows, and the start of its last: rows, and places in them."""
     (top, left), (bottom, right) = divmod(line[0], size), divmod(line[1], size)
     if top == bottom:
         return [((top, top), (left, right))]

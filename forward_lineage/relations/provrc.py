@@ -304,7 +304,7 @@ def _groups(joined: Flags, step: list[Numbers], least: int) -> Flags:
 
 
 def _kept(length: Numbers, follows: Flags, least: int) -> Flags:
-    """Which stretches have rows enough once the one before has taken its own; only the shortest depend on that.
+    """Mark stretches that have rows enough once the one before has taken its own; only the shortest depend on that.
 
     Of the shortest ones in a row every other is kept: the first one unless the stretch before it is.
     """

@@ -1,4 +1,4 @@
-"""What registered Parquet files tell of a table: its rows, and from a sample how its columns' values are spread.
+"""Statistics of a table in Parquet files: its rows, and from a sample how the values of its columns are spread.
 
 Only what copying lineage will cost depends on it (`rewrites.row_estimates`), never a row or an id. So files that have
 changed, or cannot be read, do no harm. Files elsewhere are not read: a look would take longer than it saves.
@@ -120,7 +120,7 @@ def _value(literal: str, kind: pa.DataType) -> pa.Scalar:
 
 
 class FileStatistics:
-    """What files tell of a table, as `rewrites.tables.Statistics`; a column is read when it is first asked about.
+    """`rewrites.tables.Statistics` of files; a column is read when it is first asked about.
 
     Args:
         files: those of the table, Parquet, local.

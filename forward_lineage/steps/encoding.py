@@ -18,7 +18,7 @@ from forward_lineage.steps.code_reading import read_code
 
 @dataclass
 class Encoder:
-    """What is fed to a digest, one piece after the other, each with its length.
+    """The pieces that a digest is fed, one after the other, each with its length.
 
     Attributes:
         pure: packages that the step's author vouches for.

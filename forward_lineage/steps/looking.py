@@ -109,7 +109,7 @@ class Looked:
 
     @property
     def key(self) -> str | None:
-        """What names its result; None if that is not known before it is computed."""
+        """Return the name of its result; None if that is not known before it is computed."""
         if self.identity is None or self.identity.digest is None:
             return None
         if self.step.returns == "value":

@@ -127,7 +127,7 @@ def _is_that_column(tree: exp.Select, column: exp.Column) -> bool:
 
 
 def _names(trees: Iterable[exp.Select]) -> Named:
-    """What each column is called in the saved join: as it is called anyhow, if no other one is."""
+    """Name each column of the saved join: by its own name, if no other column has it."""
     keys = dict.fromkeys(_key(column) for tree in trees for column in _columns(tree))
     found: Named = {}
     for table, column in keys:
@@ -158,7 +158,7 @@ def _over(tree: exp.Select, names: Named, saved: str) -> str:
 
 
 def _called(item: exp.Expr) -> str:
-    """What Spark calls an item without an alias."""
+    """Return Spark's name of an item without an alias."""
     if isinstance(item, exp.Column):
         return item.name
     bare = item.copy()

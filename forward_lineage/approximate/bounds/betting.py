@@ -2,7 +2,7 @@ r"""Betting without replacement: limits of a mean that hold at any time, and nee
 
 Somebody who says that the mean is m says what each next row is worth, given the rows that came before. So one may bet
 on more. If the mean is m, the expected wealth stays what it is, however the bets depend on the past. Wealth that was 1
-reaches 1/δ at any time with probability at most δ (Ville). What m says is refuted when it does.
+reaches 1/δ at any time with probability at most δ (Ville). Then m is refuted.
 
 Rows are those of a *universe* of known size R, of which a condition keeps a part, p = 1. With y = (x − low)·p ≥ 0 and
 u = m − low, "the mean of the part is m" says that Σ (y − u·p) over the universe is 0. So nobody needs to know how large

@@ -1,4 +1,4 @@
-"""What the bounders of a fixed number of rows need of a sample: how many, mean, squares, least, greatest."""
+"""Moments of a sample: how many rows, mean, squares, least, greatest; for bounders of a fixed number of rows."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Moments:
     def without_greatest(self) -> Moments:
         """Return the moments without one greatest value; its own least and greatest are those of before.
 
-        What is left of the squares is a difference. It is rounded up, since a lesser variance would be a narrower
+        The rest of the squares is a difference. It is rounded up, since a lesser variance would be a narrower
         interval.
 
         Examples:

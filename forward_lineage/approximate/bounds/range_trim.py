@@ -12,7 +12,7 @@ from forward_lineage.approximate.bounds.moments import Floats, LowerLimit, Momen
 def range_trim(bounder: LowerLimit) -> LowerLimit:
     """Return a bounder that puts the greatest value seen in place of the upper end of the range.
 
-    The greatest value is taken out of the sample. Whatever it is, the others are a sample without replacement of the
+    The greatest value is taken out of the sample. The others are a sample without replacement of the
     values of the population that come before it, ties in a fixed order. Those lie in [low, greatest], and their mean is
     at most the population's. So a lower limit of theirs is one of the population's. There are at most N − 1 of them,
     and a bounder's limit only falls with the size.

@@ -1,6 +1,6 @@
 """Functions that call a function of the user's: done step by step over tracked arrays, so each step says its own.
 
-What such a function does not keep, it refuses by itself: `float(x)` raises as it does outside.
+A function that leaves numpy is refused there: `float(x)` raises as it does outside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 @composed(np.apply_along_axis)
 def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """What the function makes of each lane, side by side."""
+    """Call the function on each lane; put the results side by side."""
     array: Any = _array(arr)
     axis = np.lib.array_utils.normalize_axis_index(axis, array.ndim)
     lanes = np.moveaxis(array, axis, -1)
@@ -45,7 +45,7 @@ def _stacked(parts: list[Any], array: Any) -> Any:
 
 @composed(np.apply_over_axes)
 def apply_over_axes(func: Function, a: Any, axes: Any) -> Any:
-    """What the function makes along one axis after the other."""
+    """Call the function along one axis after the other."""
     made: Any = _array(a)
     ndim = made.ndim
     for axis in np.atleast_1d(axes).tolist():

@@ -3,7 +3,7 @@
     SELECT item, sum(n) FROM sales JOIN shops USING (shop) WHERE n > 3 GROUP BY item
     probe of `sales`:   SELECT 1 FROM <new rows> AS sales JOIN shops USING (shop) WHERE n > 3
 
-What stands behind FROM and WHERE gives the *joined rows*. All that comes after them (GROUP BY, DISTINCT, windows, ORDER
+FROM and WHERE give the *joined rows*. All that comes after them (GROUP BY, DISTINCT, windows, ORDER
 BY) is made of the joined rows alone. So if these are the same rows as before, so is the result. They are, if
 
 1. no joined row of before was made of a row that went or changed. Each of them is in the lineage of a row of the
@@ -171,7 +171,7 @@ def _check_select(select: exp.Select, changed: set[str]) -> None:
 
 
 def _refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
-    """What a subquery in an expression says of a row may be other than before, in any direction."""
+    """A subquery in an expression, whose value for a row may be another than before, in any direction."""
     elsewhere = (
         each for part in ("expressions", "where", "group", "order", "distinct") for each in _parts(select, part)
     )

@@ -21,7 +21,7 @@ SaveAgain = Callable[[SavedResult, Rerun], SavedResult]
 
 
 class Way(StrEnum):
-    """What becomes of a result that is behind."""
+    """The ways to bring a result up to date."""
 
     UNTOUCHED = "untouched"  # kept: proven to be what its query gives now
     RECOMPUTED = "recomputed"
@@ -31,7 +31,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """What became, or will become, of a result that is behind.
+    """One result of an update, or of a plan.
 
     Attributes:
         result: its name.
