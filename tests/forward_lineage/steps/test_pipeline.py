@@ -273,7 +273,6 @@ SHARED = [1]
     "value",
     [{1}, 1j, OwnInt(1), object(), lambda: 1, [SHARED, SHARED], np.array([{}], dtype=object), np.ma.array([1]),
      np.arange(6)[::2], [OwnInt(1)], {OwnInt(1): 1}],
-    ids=str,
 )  # fmt: skip
 def test_a_value_that_would_come_back_as_another_has_no_form(value: Any) -> None:
     assert written(value) is None
