@@ -47,7 +47,7 @@ COMMANDS = {
     "shell": "Ask one thing after another; Spark is started once, when it is needed.",
     "stale": "List the saved results whose inputs have changed since they were saved, and what has changed.",
     "unregister": "Forget registered tables; saved results keep the lineage they have.",
-    "update": "Bring saved results up to date, running again what is not proven to be so already.",
+    "update": "Bring saved results up to date with what they were made of.",
 }
 
 

@@ -25,10 +25,10 @@ from forward_lineage.store.updating.updating import Step, Way
 @json_option
 @session_options
 def update(*, name: str | None, plan: bool, full: bool, as_json: bool, opening: Opening) -> None:
-    """Bring saved results up to date with what they were made of, each after those that it reads.
+    """Bring saved results up to date with what they were made of.
 
-    With NAME: that result, and all that it was made of. A result stays as it is where that is proven to be the same.
-    Exit code 1: one could not be brought up to date.
+    Each comes after those that it reads. With NAME: that result, and all that it was made of. A result stays as it is
+    where that is proven to be the same. Exit code 1: one could not be brought up to date.
     """
     if name is not None:
         Library(home_folder(opening.home)).get(name)  # what is not there is said before Spark starts

@@ -43,6 +43,6 @@ def says_what_is_kept(
 
 
 def _known(newest: Callable[[str], int], name: str) -> int:
-    with suppress(LineageError):  # of a name that cannot be: the block says so
+    with suppress(LineageError, TypeError):  # of a name that cannot be: the block says so
         return newest(name)
     return 0

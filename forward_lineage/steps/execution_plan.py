@@ -20,11 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from typing import Any
 
+from forward_lineage.extras import import_extra
 from forward_lineage.steps.step_graph import PlannedStep, StepGraph
-from udafs.errors import SetupError
 
 _SOURCE, _SINK = ("source", ""), ("sink", "")
 
@@ -142,9 +141,4 @@ def _cost(step: PlannedStep, action: Action) -> int:
 
 
 def _networkx() -> Any:
-    try:
-        return import_module("networkx")
-    except ImportError as error:
-        raise SetupError(
-            f"planning steps needs networkx: {error}", instead="Run: pip install 'forward_lineage[steps]'"
-        ) from None
+    return import_extra("networkx", "steps", "plans of steps need")

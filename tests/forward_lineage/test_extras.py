@@ -13,6 +13,7 @@ import pytest
 from forward_lineage import ForwardLineage, drawing, pages
 from forward_lineage.openlineage import settings
 from forward_lineage.row_ids.formats import iceberg
+from forward_lineage.steps import execution_plan
 from forward_lineage.storage import object_store
 from tests.conftest import REPOSITORY
 from udafs.errors import SetupError
@@ -27,6 +28,7 @@ BRINGS = {
     "pages": ("bokeh",),
     "s3": ("obstore",),
     "sketches": ("z3",),
+    "steps": ("networkx",),
 }
 WITHOUT_MODULES = {"dbt", "dev", "tpch"}  # programs
 # Modules that are imported when an extra is used; all others can be imported without any.
@@ -76,6 +78,7 @@ def test_modules_import_without_extras() -> None:
         ("networkx", "drawing", drawing.check_installed),
         ("obstore.store", "s3", lambda: object_store._opened("s3://bucket/of/nobody", ())),
         ("openlineage.client", "openlineage", settings.check_installed),
+        ("networkx", "steps", execution_plan._networkx),
     ],
 )
 def test_the_error_names_the_extra(

@@ -153,8 +153,8 @@ def test_describe_needs_no_spark(run: Run, data: Path) -> None:
     good(run("register", "--catalog", data / "tables.toml"))
     good(run("save", "-", "names", stdin="SELECT name FROM parts"))
     lines = good(without_spark("describe", "sales", "--home", home)).splitlines()
-    assert [line.split()[0] for line in lines] == ["table", "from", "ids", "rows", "columns"]
-    assert lines[1].endswith("data/sales.csv (csv)") and "p_id int, price int" in lines[4]
+    assert [line.split()[0] for line in lines] == ["table", "from", "options", "ids", "rows", "columns"]
+    assert lines[1].endswith("data/sales.csv (csv)") and "p_id int, price int" in lines[5]
     known = json.loads(good(without_spark("describe", "bolts", "--json", "--home", home)))
     assert (known["ids"], known["key"], known["columns"]) == ("key", ["p_id"], {"p_id": "bigint", "name": "string"})
     assert "SELECT name FROM parts" in good(without_spark("describe", "names", "--home", home))

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.storage.object_store import ObjectStore
+from forward_lineage.store.library import rerun
 from tests.forward_lineage.cli.in_this_process import invoke
 from tests.forward_lineage.store.server_files import s3a_known
 from tests.object_server import BUCKET, ObjectServer, new_cache
@@ -83,6 +84,7 @@ def test_what_is_kept_by_reference(session: Session, home: str, sql: str, row: i
     assert session().backward_ids("r", rows=[row], table="sales").cardinality == ids
     keys = [each.key for each in ObjectStore(home).tree("results/r")]
     named = {f"results/r/{saved.data}/{each.path}" for each in (*saved.segments(), *saved.row_files)}
+    named.add(f"results/r/{saved.data}/{rerun.NAME}")
     assert set(keys) == {"results/r/1.json"} | named, "what was written on the way is gone"
 
 
