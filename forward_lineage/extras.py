@@ -29,5 +29,5 @@ def import_extra(module: str, extra: str, needed_by: str) -> Any:
     except ImportError as error:
         raise SetupError(
             f"{needed_by} {module.partition('.')[0]}: {error}",
-            instead=f'Run: pip install "forward_lineage[{extra}]"',
+            instead=f"Run: pip install 'forward_lineage[{extra}]'",
         ) from None

@@ -6,10 +6,10 @@ this file imports neither. Nothing in this folder knows of Spark or of the store
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
-from udafs.errors import BadArgumentError, SetupError
+from forward_lineage.extras import import_extra
+from udafs.errors import BadArgumentError
 
 FORMATS = (".svg", ".pdf", ".png")
 PAGE = ".html"
@@ -46,10 +46,4 @@ def check_installed() -> None:
 
     """
     for package in PACKAGES:
-        try:
-            import_module(package)
-        except ImportError as error:
-            raise SetupError(
-                f"drawing needs {package}: {error}",
-                instead="Run: pip install 'forward_lineage[drawing]'",
-            ) from None
+        import_extra(package, "drawing", "drawing needs")

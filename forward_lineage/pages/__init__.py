@@ -9,9 +9,7 @@ Bokeh alone, without Panel: the page needs none of Panel's widgets, and gets by 
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from udafs.errors import SetupError
+from forward_lineage.extras import import_extra
 
 
 def check_installed() -> None:
@@ -21,7 +19,4 @@ def check_installed() -> None:
         SetupError: Bokeh is not installed, or cannot be loaded here.
 
     """
-    try:
-        import_module("bokeh.server.server")
-    except ImportError as error:
-        raise SetupError(f"a page needs bokeh: {error}", instead="Run: pip install 'forward_lineage[pages]'") from None
+    import_extra("bokeh.server.server", "pages", "a page needs")

@@ -92,7 +92,7 @@ def test_the_error_names_the_extra(
 def test_sketches_without_z3(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only `tune` needs it; `run` runs the query as it is, after the refusal too."""
     monkeypatch.setitem(sys.modules, "z3", None)
-    with pytest.raises(SetupError, match=r'^sketches need z3: .* Run: pip install "forward_lineage\[sketches\]"$'):
+    with pytest.raises(SetupError, match=r"^sketches need z3: .* Run: pip install 'forward_lineage\[sketches\]'$"):
         lineage.tune("eager", least=0)
     lineage.tune("off")
     assert lineage.run("SELECT 1 AS one").collect() == [(1,)]
