@@ -141,5 +141,5 @@ setup(
         "dbt": DBT,
         "dev": DEV,
     },
-    entry_points={"console_scripts": ["forward-lineage = forward_lineage.cli:main"]},
+    entry_points={"console_scripts": ["forward-lineage = forward_lineage.__main__:main"]},
 )

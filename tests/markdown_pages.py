@@ -37,10 +37,22 @@ class Block:
         rows = [line.strip().strip("|").split("|") for line in self.text.splitlines()]
         return [[cell.strip().strip("`") for cell in row] for at, row in enumerate(rows) if at != 1]
 
+    def shows(self, printed: str) -> bool:
+        """Tell whether a table or a `text` block is what was printed; a query without ORDER BY promises no order."""
+        if self.kind != "table":
+            return self.text.split() == printed.split()
+        lines = [line for line in printed.splitlines() if line.startswith("|")]  # as `DataFrame.show()` prints rows
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        return _sorted(self.cells()) == _sorted(cells)
+
     def commands(self) -> list[str]:
         """Return the commands of a shell snippet: comments left out, lines that end in a backslash joined."""
         joined = self.text.replace("\\\n", " ")
         return [line for line in joined.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _sorted(cells: list[list[str]]) -> list[list[str]]:
+    return [*cells[:1], *sorted(cells[1:])]
 
 
 def blocks_of(text: str) -> list[Block]:

@@ -2,8 +2,12 @@
 
 The wheel is built from the checkout, and each page is typed in as it stands, far from the checkout: in an empty folder
 and a virtual environment of its own, with a home folder in which nothing was ever cached. So `pip` really installs, as
-it is set up to, and PySpark is really downloaded. Hidden setups, which `page_reader` runs, are not: a page has to
-do with what a reader sees. What each command says and how long it takes is printed.
+it is set up to, and PySpark is really downloaded. README is typed in in a copy of the checkout. Hidden setups, which
+`page_reader` runs, are not: a page has to do with what a reader sees. What each command says and how long it takes is
+printed.
+
+A page fails where a reader would stumble: something ends in an error, prints a traceback or another thing than the page
+shows; a command of ours says more on stderr than notes, or leaves a folder of Spark's behind.
 
 `--wheels FOLDER` keeps downloaded packages there, to tell the download of Spark apart; `--keep` leaves the folders.
 """
@@ -25,7 +29,9 @@ from forward_lineage.cli.answers import FOUND
 from tests.markdown_pages import Block, blocks_of
 from tests.structure import REPOSITORY
 
+README = "README.md"
 PAGES = (
+    README,
     "start/command-line.md",
     "start/python.md",
     "start/notebook.md",
@@ -35,6 +41,9 @@ PAGES = (
     "openlineage.md",
     "spark-sql-shell.md",
 )
+#: Folders that Spark makes where it is started: nobody asked a command for them.
+_LEFT_BEHIND = ("spark-warehouse", "metastore_db", "derby.log", "artifacts")
+_NEXT = "---- the next block ----"
 #: What pages of docs/ that are not the first one take for granted.
 _EXTRAS = {
     "command-line.md": "tpch,drawing",
@@ -76,36 +85,67 @@ class Newcomer:
 
         Raises:
             CalledProcessError: something that was typed fails.
+            StumbledError: it does other things than the page says.
 
         """
-        self.type(f"{sys.executable} -m venv env")
+        self.type(f"{sys.executable} -m venv {self.folder / 'env'}")
         if page in _EXTRAS:
             (wheel,) = (self.folder / "dist").glob("*.whl")
             extras = f"[{_EXTRAS[page]}]" if _EXTRAS[page] else ""
             self.type(f"pip install 'dist/{wheel.name}{extras}'")
-        python: list[str] = []
-        for block in blocks_of((REPOSITORY / "docs" / page).read_text(encoding="utf-8")):
-            name = block.info.partition(" ")[2]
-            if block.kind == "code" and block.language and Path(name).suffix == f".{block.language}":
-                (self.folder / name).write_text(block.text, encoding="utf-8")
-            elif block.kind == "code" and block.language == "bash":
-                for command in block.commands():
-                    self.type(command)
-            elif block.kind == "code" and block.language == "python":
-                python.append(_cell(block))
-        if python:  # one session, as a reader would have it
-            program = self.folder / "page.ipy"
-            program.write_text("".join(python), encoding="utf-8")
-            notebook = any("%load_ext" in cell for cell in python)
-            self.type("ipython --no-banner --colors=NoColor page.ipy" if notebook else "python page.ipy")
+        file = REPOSITORY / page if page == README else REPOSITORY / "docs" / page
+        self.type_all(blocks_of(file.read_text(encoding="utf-8")))
 
-    def type(self, command: str) -> None:
-        """Type a command."""
+    def type_all(self, blocks: list[Block]) -> None:
+        """Type the blocks of a page, those of Python behind all others, in one session, as a reader would have it.
+
+        Raises:
+            CalledProcessError: something that was typed fails.
+            StumbledError: it does other things than the page says.
+
+        """
+        python: list[Block] = []
+        shown: dict[int, Block] = {}  # number of a block of Python → what the page says that it prints
+        printed: str | int | None = None  # by the block before; its number, if it will be known later
+        for block in blocks:
+            name = block.info.partition(" ")[2]
+            before, printed = printed, None
+            if block.kind == "code" and block.language and Path(name).suffix == f".{block.language}":
+                (self.place / name).write_text(block.text, encoding="utf-8")
+            elif block.kind == "code" and block.language == "bash":
+                printed = "".join(self.type(command) for command in block.commands())
+            elif block.kind == "code" and block.language == "python":
+                printed = len(python)
+                python.append(block)
+            elif (block.kind == "table" or block.language == "text") and isinstance(before, str):
+                _compare(block, before)
+            elif (block.kind == "table" or block.language == "text") and before is not None:
+                shown[before] = block
+        if python:
+            self._type_python(python, shown)
+
+    def _type_python(self, blocks: list[Block], shown: dict[int, Block]) -> None:
+        program = self.place / "page.ipy"
+        program.write_text("".join(f"{_cell(each)}print({_NEXT!r})\n" for each in blocks), encoding="utf-8")
+        notebook = any("%load_ext" in each.text for each in blocks)
+        printed = self.type("ipython --no-banner --colors=NoColor page.ipy" if notebook else "python page.ipy")
+        for number, block in shown.items():
+            _compare(block, printed.split(_NEXT)[number])
+
+    @property
+    def place(self) -> Path:
+        """The folder in which things are typed: README's reader has a copy of the checkout."""
+        checkout = self.folder / "checkout"
+        return checkout if checkout.exists() else self.folder
+
+    def type(self, command: str) -> str:
+        """Type a command; returns what it prints."""
         print(f"$ {command}", flush=True)
         began = time.monotonic()
         shell = ["bash", "-ec", command]
+        there = {name for name in _LEFT_BEHIND if (self.place / name).exists()}
         done = subprocess.run(
-            shell, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=1800
+            shell, cwd=self.place, env=self.environment, capture_output=True, text=True, check=False, timeout=1800
         )
         seconds = time.monotonic() - began
         self.took.append((command, seconds))
@@ -114,6 +154,35 @@ class Newcomer:
         print(said.rstrip(), f"({seconds:.1f} s)", sep="\n", flush=True)
         if not (done.returncode == FOUND and "--exit-code" in command):
             done.check_returncode()
+        left = {name for name in _LEFT_BEHIND if (self.place / name).exists()} - there
+        _check_quiet(command, done, left)
+        return done.stdout
+
+
+class StumbledError(Exception):
+    """A page says one thing, and what it says to type does another."""
+
+
+def _check_quiet(command: str, done: subprocess.CompletedProcess[str], left: set[str]) -> None:
+    """Check that a command frightens nobody: no traceback, and if it is ours, notes alone and nothing left behind."""
+    if "Traceback (most recent call last)" in done.stdout + done.stderr:
+        raise StumbledError(f"{command} prints a traceback")
+    if not command.startswith("forward-lineage "):
+        return
+    noise = [line for line in done.stderr.splitlines() if not line.startswith("Note: ")]
+    if noise or left:
+        raise StumbledError(f"{command} says {noise[0]!r} on stderr" if noise else f"{command} leaves {sorted(left)}")
+
+
+def _compare(block: Block, printed: str) -> None:
+    if not block.shows(printed):
+        raise StumbledError(f"line {block.line} of the page shows another thing than\n{printed}")
+
+
+def copy_checkout(to: Path) -> Path:
+    """Copy the checkout without what was made in it: setuptools leaves a folder `build`, which a later wheel finds."""
+    ignored = shutil.ignore_patterns(".git", ".venv*", ".data", "site", "build", "*.egg-info", ".hypothesis", "dist")
+    return Path(shutil.copytree(REPOSITORY, to, ignore=ignored, symlinks=True))
 
 
 def _cell(block: Block) -> str:
@@ -125,10 +194,8 @@ def _cell(block: Block) -> str:
 def build_wheel(into: Path) -> Path:
     """Build the wheel as README says, into `into`; return it."""
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(into), "."]
-    with tempfile.TemporaryDirectory() as copy:  # setuptools leaves a folder `build` behind, which a later wheel finds
-        ignored = shutil.ignore_patterns(".git", ".venv*", ".data", "site", "build", "*.egg-info", ".hypothesis")
-        source = shutil.copytree(REPOSITORY, Path(copy) / "checkout", ignore=ignored, symlinks=True)
-        subprocess.run(pip, cwd=source, check=True)
+    with tempfile.TemporaryDirectory() as copy:
+        subprocess.run(pip, cwd=copy_checkout(Path(copy) / "checkout"), check=True)
     (wheel,) = into.glob("forward_lineage-*.whl")
     return wheel
 
@@ -147,10 +214,13 @@ def main(arguments: Sequence[str]) -> int:
         for number, page in enumerate(wanted.pages):
             print(f"\n## {page}\n", flush=True)
             newcomer = Newcomer(place / str(number), wanted.wheels and wanted.wheels.absolute())
-            (newcomer.folder / "dist").symlink_to(place / "dist")
+            if page == README:
+                copy_checkout(newcomer.folder / "checkout")
+            else:
+                (newcomer.folder / "dist").symlink_to(place / "dist")
             try:
                 newcomer.read(page)
-            except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            except (subprocess.CalledProcessError, subprocess.TimeoutExpired, StumbledError) as error:
                 failed.append(f"{page}: {error}")
             if not wanted.keep:
                 shutil.rmtree(newcomer.folder / "env")

@@ -65,10 +65,8 @@ class Reader:
             where = f"{self.page}, line {block.line}"
             if block.kind == "setup":
                 self._python(block)
-            elif block.kind == "table" and shown is not None:
-                assert _sorted(block.cells()) == _sorted(_shown_cells(shown)), where
-            elif block.kind == "code" and block.language == "text" and shown is not None:
-                assert block.text.split() == shown.split(), where
+            elif (block.kind == "table" or block.language == "text") and shown is not None:
+                assert block.shows(shown), f"{where}:\n{shown}"
             shown = self._run(block, where) if block.kind == "code" else None
 
     def _run(self, block: Block, where: str) -> str | None:
@@ -167,14 +165,3 @@ def _check_pip(words: list[str], where: str) -> None:
         assert match, f"{where}: {word} is not this project"
         for extra in (match["extras"] or "").split(","):
             assert not extra or extra in metadata.get_all("Provides-Extra", []), f"{where}: there is no extra {extra}"
-
-
-def _shown_cells(shown: str) -> list[list[str]]:
-    """Return the cells of what `DataFrame.show()` printed, header first."""
-    lines = [line for line in shown.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def _sorted(cells: list[list[str]]) -> list[list[str]]:
-    """Order the rows below the header: a query without ORDER BY promises none."""
-    return [*cells[:1], *sorted(cells[1:])]

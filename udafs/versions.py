@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -79,6 +78,8 @@ def installed() -> tuple[int, int]:
         SetupError: as for `check_version`.
 
     """
+    from importlib import metadata  # noqa: PLC0415 - twenty milliseconds of every command's start
+
     try:
         return check_version(metadata.version("pyspark"))
     except metadata.PackageNotFoundError:

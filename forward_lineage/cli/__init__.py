@@ -80,6 +80,13 @@ class _OneLineErrors(click.Group):
                 raise
             raise click.ClickException(said) from None
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except KeyboardInterrupt:  # click would say "Aborted!"
+            click.echo("stopped.", err=True)
+            raise click.exceptions.Exit(STOPPED) from None
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

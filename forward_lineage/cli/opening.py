@@ -18,6 +18,7 @@ from rich.console import Console
 from forward_lineage.catalog import Catalog, parquet_tables
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.options import Command, catalog_option, home_option, master_option
+from forward_lineage.cli.stopping import note_begun
 from forward_lineage.row_ids.catalog_file import read_catalog_file
 from forward_lineage.row_ids.registration_store import home_folder
 
@@ -95,6 +96,7 @@ class NewSession(Opening):
             if use_catalog is not None:
                 with _status("registering the tables of the catalog …"):
                     use_catalog(lineage)
+            note_begun()
             yield lineage
 
     @contextmanager

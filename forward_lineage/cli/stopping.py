@@ -9,11 +9,18 @@ STOPPED = 130
 #: What commands have not done when they are stopped before the session's call, which says so itself.
 _NOT_YET = {"capture": "captured", "refresh": "refreshed", "register": "registered", "save": "saved"}
 _COMMAND, _DONE = "forward_lineage.command", "forward_lineage.done"
+_BEGUN = "forward_lineage.begun"
 
 
 def note_command(ctx: click.Context, name: str) -> None:
     """Keep which command begins."""
     ctx.meta[_COMMAND] = name
+
+
+def note_begun() -> None:
+    """Keep that the command has its session from now on: what is kept, only the session's calls know."""
+    if (ctx := click.get_current_context(silent=True)) is not None:
+        ctx.meta[_BEGUN] = True
 
 
 def note_done(what: str) -> None:
@@ -34,4 +41,5 @@ def said_of_stop(stopped: KeyboardInterrupt, ctx: click.Context) -> str:
     if _DONE in ctx.meta:
         return f"stopped; {ctx.meta[_DONE]}."
     command = ctx.meta.get(_COMMAND)
-    return f"stopped, nothing {_NOT_YET[command]}." if command in _NOT_YET else "stopped."
+    nothing = command in _NOT_YET and _BEGUN not in ctx.meta
+    return f"stopped, nothing {_NOT_YET[command]}." if nothing else "stopped."

@@ -5,6 +5,9 @@ kept as text does not help. So registering makes temporary views whose plans are
 `__dl_rows_<name>`, the same under a name that no CTE hides; `__dl_ids_<name>`, the rows with their ids. (A view does
 not give `_metadata`, which ids by position need.) All read the files that were there when they were made, so they are
 kept only if these are the registered ones.
+
+Of a saved result the name alone is made: many are never read again. The first query that is traced through it makes
+the others.
 """
 
 from __future__ import annotations
@@ -64,6 +67,21 @@ def make_views(spark: SparkSession, manifest: Manifest, table: BaseTable) -> Non
         ask(spark, "make view", name=rows, query=_rows_by_kernel(manifest), text=manifest.view)
         name, query = quoted_name(manifest.name), f"SELECT * FROM {rows}"
         ask(spark, "make view", name=name, query=query, text=manifest.view)
+
+
+def make_name(spark: SparkSession, manifest: Manifest) -> None:
+    """Give the session the name of a saved result, whose files nobody changes.
+
+    Args:
+        spark: a session with the kernel attached.
+        manifest: the registration of its rows.
+
+    Raises:
+        LineageError: as for `make_views`.
+
+    """
+    with spark_errors(instead=f"Look at the files of {manifest.name}, and save it again."):
+        ask(spark, "make view", name=quoted(manifest.name), query=_rows_by_kernel(manifest), text=manifest.view)
 
 
 def files_by_name(spark: SparkSession, manifest: Manifest) -> AbstractContextManager[None]:

@@ -33,8 +33,17 @@ from forward_lineage.spark.tables import (
 )
 from udafs.errors import BadArgumentError, ChangedError, NotTracedError
 
+Columns = tuple[tuple[str, str], ...]
+"""Names and types, the types as Spark SQL writes them."""
 
-def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: Manifest | None = None) -> Manifest:
+
+def from_source(
+    spark: SparkSession,
+    name: str,
+    where: Mapping[str, Any],
+    last: Manifest | None = None,
+    columns: Columns | None = None,
+) -> Manifest:
     """Register Parquet files: one, a folder of them, partitioned or not, or what paths and patterns name.
 
     Args:
@@ -42,6 +51,7 @@ def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: 
         name: what queries will call it.
         where: what `source_of` made of the user's path.
         last: the version before; files that it knows keep their ids.
+        columns: names and types, of files that we wrote ourselves and nobody changes; else Spark is asked.
 
     Raises:
         BadArgumentError: there is no such path, nothing in it, or a file named twice.
@@ -52,7 +62,7 @@ def from_source(spark: SparkSession, name: str, where: Mapping[str, Any], last: 
     """
     relation = relation_of(where)
     found = _Place(relation, {**where, "format": "parquet"}, view=f"SELECT * FROM {relation}")
-    return _manifest(spark, name, found, last)
+    return _manifest(spark, name, found, last, columns)
 
 
 def from_catalog_table(spark: SparkSession, name: str, last: Manifest | None = None) -> Manifest:
@@ -137,7 +147,9 @@ class _Place:
     identity: str | None = None
 
 
-def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | None) -> Manifest:
+def _manifest(
+    spark: SparkSession, name: str, place: _Place, last: Manifest | None, columns: Columns | None = None
+) -> Manifest:
     where = described(place.source)
     listed = files_of(spark, place.source)
     if listed is None:
@@ -146,14 +158,16 @@ def _manifest(spark: SparkSession, name: str, place: _Place, last: Manifest | No
         raise BadArgumentError(f"no Parquet file in {where}", instead="Name a folder that holds some.")
     next_id = last.next_id if last is not None else 0
     files, retired, next_id = merged(_known(last, place), listed, next_id, spark)
-    frame = open_relation(spark, by_kernel(place.relation))
-    refuse_lineage(columns_of(frame), name)
-    refuse_file_metadata(frame.columns, name)
-    _check_listing(frame, files, name)
+    if columns is None or any(file.far for file in files):
+        frame = open_relation(spark, by_kernel(place.relation))
+        columns = columns_of(frame)
+        _check_listing(frame, files, name)
+    refuse_lineage(columns, name)
+    refuse_file_metadata((column for column, _ in columns), name)
     return Manifest(
         name=name,
         provider=Provider.POSITION,
-        columns=columns_of(frame),
+        columns=columns,
         relation=place.relation,
         row_id=ROW_ID,
         view=place.view,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, kept_hashes, position
@@ -19,7 +20,7 @@ from forward_lineage.row_ids.data_files import with_offsets
 from forward_lineage.row_ids.file_locations import as_list, source_of
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
-from forward_lineage.row_ids.hidden_views import drop_hidden_views, make_views
+from forward_lineage.row_ids.hidden_views import drop_hidden_views, make_name, make_views
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.parquet_function import know_columns
@@ -29,6 +30,7 @@ from forward_lineage.row_ids.sources import check_repeatable
 from forward_lineage.spark.names import joined, quoted, quoted_name, split_name
 from forward_lineage.spark.paths import is_far
 from forward_lineage.spark.tables import (
+    columns_in,
     columns_of,
     fingerprint,
     full_name,
@@ -139,17 +141,19 @@ class Registrar:
 
         """
         path = str(place) if is_far(str(place)) else str(Path(place).resolve())
+        columns = None
         if schema is not None:
             know_columns(self.spark, path, schema)
+            columns = columns_in(StructType.fromJson(dict(schema)))
 
         def draft(last: Manifest | None) -> Manifest:
-            rows = position.from_source(self.spark, name, {"path": path})
+            rows = position.from_source(self.spark, name, {"path": path}, columns=columns)
             manifest = replace(rows, provider=Provider.RESULT)
             return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
 
         written = self.registrations.write(draft, name, of_result=True)
         self.registrations.clear_results(name)
-        self._make_view(written)
+        make_name(self.spark, written)
         return written
 
     def drop(self, manifest: Manifest) -> None:

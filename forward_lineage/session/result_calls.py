@@ -117,7 +117,14 @@ class ResultCalls:
             LineageSet({1, 3})
 
         """
-        return self._parts.capturing.capture(name)
+        with says_what_is_kept(self.spark, name, "captured", self._captured):
+            return self._parts.capturing.capture(name)
+
+    def _captured(self, name: str) -> int:
+        """The version whose lineage was captured later; 0 if it was not."""
+        saved = self._parts.library.latest(name)
+        captured = saved is not None and self._parts.library.later.find(saved, whole=False) is not None
+        return saved.version if saved is not None and captured else 0
 
     def prepared(self, name: str) -> list[str]:
         r"""Return in lines the data that were made for questions about a saved result, and the reasons for gaps.

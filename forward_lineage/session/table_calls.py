@@ -102,7 +102,8 @@ class TableCalls:
         """
         refuse_unnamed(name, unnamed)
         request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted, hashes)
-        with says_what_is_kept(self.spark, name, "registered", self.registrations.newest, f"{name} is not"):
+        done = "registered" if self._parts.tables.get(name) is None else "registered again"
+        with says_what_is_kept(self.spark, name, done, self.registrations.newest, f"{name} is not"):
             return self._parts.tables.register(request)
 
     def use(self, catalog: Catalog) -> None:

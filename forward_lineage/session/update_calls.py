@@ -96,6 +96,7 @@ class UpdateCalls:
         again = partial(save_again, parts)
         updater = Updater(parts.prover, parts.library, again, parts.result_tables.bring_up_to_date)
         done: list[str] = []
+        before = {} if plan else self._versions()
         steps = updater.steps(name, full=full, plan=plan)
         try:
             while (step := self._next(steps)) is not None:
@@ -104,9 +105,14 @@ class UpdateCalls:
                     parts.answering.forget(step.result)
                 yield step
         except KeyboardInterrupt:
+            now = before if plan else self._versions()  # the last may be saved, and what follows a save was stopped
+            done += [each for each in now if now[each] != before.get(each) and each not in done]
             raise Stopped(f"stopped; up to date: {', '.join(done) or 'none'}") from None
         finally:
             parts.result_tables.bring_up_to_date()
+
+    def _versions(self) -> dict[str, int]:
+        return {saved.name: saved.version for saved in self._parts.library.results()}
 
     def _next(self, steps: Iterator[Step]) -> Step | None:
         with interruptible(self.spark):

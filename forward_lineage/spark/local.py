@@ -6,12 +6,16 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from forward_lineage.spark.interrupts import interruptible_start
 from forward_lineage.spark.java import find_java
+from forward_lineage.spark.java_messages import stderr_for_java
 from forward_lineage.spark.versions import LATER_DEFAULTS, logger_of
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
@@ -44,13 +48,21 @@ def local_session(
     for repeating in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         # PySpark repeats every analysis error on these with the JVM's stack trace.
         logger_of(repeating).setLevel(logging.CRITICAL + 1)
+    chosen = {key.replace("__", "."): value for key, value in settings.items()}
     builder = SparkSession.builder.appName(app).master(master)
-    for key, value in _small_and_quiet(driver_memory, log).items():
+    for key, value in (_small_and_quiet(driver_memory, log) | chosen).items():
         builder = builder.config(key, value)
-    for key, value in settings.items():
-        builder = builder.config(key.replace("__", "."), value)
     with interruptible_start():
+        if SparkContext._gateway is None:
+            _start_java(builder._options)
         return builder.getOrCreate()
+
+
+def _start_java(options: Mapping[str, str]) -> None:
+    """Start Spark's Java process as PySpark would, which tells of its own start."""
+    with stderr_for_java() as stderr:
+        gateway = launch_gateway(SparkConf().setAll(list(options.items())), {"stderr": stderr})
+    SparkContext._ensure_initialized(gateway=gateway)
 
 
 def _small_and_quiet(driver_memory: str, log: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import DataType, StructField
+from pyspark.sql.types import DataType, StructField, StructType
 
 from forward_lineage.spark.errors import NOT_FOUND, spark_errors
 from forward_lineage.spark.fidelity import canonical
@@ -76,7 +76,12 @@ def check_expression(spark: SparkSession, sql: str, instead: str) -> None:
 
 def columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
     """Return names and types of the columns, the types as Spark SQL writes them."""
-    return tuple((field.name, type_name(field.dataType)) for field in frame.schema.fields)
+    return columns_in(frame.schema)
+
+
+def columns_in(schema: StructType) -> tuple[tuple[str, str], ...]:
+    """Return the same of a schema."""
+    return tuple((field.name, type_name(field.dataType)) for field in schema.fields)
 
 
 def is_char(field: StructField) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -133,11 +134,17 @@ def map_in_arrow(frame: DataFrame, function: Callable[..., Any], schema: str) ->
         schema: of the batches that it returns, as DDL.
 
     """
-    mapped: Any = _create_udf(function, T._parse_datatype_string(schema), _MAP_IN_ARROW)
+    mapped: Any = _create_udf(function, _schema_of(schema), _MAP_IN_ARROW)
     column = mapped(*[frame[name] for name in frame.columns])._jc
     java: Any = frame._jdf
     made = java.mapInArrow(column, False, None) if _VERSION >= (4, 0) else java.pythonMapInArrow(column.expr(), False)
     return DataFrame(made, frame.sparkSession)
+
+
+@cache
+def _schema_of(ddl: str) -> T.DataType:
+    """Spark reads it, in ten calls of its JVM."""
+    return T._parse_datatype_string(ddl)
 
 
 def condition_of(error: PySparkException) -> str | None:

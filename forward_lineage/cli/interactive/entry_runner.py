@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 
 import click
@@ -19,7 +19,9 @@ from forward_lineage.cli.answers import note_trust
 from forward_lineage.cli.interactive.entries import UNFINISHED, WITH_SQL, Entry
 from forward_lineage.cli.interactive.shell_session import KeptSession
 from forward_lineage.cli.plain_text import in_one_line, plain
-from udafs.errors import BadArgumentError
+from forward_lineage.row_ids.registration_store import home_folder
+from forward_lineage.store.library.library import Library
+from udafs.errors import BadArgumentError, LineageError
 
 #: Commands of the command line that the shell has, with what is said of their words.
 COMMANDS = {
@@ -77,12 +79,12 @@ class Shell:
         """Do an entry; returns whether the shell goes on. Errors are printed, and nothing is raised."""
         if entry.command in QUIT:
             return False
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), self._newest(entry)
         doing = self._thread.submit(self._done, entry)
         try:
             doing.result()
         except KeyboardInterrupt:
-            self._cancel(doing, entry)
+            self._cancel(doing, entry, before)
             self.stopped = not self._typed
             return self._typed
         except Exception as error:  # the session goes on, whatever it is
@@ -92,7 +94,15 @@ class Shell:
                 click.secho(f"{time.perf_counter() - begun:.3f} s", err=True, dim=True)
         return True
 
-    def _cancel(self, doing: Future[None], entry: Entry) -> None:
+    def _newest(self, entry: Entry) -> int:
+        """The version of what an entry saves that is there; 0 if it saves nothing, or none is."""
+        name = next(iter(entry.text.split()), "") if entry.command == "save" else ""
+        with suppress(LineageError):  # the command says so itself
+            latest = Library(home_folder(self.kept.home)).latest(name) if name else None
+            return 0 if latest is None else latest.version
+        return 0
+
+    def _cancel(self, doing: Future[None], entry: Entry, before: int) -> None:
         """End what is being done: Spark's start, or whatever it asks of Spark, until it gives up."""
         from forward_lineage.spark.interrupts import stop_work_of  # noqa: PLC0415 - not where nothing is stopped
 
@@ -102,8 +112,11 @@ class Shell:
             wait([doing], _PATIENCE)
         if doing.exception() is None:
             click.echo("it was done already", err=True)
+        elif entry.command == "save":  # what follows a save may be what was stopped
+            now = self._newest(entry)
+            click.echo(f"stopped; version {now} is saved" if now != before else "stopped, nothing saved", err=True)
         else:
-            click.echo("stopped, nothing saved" if entry.command == "save" else "stopped", err=True)
+            click.echo("stopped", err=True)
 
     def _done(self, entry: Entry) -> None:
         if entry.command is None:

@@ -122,14 +122,12 @@ def user_schema(frame: DataFrame, *others: str | None) -> StructType:
 
 
 def _flat(frame: DataFrame, lineage: str | None, tables: Sequence[str], frames: Sequence[str]) -> DataFrame:
-    """Return the user's columns, then one column for each table, then frames; by position, since names may be odd."""
-    names = [f"c{i}" for i in range(len(frame.columns))]
-    at = frame.columns.index(lineage) if lineage else -1
-    others = {at, *(frame.columns.index(each) for each in frames)}
-    return frame.toDF(*names).selectExpr(
-        *(each for i, each in enumerate(names) if i not in others),
-        *(f"{names[at]}.{quoted(table)} AS l{i}" for i, table in enumerate(tables)),
-        *(names[frame.columns.index(each)] for each in frames),
+    """Return the user's columns, then one column for each table, then frames, under names of our own."""
+    users = [each for each in frame.columns if each != lineage and each not in frames]
+    return frame.selectExpr(
+        *(f"{quoted(each)} AS c{i}" for i, each in enumerate(users)),
+        *(f"{lineage}.{quoted(table)} AS l{i}" for i, table in enumerate(tables)),
+        *(f"{quoted(each)} AS f{i}" for i, each in enumerate(frames)),
     )
 
 

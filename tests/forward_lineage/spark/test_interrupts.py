@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.cli import main
+from forward_lineage.cli.stopping import note_begun
 from forward_lineage.spark.interrupts import interruptible
 from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import invoke
@@ -125,7 +126,7 @@ def test_a_start_that_is_stopped_leaves_no_java(tmp_path: Path) -> None:
     start.send_signal(signal.SIGINT)
     out, err = start.communicate(timeout=60)  # until the last that could write there has ended, too
     assert (out, start.returncode) == ("stopped None\n", 0), err
-    assert not [line for line in err.splitlines() if not line.startswith("WARNING: Using incubator")]
+    assert not err
     assert not Path(f"/proc/{java}").exists()
 
 
@@ -138,3 +139,76 @@ def test_a_command_says_what_it_has_done() -> None:
             patched.setattr("forward_lineage.cli.import_module", stops)
             done = CliRunner().invoke(main, [command])
         assert (done.exit_code, done.stderr) == (130, said)
+
+
+def _pressed(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)  # the handler runs before this ends
+
+
+def test_what_follows_a_save_may_be_stopped(
+    lineage: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is there; only the session's names were not brought up to date."""
+    monkeypatch.setattr(lineage._parts.result_tables, "bring_up_to_date", _pressed)
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped; kept, version 1, is saved$"):
+        lineage.save("SELECT id FROM t", "kept")
+    assert ForwardLineage(lineage.spark, tmp_path / "home").result("kept").count() == 2
+
+
+def test_an_update_says_what_it_saved_last(
+    lineage: ForwardLineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage.spark.range(3).write.parquet(str(tmp_path / "days"))
+    lineage.register("days", path=tmp_path / "days")
+    lineage.save("SELECT count(*) AS n FROM days", "counted")
+    lineage.save("SELECT n + 1 AS n FROM counted", "after")
+    lineage.spark.range(3, 5).write.mode("append").parquet(str(tmp_path / "days"))
+    lineage.refresh("days")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt, match=r"^stopped; up to date: counted$"):
+        patched.setattr(type(lineage._parts.result_tables), "bring_up_to_date", _pressed)
+        lineage.update()
+    assert (lineage.describe("counted").version, lineage.describe("after").version) == (2, 1)
+
+
+def test_a_table_that_is_registered_stays_so(lineage: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage._parts.tables, "register", _pressed)
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped, t is not registered again$"):
+        lineage.register("t", key="id")
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped, u is not registered$"):
+        lineage.register("u", key="id")
+
+
+def test_a_command_never_says_what_it_cannot_know() -> None:
+    """Once it has the session, only the session's calls know whether anything was kept."""
+
+    def stops(*_: object) -> None:
+        note_begun()
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("click.Command.invoke", stops)
+        done = CliRunner().invoke(main, ["save", "q.sql", "x"])
+    assert (done.exit_code, done.stderr) == (130, "stopped.\n")
+
+
+@pytest.mark.parametrize("module", ["forward_lineage.cli", "click", "rich.text"])
+def test_a_command_is_stopped_while_it_is_imported(module: str, tmp_path: Path) -> None:
+    """As the console's script begins; Python itself, and the package's own names, come before it."""
+    program = tmp_path / "began.py"
+    program.write_text(
+        "import os, signal, sys\n"
+        "class Presses:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "from forward_lineage.__main__ import main\n"
+        "sys.meta_path.insert(0, Presses())\n"
+        "sys.argv = ['forward-lineage', 'ls']\n"
+        "sys.exit(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped.\n")
