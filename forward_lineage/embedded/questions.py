@@ -46,8 +46,7 @@ class Questions:
     """  # noqa: D205 - the first sentence is as long as that
 
     def __init__(self, home: Home) -> None:
-        self.library = Library(home)
-        self.library.lineage.capture_rest = _left_to_spark
+        self.library = Library(home).capturing(_left_to_spark)
         self.tables = BaseTables(Registrations(home))
 
     def backward(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,7 +27,7 @@ from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.deferred_lineage import Later
 from forward_lineage.store.library.kinds import LATEST, saved_of
 from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
-from forward_lineage.store.library.read_lineage import ReadLineage
+from forward_lineage.store.library.read_lineage import CaptureRest, ReadLineage
 from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.store.library.soundness import check_sound, is_name
@@ -77,6 +78,17 @@ class Library:
             self._publishing = Optimistic(home, mirror, self._versions)
         self.later = Later(near)
         self.lineage = ReadLineage(self.later, self.cache)
+
+    def capturing(self, rest: CaptureRest) -> Library:
+        """Return the same library to ask: lineage that a question needs and nobody has captured, is captured then.
+
+        Args:
+            rest: captures it; it may use this library, which does not.
+
+        """
+        found = copy(self)
+        found.lineage = ReadLineage(self.later, self.cache, rest)
+        return found
 
     # ------------------------------------------------------------ reading
 

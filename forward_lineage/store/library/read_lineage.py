@@ -25,18 +25,17 @@ class ReadLineage:
     Args:
         later: what was captured after results were saved.
         cache: of segments.
+        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
 
     Attributes:
-        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
         recomputed: how often lineage was read that its save had left out for good.
 
     """
 
-    def __init__(self, later: Later, cache: SegmentCache) -> None:
-        self._later, self._cache = later, cache
+    def __init__(self, later: Later, cache: SegmentCache, capture_rest: CaptureRest | None = None) -> None:
+        self._later, self._cache, self._capture_rest = later, cache, capture_rest
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
-        self.capture_rest: CaptureRest | None = None
         self.recomputed = 0
 
     def relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
@@ -68,8 +67,8 @@ class ReadLineage:
     def _captured(self, saved: Saved, table: TracedTable, *, whole: bool) -> Saved:
         if isinstance(saved, SavedResult):
             found = self._later.find(saved, whole=whole)
-            if found is None and self.capture_rest is not None:
-                found = self.capture_rest(saved, whole)
+            if found is None and self._capture_rest is not None:
+                found = self._capture_rest(saved, whole)
             if found is not None:
                 return found
         raise NotTracedError(
