@@ -53,7 +53,7 @@ class Node:
     was decided; elsewhere what decided it is control of all cells.
     """
 
-    __slots__ = ("edges", "lengths", "name", "number", "operation", "shape", "told")
+    __slots__ = ("__weakref__", "edges", "lengths", "name", "number", "operation", "shape", "told")
 
     def __init__(
         self, shape: Shape, edges: Iterable[Edge] = (), *, operation: str, name: str | None = None, told: str = ""

@@ -91,7 +91,7 @@ def check_result(opening: Opening, name: str) -> None:
         NotSavedError: there is none.
 
     """
-    Library(home_folder(opening.home)).get(name)
+    Library(home_folder(opening.home)).saved(name)
 
 
 def check_asked_about(opening: Opening, table: str) -> None:
@@ -105,5 +105,5 @@ def check_asked_about(opening: Opening, table: str) -> None:
         return
     home = home_folder(opening.home)
     library = Library(home)
-    if library.latest(table) is None and known_as(Pipeline(library, library.results()), table) is None:
+    if library.find(table) is None and known_as(Pipeline(library, library.every()[0]), table) is None:
         registered(Registrations(home), table)

@@ -15,7 +15,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.name_lookup import registered
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved import Saved
 
 
 @click.command()
@@ -35,7 +35,7 @@ def describe(name: str, home: Path | str | None, as_json: bool) -> None:
         print_result(found)
 
 
-def known(home: Path | str | None, name: str) -> Manifest | SavedResult:
+def known(home: Path | str | None, name: str) -> Manifest | Saved:
     """Return what a name means in a home.
 
     Raises:
@@ -43,4 +43,4 @@ def known(home: Path | str | None, name: str) -> Manifest | SavedResult:
 
     """
     place = home_folder(home)
-    return Library(place).latest(name) or registered(Registrations(place), name)
+    return Library(place).find(name) or registered(Registrations(place), name)

@@ -19,7 +19,10 @@ from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_result import SavedResult
 
 
 @click.command()
@@ -38,8 +41,8 @@ def ls(name: str | None, home: Path | str | None, as_json: bool, tables: bool) -
         return
     library = Library(home_folder(home))
     if name is not None:
-        library.get(name)  # raises the error that names what there is
-    found = library.results() if name is None else library.versions(name)
+        library.saved(name)  # raises the error that names what there is
+    found = library.every()[0] if name is None else library.versions(name)
     if as_json:
         print_objects(map(result_object, found))
     elif found:
@@ -74,15 +77,15 @@ def _table_of_tables(found: list[Manifest]) -> Table:
     return table
 
 
-def print_result(saved: SavedResult) -> None:
+def print_result(saved: Saved) -> None:
     """Print what is known of a saved result, its query and its columns."""
     _print([saved])
     _print_details(saved)
 
 
-def result_object(saved: SavedResult) -> dict[str, Any]:
+def result_object(saved: Saved) -> dict[str, Any]:
     """Return what is known of a saved result, for JSON."""
-    return {
+    known: dict[str, Any] = {
         "result": saved.name,
         "version": saved.version,
         "rows": saved.rows,
@@ -90,13 +93,16 @@ def result_object(saved: SavedResult) -> dict[str, Any]:
         "granularity": saved.granularity,
         "bytes": saved.size,
         "saved_at": saved.saved_at,
-        "columns": dict(saved.columns),
-        "tables": {each.name: _described_table(saved, each) for each in saved.tables},
-        "sql": saved.sql,
     }
+    tables = {each.name: _described_table(saved, each) for each in saved.tables}
+    if isinstance(saved, SavedResult):
+        return {**known, "columns": dict(saved.columns), "tables": tables, "sql": saved.sql}
+    if isinstance(saved, SavedArray):
+        known |= {"shape": list(saved.shape), "dtype": saved.dtype}
+    return {**known, "tables": tables, "kind": saved.kind}
 
 
-def _described_table(saved: SavedResult, table: TracedTable) -> dict[str, Any]:
+def _described_table(saved: Saved, table: TracedTable) -> dict[str, Any]:
     kept = saved.kept_of(table)
     sizes = {"pairs": sum(each.pairs for each in kept), "bytes": sum(each.size for each in kept)}
     known: dict[str, Any] = {"version": table.version, **sizes}
@@ -105,7 +111,7 @@ def _described_table(saved: SavedResult, table: TracedTable) -> dict[str, Any]:
     return {**known, "trusted": True} if table.trusted else known
 
 
-def _print(found: list[SavedResult]) -> None:
+def _print(found: list[Saved]) -> None:
     numbers = ("version", "rows", "pairs", "bytes")
     table = plain_table("result", *numbers, "lineage", "made of", right=numbers)
     for saved in found:
@@ -125,9 +131,9 @@ def _named(table: TracedTable) -> str:
     return f"{table.name} ({', '.join(notes)})" if notes else table.name
 
 
-def _print_details(saved: SavedResult) -> None:
-    columns = ", ".join(f"{column} {kind}" for column, kind in saved.columns)
-    shown = plain(columns), "", plain(saved.sql.strip())
-    Console(highlight=False).print("", *shown, sep="\n", markup=False)
+def _print_details(saved: Saved) -> None:
+    columns = saved.columns if isinstance(saved, SavedResult) else ()
+    shown = (plain(", ".join(f"{column} {kind}" for column, kind in columns)), "") if columns else ()
+    Console(highlight=False).print("", *shown, plain(saved.text), sep="\n", markup=False)
     if saved.trusted:
         click.echo(f"\nOn trust: {in_one_line(', '.join(saved.trusted))}. {UNCHECKED}")

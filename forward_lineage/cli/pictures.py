@@ -16,7 +16,8 @@ from forward_lineage.drawing.robdd import draw_robdd
 from forward_lineage.session import ForwardLineage
 from forward_lineage.store.asking.pipeline import Node, Pipeline, node_of
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from udafs.lineage_set import LineageSet
 
 _MOST_STALE = 1 << 20
@@ -95,7 +96,7 @@ class PipelineNow:
     @classmethod
     def of(cls, asked: Asked, library: Library, table: str | None, where: str | None) -> PipelineNow:
         """Ask for it; see `pipeline_picture`."""
-        results = library.results()
+        results = library.every()[0]
         suspected = None if table is None else {table.lower(): asked.suspected(table, where)}
         touched = {} if table is None else asked.touched(table, where)
         rows, _ = asked.stale().first(_MOST_STALE)
@@ -126,7 +127,7 @@ class PipelineNow:
 
 
 def steps(
-    nodes: Mapping[Node, SavedResult],
+    nodes: Mapping[Node, Saved],
     newest: Collection[Node],
     touched: Mapping[str, int] | None,
     stale: Container[str],
@@ -164,7 +165,7 @@ def _as_it_is_now(step: Step, key: str, touched: Mapping[str, int] | None, stale
     return replace(step, touched=None if touched is None else touched.get(key, 0), stale=key in stale)
 
 
-def _note(saved: SavedResult) -> str:
+def _note(saved: Saved) -> str:
     return saved.semantics if saved.granularity == "rows" else f"{saved.semantics}, values"
 
 

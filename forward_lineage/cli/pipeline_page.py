@@ -11,7 +11,8 @@ from forward_lineage.cli.question_executors import Asked
 from forward_lineage.cli.tables import show
 from forward_lineage.drawing.page import MadeOf, Row, Shown
 from forward_lineage.store.asking.pipeline import Node, Pipeline
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from udafs.errors import LineageError, listed
 from udafs.lineage_set import LineageSet
 
@@ -46,7 +47,7 @@ class Now(Protocol):
         """Return what has changed since results were saved, by the name of the result in lower case."""
 
 
-def title_of(saved: SavedResult, is_newest: bool) -> str:
+def title_of(saved: Saved, is_newest: bool) -> str:
     """Return what the box of a result is called."""
     return saved.name if is_newest else f"{saved.name}, version {saved.version}"
 
@@ -74,19 +75,19 @@ class _Gathering:
         found: dict[str, Shown] = {}
         for node in reversed(self.now.pipeline.nodes):
             saved, is_newest = self.now.pipeline.nodes[node], node in self.now.newest
-            older = Shown(sql=saved.sql.strip(), note=_OLDER)
+            older = Shown(sql=saved.text, note=_OLDER)
             found[title_of(saved, is_newest)] = self._result(saved) if is_newest else older
         for name, edges in self._bases().items():
             found[name] = self._base(name, edges)
         return found
 
-    def _result(self, saved: SavedResult) -> Shown:
+    def _result(self, saved: Saved) -> Shown:
         key = saved.name.lower()
         first = LineageSet(range(min(saved.rows, _MOST_ROWS))) if self.now.suspected is None else self._touched(key)
         mine = _first(first, _MOST_ROWS)
         ids = mine | self._wanted.get(key, LineageSet())
         made = {int(row): self._made_of(saved, int(row)) for row in ids.ids()}
-        shown = self._with_rows(saved.name, ids, made, saved.rows, saved.sql.strip())
+        shown = self._with_rows(saved.name, ids, made, saved.rows, saved.text)
         return replace(shown, saved=self._when_saved(saved))
 
     def _touched(self, key: str) -> LineageSet:
@@ -94,14 +95,14 @@ class _Gathering:
         suspected = self.now.suspected or {}
         return self.now.touched.get(key, suspected.get(key, LineageSet()))
 
-    def _when_saved(self, saved: SavedResult) -> str:
+    def _when_saved(self, saved: Saved) -> str:
         said = f"Saved {saved.saved_at[:16].replace('T', ' ')} UTC"
         changed = self.now.stale.get(saved.name.lower(), ())
         if not changed:
             return f"{said}."
         return f"Stale. {said}; {listed(changed)} {'has' if len(changed) == 1 else 'have'} changed since."
 
-    def _made_of(self, saved: SavedResult, row: int) -> list[MadeOf]:
+    def _made_of(self, saved: Saved, row: int) -> list[MadeOf]:
         found = []
         for edge in saved.tables:
             if edge.granules or not edge.is_whole:

@@ -1,4 +1,4 @@
-"""Rows that have ids, in Parquet files on this machine: ids by a condition, and rows by their ids."""
+"""Rows that have ids, in files on this machine: ids by a condition, and rows by their ids."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from forward_lineage.catalog import no_such_column
 from forward_lineage.embedded.answers import PickedRows
+from forward_lineage.embedded.array_cells import CellRows
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.parquet_rows import DataFileRows, Places, concatenated
 from forward_lineage.predicates.reading import read_condition
@@ -33,7 +34,7 @@ class Identified:
 
     name: str
     columns: tuple[tuple[str, str], ...]
-    files: tuple[DataFileRows, ...]
+    files: tuple[DataFileRows | CellRows, ...]
     key: str | None = None
 
     def predicate(self, condition: str) -> Predicate:
@@ -104,7 +105,7 @@ class Identified:
         rows = concatenated(tables, kinds).take(pa.array(np.argsort(all_ids, kind="stable")))
         return PickedRows(np.sort(all_ids), rows)
 
-    def _located(self, file: DataFileRows, wanted: Places) -> tuple[Places, Places]:
+    def _located(self, file: DataFileRows | CellRows, wanted: Places) -> tuple[Places, Places]:
         """The places of rows of a file that are wanted, ascending, and their ids."""
         if self.key is None:
             mine = wanted[(wanted >= file.first) & (wanted < file.first + file.rows)]
@@ -126,7 +127,7 @@ class Identified:
             raise NeedsSpark(f"ids from {self.key}, a {kind}")
         return {self.key: arrow}
 
-    def _ids(self, file: DataFileRows, at: int, arrays: Mapping[str, pa.Array]) -> Places:
+    def _ids(self, file: DataFileRows | CellRows, at: int, arrays: Mapping[str, pa.Array]) -> Places:
         values = arrays[str(self.key)]
         if values.null_count:
             raise NeedsSpark(f"{self.key}, which has a NULL in {file.path} behind row {at}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from forward_lineage.embedded.answers import Impact, PickedRows, Stale
+from forward_lineage.embedded.array_cells import CellRows
 from forward_lineage.embedded.base_tables import BaseTables
 from forward_lineage.embedded.identified import Identified
 from forward_lineage.embedded.needs_spark import NeedsSpark
@@ -25,9 +26,13 @@ from forward_lineage.store.asking.ancestors import (
 )
 from forward_lineage.store.asking.pipeline import Pipeline, Reached, node_of
 from forward_lineage.store.asking.staleness import stale_inputs, taken_on_trust
+from forward_lineage.store.library.cells import cell_columns
 from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_result import SavedResult
 from udafs.lineage_set import LineageSet
 
 
@@ -41,15 +46,14 @@ class Questions:
     """  # noqa: D205 - the first sentence is as long as that
 
     def __init__(self, home: Home) -> None:
-        self.library = Library(home)
-        self.library.lineage.capture_rest = _left_to_spark
+        self.library = Library(home).capturing(_left_to_spark)
         self.tables = BaseTables(Registrations(home))
 
     def backward(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
     ) -> PickedRows:
         """Return the base rows that rows of a result were made of."""
-        saved = self.library.get(result)
+        saved = self.library.saved(result)
         refuse_both("where=", where, "rows=", rows)
         pipeline = Pipeline(self.library, [saved])
         name = ancestor(pipeline, saved, table)
@@ -65,7 +69,7 @@ class Questions:
         edge = edges[0][1]
         if edge.is_result:
             newest = max(each.version for _, each in edges)  # has the rows of the others, perhaps more behind them
-            return _rows_of(self.library.get(edge.name, newest)).pick(reached.ids)
+            return _rows_of(self.library.saved(edge.name, newest)).pick(reached.ids)
         picked = self.tables.rows(edge).pick(reached.ids)
         if len(picked.ids) != len(reached.ids):
             raise NeedsSpark(f"rows of {edge.name} that are not there")
@@ -76,7 +80,7 @@ class Questions:
         self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
     ) -> PickedRows:
         """Return the rows of a result that were made of some rows of a table."""
-        saved = self.library.get(result)
+        saved = self.library.saved(result)
         seeds = self._seeds(where, ids)
         pipeline = Pipeline(self.library, [saved])
         touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
@@ -87,7 +91,7 @@ class Questions:
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> Impact:
         """Return every result with rows that were made of suspected ones, those made of others behind these."""
         seeds = self._seeds(where, ids)
-        latest = self.library.all_results()
+        latest = self.library.all_saved()
         pipeline = Pipeline(self.library, latest)
         name = known_as(pipeline, table)
         if name is None:
@@ -101,7 +105,7 @@ class Questions:
     def stale(self) -> Stale:
         """Return the results that were made of something that has changed since."""
         found = stale_inputs(self.library, self.tables)
-        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, self.library.results()))))
+        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, self.library.every()[0]))))
 
     def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
         """Return the rows that rows of a table touch, by the name of their result in lower case."""
@@ -122,7 +126,7 @@ class Questions:
         return self.tables.version(name)
 
     def _rows(self, name: str) -> Identified:
-        saved = self.library.latest(name)
+        saved = self.library.find(name)
         return self.tables.rows_now(name) if saved is None else _rows_of(saved)
 
     def _on_trust(self, edges: Iterable[Edge]) -> tuple[str, ...]:
@@ -141,7 +145,7 @@ class _Suspects:
         self._read: dict[str, LineageSet] = {}
         self._by_version: dict[tuple[str, int], LineageSet] = {}
 
-    def __call__(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+    def __call__(self, saved: Saved, edge: TracedTable) -> LineageSet:
         _refuse_values([(saved, edge)])
         key = edge.name.lower(), edge.version
         if self._where is None and self._given is None and not edge.is_result:
@@ -151,9 +155,9 @@ class _Suspects:
         return self._by_version[key]
 
     def _of_result(self, edge: TracedTable) -> LineageSet:
-        then = self._library.get(edge.name, edge.version)
+        then = self._library.saved(edge.name, edge.version)
         if self._given is not None:
-            now = self._library.latest(edge.name)
+            now = self._library.find(edge.name)
             if now is None or now.keeps_numbers_of != then.keeps_numbers_of:
                 raise NeedsSpark(f"row numbers of {edge.name}, which was saved again")
             return self._given
@@ -186,8 +190,12 @@ def _conditioned(rows: Identified, where: str) -> LineageSet:
     return rows.where(where)
 
 
-def _rows_of(saved: SavedResult) -> Identified:
+def _rows_of(saved: Saved) -> Identified:
     check_row_files(saved)
+    if isinstance(saved, SavedArray):
+        return Identified(saved.name, cell_columns(saved), (CellRows(saved),))
+    if not isinstance(saved, SavedResult):
+        raise NeedsSpark(f"{saved.name}, a saved {saved.called}")
     files = [DataFileRows(str(saved.folder / each.path), each.rows, each.first_row) for each in saved.row_files]
     if not files and saved.rows:
         raise NeedsSpark(f"{saved.name}, which an earlier release saved")

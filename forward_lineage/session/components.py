@@ -20,7 +20,7 @@ from forward_lineage.store.asking.calls import LineageCalls
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.result_tables import ResultTables
-from forward_lineage.store.saving.deferred_capture import Capturing
+from forward_lineage.store.saving.deferred_capture import Capturing, refuse_to_answer_again
 from forward_lineage.store.saving.saver import Saver
 from forward_lineage.store.saving.traced_query import Tracer
 from forward_lineage.store.updating.proving import Prover
@@ -88,12 +88,15 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     """
     near = folder_of(home)  # where what can be made again is kept
     tables = RegisteredTables(spark, registrations)
-    library = Library(home)
-    result_tables = ResultTables(library, tables)
-    questions = Questions(tables, library)
+    saved = Library(home)
+    result_tables = ResultTables(saved, tables)
     up_to_date = result_tables.bring_up_to_date
-    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, up_to_date))
     names = SessionNames(tables, up_to_date)
+    again = Statements(tables, names, ChosenRows(spark, refuse_to_answer_again), str(home))
+    capturing = Capturing(Tracer(again, tables, str(home)), tables, saved)
+    library = saved.capturing(capturing)
+    questions = Questions(tables, library)
+    chosen = ChosenRows(spark, LineageCalls(tables, library, questions, up_to_date))
     statements = Statements(tables, names, chosen, str(home))
     tracer = Tracer(statements, tables, str(home))
 
@@ -107,8 +110,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     answering = Answering(tables, library, near, run, up_to_date)
     rows_saver = Saver(tracer, tables, library)
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
-    capturing = Capturing(tracer, tables, library)
-    library.lineage.capture_rest = capturing
     opening = Opening(tables, library, near, up_to_date)
     profiler = Profiler(tables, rows_saver, near, up_to_date)
     runner = Runner(statements, tables, names, near)

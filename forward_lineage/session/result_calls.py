@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy.typing as npt
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, as_answer
+from forward_lineage.session.array_calls import arrays_of, chosen_numbers, is_array, refuse_query_options
 from forward_lineage.session.components import Parts
 from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
@@ -21,6 +24,10 @@ from forward_lineage.workloads.saving import Foreseen
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
+if TYPE_CHECKING:
+    from forward_lineage.arrays import TrackedArray
+    from forward_lineage.arrays.cells import Chosen
+
 
 class ResultCalls:
     """The calls of `ForwardLineage` about saved results. docs/store.md describes the store."""
@@ -30,7 +37,7 @@ class ResultCalls:
 
     def save(
         self,
-        df_or_sql: DataFrame | str,
+        df_or_sql: DataFrame | str | TrackedArray | npt.NDArray[Any],
         name: str,
         *,
         semantics: str = "data",
@@ -44,12 +51,13 @@ class ResultCalls:
         partition_by: Attributes = None,
         cube: Attributes = None,
         args: Arguments = None,
-    ) -> SavedResult:
+    ) -> SavedResult | Any:
         """Run a query once and save its rows and their lineage under a name. Later queries can read it by the name.
 
         Args:
             df_or_sql: a query; a DataFrame, as for `trace`; or one with `DL`, which `sql` or `trace` returned, perhaps
-                filtered, sorted or projected since.
+                filtered, sorted or projected since. Or an array, tracked or plain: its cells are saved, with their
+                lineage in saved things. Then only `semantics`, `mode` and `keep_versions` may be given.
             name: letters, digits and _.
             semantics: ``"data"`` or ``"control"``; a DataFrame with `DL` has its own.
             mode: ``"overwrite"``: a new version replaces the one before at one stroke, when all is written.
@@ -71,19 +79,29 @@ class ResultCalls:
                 [Smoke, §3.2, §4.1, §4.2; docs/workloads.md]
 
         Returns:
-            the saved result: version, columns, number of rows, tables with their numbers of (row, id) pairs.
+            the saved result: version, columns, number of rows, tables with their numbers of (row, id) pairs. Of an
+            array a `SavedArray`, which has a shape and a type in place of columns.
 
         Raises:
-            LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use.
+            LineageError: as for `sql`; or the DataFrame's lineage is not that of its rows; or the name is in use; or an
+                array was made of a tracked one that is not saved.
 
         Examples:
             >>> lineage.save("SELECT max(amount) AS best FROM by_item", "report")
             SavedResult(report, version 1, 1 row, made of by_item, data, saved at ...)
 
         """
+        if is_array(df_or_sql):
+            others = {"encoding": encoding != "auto", "tables": tables is not None, "where": bool(where), "args": args}
+            foreseen_at_all = {"workload": workload, "partition_by": partition_by, "cube": cube}
+            refuse_query_options({**others, "capture": capture != "now", **foreseen_at_all})
+            return arrays_of(self._parts).save(
+                df_or_sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions
+            )
+        given = cast(DataFrame | str, df_or_sql)
         scope = Scope.of(tables, where, capture)
-        traced = isinstance(df_or_sql, DataFrame) and LINEAGE_COLUMN in df_or_sql.columns
-        query = df_or_sql if traced else self._parts.frames.sql(df_or_sql, semantics)
+        traced = isinstance(given, DataFrame) and LINEAGE_COLUMN in given.columns
+        query = given if traced else self._parts.frames.sql(given, semantics)
         foreseen = Foreseen(workload, partition_by, cube)
         wish = Wish(name, semantics, mode, keep_versions, encoding, scope)
         wish = replace(wish, rerun=noted_rerun(self._parts.frames, query, args, wish, foreseen))
@@ -144,6 +162,8 @@ class ResultCalls:
     def results(self) -> list[SavedResult]:
         """Return the newest version of every saved result, by name. Results with a damaged manifest are left out.
 
+        Saved arrays are no results, since no query can read them.
+
         Examples:
             >>> "by_item" in [saved.name for saved in lineage.results()]
             True
@@ -151,8 +171,8 @@ class ResultCalls:
         """
         return self._parts.library.results()
 
-    def describe(self, name: str) -> SavedResult:
-        """Return the facts about a saved result: query, columns, tables, versions, sizes.
+    def describe(self, name: str) -> SavedResult | Any:
+        """Return the facts about a saved result: query, columns, tables, versions, sizes. Or those about an array.
 
         Raises:
             LineageError: there is no such result, or its manifest is damaged.
@@ -162,7 +182,7 @@ class ResultCalls:
             2
 
         """
-        return self._parts.library.get(name)
+        return self._parts.library.saved(name)
 
     def drop(self, name: str) -> None:
         """Forget a saved result. Files that other saved results were made of stay for as long as these are there.
@@ -202,16 +222,24 @@ class ResultCalls:
         return self._parts.questions.rows(name, version)
 
     def backward(
-        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Iterable[int] | None = None,
+        table: str | None = None,
+        cells: Chosen = None,
     ) -> DataFrame:
-        """Return the base rows that rows of a saved result were made of.
+        """Return the base rows that rows of a saved result, or cells of a saved array, were made of.
 
         Args:
             result: its name.
-            where: a condition over its columns that chooses the rows; all of them when neither is given.
+            where: a condition over its columns that chooses the rows; all of them when neither is given. An array has
+                the columns ``axis0``, ``axis1``, … and ``value``.
             rows: the numbers of the rows, from 0.
             table: a table that the result was made of, directly or through other saved results, or one of these. You
                 may leave it out if there is one base table only.
+            cells: of an array: an index or slices as between brackets, a mask, or an array of places.
 
         Returns:
             the table's columns after a column ``row_id``, in the order of the ids; the values of a result that was
@@ -230,10 +258,17 @@ class ResultCalls:
             +------+----+------+------+
 
         """
+        rows = chosen_numbers(self._parts, result, "rows=", rows, cells)
         return as_answer(self._parts.questions.backward(result, where, rows=rows, table=table))
 
     def backward_ids(
-        self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
+        self,
+        result: str,
+        where: str | None = None,
+        *,
+        rows: Iterable[int] | None = None,
+        table: str | None = None,
+        cells: Chosen = None,
     ) -> LineageSet:
         """Return the ids of the rows that `backward` would return; with ``rows=`` no Spark job runs.
 
@@ -242,10 +277,17 @@ class ResultCalls:
             LineageSet({1, 3})
 
         """
+        rows = chosen_numbers(self._parts, result, "rows=", rows, cells)
         return self._parts.questions.backward_ids(result, where, rows=rows, table=table)
 
     def forward(
-        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+        self,
+        table: str,
+        where: str | None = None,
+        *,
+        ids: Iterable[int] | None = None,
+        result: str,
+        cells: Chosen = None,
     ) -> DataFrame:
         """Return the rows of a saved result that were made of some rows of a table.
 
@@ -255,6 +297,7 @@ class ResultCalls:
                 LINEAGE ON. All of them when neither is given.
             ids: the ids of the rows.
             result: the result's name.
+            cells: of a saved array in place of a table, as for `backward`.
 
         Returns:
             the result's columns after a column ``row_id``, the number of the row, in the order of these.
@@ -271,10 +314,17 @@ class ResultCalls:
             +------+------+------+
 
         """
+        ids = chosen_numbers(self._parts, table, "ids=", ids, cells)
         return as_answer(self._parts.questions.forward(table, where, ids=ids, result=result))
 
     def forward_ids(
-        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, result: str
+        self,
+        table: str,
+        where: str | None = None,
+        *,
+        ids: Iterable[int] | None = None,
+        result: str,
+        cells: Chosen = None,
     ) -> LineageSet:
         """Return the numbers of the rows that `forward` would return; with ``ids=`` no Spark job runs.
 
@@ -283,15 +333,19 @@ class ResultCalls:
             LineageSet({1})
 
         """
+        ids = chosen_numbers(self._parts, table, "ids=", ids, cells)
         return self._parts.questions.forward_ids(table, where, ids=ids, result=result)
 
-    def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
+    def impact(
+        self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None, cells: Chosen = None
+    ) -> DataFrame:
         """Return every saved result with rows that were made of some rows of a table, directly or through others.
 
         Args:
-            table: a registered table or a saved result.
+            table: a registered table, a saved result or array.
             where: a condition over its columns that chooses the rows.
             ids: the ids of the rows.
+            cells: of a saved array, as for `backward`.
 
         Returns:
             ``result STRING, rows_touched BIGINT, rows BIGINT, path STRING``. Each result comes after those that it was
@@ -311,6 +365,7 @@ class ResultCalls:
             +-------+------------+----+---------------+
 
         """
+        ids = chosen_numbers(self._parts, table, "ids=", ids, cells)
         return as_answer(self._parts.questions.impact(table, where, ids=ids))
 
     def stale(self) -> DataFrame:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from forward_lineage.openlineage.runs import Given
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
 from forward_lineage.session.approximate_calls import ApproximateCalls
+from forward_lineage.session.array_calls import ArrayCalls
 from forward_lineage.session.components import parts_of
 from forward_lineage.session.ended_calls import says_why_it_ends
 from forward_lineage.session.profile_calls import ProfileCalls
@@ -31,6 +32,7 @@ class ForwardLineage(
     TableCalls,
     QueryCalls,
     ResultCalls,
+    ArrayCalls,
     UpdateCalls,
     ViewCalls,
     ProfileCalls,

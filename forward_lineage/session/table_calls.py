@@ -131,7 +131,7 @@ class TableCalls:
             self._parts.tables.adopt(table)
 
     def rows(self, table: str, ids: Iterable[int] | None = None) -> DataFrame:
-        """Return rows of a registered table with their ids.
+        """Return rows of a registered table, or cells of a saved array, with their ids.
 
         Args:
             table: its name.
@@ -155,7 +155,7 @@ class TableCalls:
 
         """
         tables = self._parts.questions.tables_now
-        found = tables.rows(table)
+        found = self._parts.questions.identified(table)
         rows = found.with_ids() if ids is None else found.pick(LineageSet(ids))
         return on_trust(rows, [table] if tables.takes_on_trust(table) else [])
 

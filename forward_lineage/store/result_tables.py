@@ -31,7 +31,7 @@ class ResultTables:
     def bring_up_to_date(self) -> None:
         """Let queries read the newest version of every saved result, and none that is gone."""
         found, damaged = self._library.every()
-        results = {saved.name.lower(): saved for saved in found}
+        results = {saved.name.lower(): saved for saved in found if isinstance(saved, SavedResult)}
         for name in set(self._library.names()) - set(results) - set(damaged):
             self._tables.forget_result(name)
             self._library.clear_copies(name)

@@ -8,7 +8,8 @@ from typing import Protocol
 from forward_lineage.spark.names import split_name
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from udafs.errors import BadArgumentError, ChangedError, NotSavedError
 from udafs.lineage_set import LineageSet
 
@@ -20,7 +21,7 @@ class SameIds(Protocol):
         """Tell so."""
 
 
-Edge = tuple[SavedResult, TracedTable]  # a result, and its lineage in a table that it was made of directly
+Edge = tuple[Saved, TracedTable]  # a result, and its lineage in a table that it was made of directly
 
 
 def known_as(pipeline: Pipeline, table: str) -> str | None:
@@ -30,7 +31,7 @@ def known_as(pipeline: Pipeline, table: str) -> str | None:
     return known.get(name)
 
 
-def ancestor(pipeline: Pipeline, saved: SavedResult, table: str | None) -> str:
+def ancestor(pipeline: Pipeline, saved: Saved, table: str | None) -> str:
     """Return the name of the table that is meant: a direct one or a further ancestor.
 
     Args:
@@ -54,7 +55,7 @@ def ancestor(pipeline: Pipeline, saved: SavedResult, table: str | None) -> str:
     return bases[0]
 
 
-def _refuse_no_ancestor(pipeline: Pipeline, saved: SavedResult, table: str) -> str:
+def _refuse_no_ancestor(pipeline: Pipeline, saved: Saved, table: str) -> str:
     known = ", ".join(pipeline.tables().values())
     raise NotSavedError(
         f"{saved.name} was not made of {table}",
@@ -62,7 +63,7 @@ def _refuse_no_ancestor(pipeline: Pipeline, saved: SavedResult, table: str) -> s
     )
 
 
-def check_one_kind_of_ids(saved: SavedResult, edges: Sequence[Edge], library: Library, tables: SameIds) -> None:
+def check_one_kind_of_ids(saved: Saved, edges: Sequence[Edge], library: Library, tables: SameIds) -> None:
     """Check that ids that came on several paths mean the same rows.
 
     Args:
@@ -94,7 +95,7 @@ def mean_the_same(one: Edge, other: Edge, library: Library, tables: SameIds) -> 
         return False
     if not edge.is_result:
         return tables.same_ids(edge, first)
-    versions = (library.get(each.name, each.version) for each in (edge, first))
+    versions = (library.saved(each.name, each.version) for each in (edge, first))
     return len({version.keeps_numbers_of for version in versions}) == 1
 
 
@@ -105,12 +106,12 @@ def steps_of(pipeline: Pipeline, table: str | None = None) -> list[Edge]:
     return edges if table is None else [step for step in edges if step[1].name == name]
 
 
-def all_rows(saved: SavedResult) -> LineageSet:
+def all_rows(saved: Saved) -> LineageSet:
     """Return the numbers of all rows of a result."""
     return LineageSet(range(saved.rows))
 
 
-def numbers_of(saved: SavedResult, rows: Iterable[int]) -> LineageSet:
+def numbers_of(saved: Saved, rows: Iterable[int]) -> LineageSet:
     """Return numbers of rows of a result, as a set.
 
     Raises:

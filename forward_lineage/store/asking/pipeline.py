@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from forward_lineage.relations.algebra import compose, empty, union
 from forward_lineage.relations.relation import LineageRelation, united
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from udafs.errors import ChangedError, DamagedError, LineageError, NotSavedError, NotTracedError, Position
 from udafs.lineage_set import LineageSet
 
 Node = tuple[str, int]  # a result's name in lower case, and its version
 #: Says which ids of an edge stand for the seeds; None where the edge does not lead to where the seeds are.
-Seeds = Callable[[SavedResult, TracedTable], LineageSet | None]
+Seeds = Callable[[Saved, TracedTable], LineageSet | None]
 
 
 class BlockedError(ChangedError):
@@ -38,7 +39,7 @@ class BlockedError(ChangedError):
 
     """
 
-    def __init__(self, what: str, saved: SavedResult, otherwise: str = "") -> None:
+    def __init__(self, what: str, saved: Saved, otherwise: str = "") -> None:
         super().__init__(what, instead=_save_again([saved.name], otherwise))
         self.saved, self.otherwise = saved, otherwise
 
@@ -60,7 +61,7 @@ class Reached:
 
     """
 
-    edges: list[tuple[SavedResult, TracedTable, LineageSet]] = field(default_factory=list)
+    edges: list[tuple[Saved, TracedTable, LineageSet]] = field(default_factory=list)
 
     @property
     def ids(self) -> LineageSet:
@@ -79,7 +80,7 @@ class Touched:
 
     """
 
-    result: SavedResult
+    result: Saved
     rows: LineageSet | None
     path: tuple[str, ...]
 
@@ -98,14 +99,14 @@ class Pipeline:
 
     """
 
-    def __init__(self, library: Library, results: Iterable[SavedResult]) -> None:
+    def __init__(self, library: Library, results: Iterable[Saved]) -> None:
         self.library = library
         #: Every result that takes part, those that others were made of before these.
-        self.nodes: dict[Node, SavedResult] = {}
+        self.nodes: dict[Node, Saved] = {}
         for result in results:
             self._add(result)
 
-    def _add(self, result: SavedResult) -> None:
+    def _add(self, result: Saved) -> None:
         stack = [(result, False)]
         while stack:  # depth first by hand: a pipeline may have more steps than Python has stack
             saved, done = stack.pop()
@@ -117,7 +118,7 @@ class Pipeline:
             stack.append((saved, True))
             stack += [(self.parent(saved, table), False) for table in saved.tables if table.is_result]
 
-    def parent(self, saved: SavedResult, table: TracedTable) -> SavedResult:
+    def parent(self, saved: Saved, table: TracedTable) -> Saved:
         """Return the result that an edge leads to, in the version that it was then.
 
         Raises:
@@ -129,7 +130,7 @@ class Pipeline:
         if found is not None:
             return found
         try:
-            return self.library.get(table.name, table.version)
+            return self.library.saved(table.name, table.version)
         except LineageError as error:
             kind = DamagedError if isinstance(error, DamagedError) else NotSavedError
             raise kind(
@@ -160,7 +161,7 @@ class Pipeline:
 
     # ------------------------------------------------------------ questions
 
-    def backward(self, result: SavedResult, rows: LineageSet, table: str) -> Reached:
+    def backward(self, result: Saved, rows: LineageSet, table: str) -> Reached:
         """Trace rows of a result back to a table, however many steps away.
 
         Raises:
@@ -216,13 +217,13 @@ class Pipeline:
                 touched[node] = Touched(saved, united(rows for rows, _ in found), (*shortest, saved.name))
         return touched
 
-    def _refuse_blocked(self, saved: SavedResult, table: str, blocked: Mapping[Node, BlockedError]) -> None:
+    def _refuse_blocked(self, saved: Saved, table: str, blocked: Mapping[Node, BlockedError]) -> None:
         for _, below in self._ways(saved, table, blocked):
             if below is not None:
                 raise blocked[below]
 
     def _touched(
-        self, saved: SavedResult, table: str, seeds: Seeds, touched: Mapping[Node, Touched]
+        self, saved: Saved, table: str, seeds: Seeds, touched: Mapping[Node, Touched]
     ) -> Iterator[tuple[LineageSet, tuple[str, ...]]]:
         """Yield the rows of a result that are touched over each of its edges, and the names on the way to it."""
         for edge, below in self._ways(saved, table, touched):
@@ -230,7 +231,7 @@ class Pipeline:
             rows = self.library.relation(saved, edge).forward(ids) if ids else LineageSet()
             yield rows, (edge.name,) if below is None else touched[below].path
 
-    def relation(self, result: SavedResult, table: str) -> LineageRelation:
+    def relation(self, result: Saved, table: str) -> LineageRelation:
         """Return the lineage of a result in a table, however many steps away, as one relation: a relational product.
 
         Raises:
@@ -247,9 +248,7 @@ class Pipeline:
                 made[node] = union(parts)
         return made.get(node_of(result), empty())
 
-    def _ways(
-        self, saved: SavedResult, table: str, leading: Container[Node]
-    ) -> Iterator[tuple[TracedTable, Node | None]]:
+    def _ways(self, saved: Saved, table: str, leading: Container[Node]) -> Iterator[tuple[TracedTable, Node | None]]:
         """Yield the edges of a result that lead to a table: with None where it is, else with the node below.
 
         Raises:
@@ -266,12 +265,12 @@ class Pipeline:
                 yield edge, below
 
 
-def node_of(saved: SavedResult) -> Node:
+def node_of(saved: Saved) -> Node:
     """Return the node of a version."""
     return saved.name.lower(), saved.version
 
 
-def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> NotTracedError:
+def ends_in_values(saved: Saved, edge: TracedTable, table: str) -> NotTracedError:
     """Return the refusal to trace to rows of a table, over a step to it or on the way to it saved with LINEAGE ON."""
     what = (
         f"{saved.name} was saved with LINEAGE ON {', '.join(edge.granules)} and knows values of {edge.name}, not rows"
@@ -285,7 +284,7 @@ def ends_in_values(saved: SavedResult, edge: TracedTable, table: str) -> NotTrac
     )
 
 
-def left_out(refused: Sequence[tuple[SavedResult, BlockedError]]) -> ChangedError:
+def left_out(refused: Sequence[tuple[Saved, BlockedError]]) -> ChangedError:
     """Return what is said of results that cannot be answered for: what blocks the first, and what to do about all.
 
     Args:

@@ -41,7 +41,9 @@ from forward_lineage.store.asking.suspected_ids import Suspects
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
@@ -79,7 +81,7 @@ class Questions:
         answer = self.rows_of(saved, reached, reached.ids)
         return answer.drop(answer.columns[0]) if reached.edges[0][1].granules else answer
 
-    def rows_of(self, saved: SavedResult, reached: Reached, ids: LineageSet) -> DataFrame:
+    def rows_of(self, saved: Saved, reached: Reached, ids: LineageSet) -> DataFrame:
         """Return some of the rows, or values, that were reached from a result, in the order of their ids.
 
         Args:
@@ -100,7 +102,7 @@ class Questions:
             return self._on_trust(IdentifiedRows.of_granules(self._spark, owner, edge).pick(ids), edges)
         if edge.is_result:
             newest = max(each.version for _, each in edges)  # has the rows of the others and perhaps more behind them
-            return IdentifiedRows.of_result(self._spark, self._library.get(edge.name, newest)).pick(ids)
+            return IdentifiedRows.of_saved(self._spark, self._library.saved(edge.name, newest), ids).pick(ids)
         oldest = min((each for _, each in edges), key=lambda each: each.version)
         return self._on_trust(self.tables_now.pick(saved.name, oldest, ids), edges)
 
@@ -112,19 +114,19 @@ class Questions:
         """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
         return taken_on_trust(edges, self.tables_now)
 
-    def steps_to(self, saved: SavedResult, table: str) -> list[Edge]:
+    def steps_to(self, saved: Saved, table: str) -> list[Edge]:
         """Return the steps of a result, and of those that it was made of, that read a table."""
         return steps_of(Pipeline(self._library, [saved]), table)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
-    ) -> tuple[Reached, SavedResult]:
-        saved = self._library.get(result)
+    ) -> tuple[Reached, Saved]:
+        saved = self._library.saved(result)
         return self.traced_back(saved, self._row_numbers(saved, where, rows), table), saved
 
     def traced_back(
         self,
-        saved: SavedResult,
+        saved: Saved,
         rows: LineageSet,
         table: str | None,
         around: Callable[[], frozenset[str]] = frozenset,
@@ -152,7 +154,7 @@ class Questions:
         return reached
 
     def _captured_within(
-        self, saved: SavedResult, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
+        self, saved: Saved, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
     ) -> TracedTable | None:
         """The only step to a table, if lineage in some of its rows was captured and no other rows are asked for."""
         edge = saved.traced(table)
@@ -161,17 +163,18 @@ class Questions:
         demanded = condition_texts(edge.only) <= around()
         return edge if demanded and self._says_the_same(saved, edge.name, edge.only) else None
 
-    def _says_the_same(self, saved: SavedResult, table: str, condition: str) -> bool:
+    def _says_the_same(self, saved: Saved, table: str, condition: str) -> bool:
         """Whether a condition says here, of each row, what it said when the result was saved."""
-        if saved.recipe is None or among_settings(saved.recipe.settings) != settings_of_values(self._spark):
+        recipe = saved.recipe if isinstance(saved, SavedResult) else None
+        if recipe is None or among_settings(recipe.settings) != settings_of_values(self._spark):
             return False
         return self.tables_now.depends_on(table, condition) is None
 
-    def _check_one_kind_of_ids(self, saved: SavedResult, reached: Reached) -> None:
+    def _check_one_kind_of_ids(self, saved: Saved, reached: Reached) -> None:
         edges = [(owner, edge) for owner, edge, _ in reached.edges]
         check_one_kind_of_ids(saved, edges, self._library, self.tables_now)
 
-    def _row_numbers(self, saved: SavedResult, where: str | None, rows: Iterable[int] | None) -> LineageSet:
+    def _row_numbers(self, saved: Saved, where: str | None, rows: Iterable[int] | None) -> LineageSet:
         refuse_both("where=", where, "rows=", rows)
         if rows is None:
             return all_rows(saved) if where is None else self.result_rows.of(saved).where(where)
@@ -190,16 +193,16 @@ class Questions:
     ) -> DataFrame:
         """See `ForwardLineage.forward`."""
         saved, rows = self._forward(table, where, ids, result)
-        answer = IdentifiedRows.of_result(self._spark, saved).pick(rows)
+        answer = IdentifiedRows.of_saved(self._spark, saved, rows).pick(rows)
         return self._on_trust(answer, self.steps_to(saved, table))
 
     def _forward(
         self, table: str, where: str | None, ids: Iterable[int] | None, result: str
-    ) -> tuple[SavedResult, LineageSet]:
-        saved = self._library.get(result)
+    ) -> tuple[Saved, LineageSet]:
+        saved = self._library.saved(result)
         return saved, self.traced_forward(table, self._seeds(where, ids), saved)
 
-    def traced_forward(self, table: str, seeds: Seeds, saved: SavedResult) -> LineageSet:
+    def traced_forward(self, table: str, seeds: Seeds, saved: Saved) -> LineageSet:
         """Return the rows of a version of a result that were made of some rows of a table.
 
         Raises:
@@ -211,7 +214,7 @@ class Questions:
         touched = pipeline.forward(ancestor(pipeline, saved, table), seeds, blocked).get(node_of(saved))
         if node_of(saved) in blocked:
             behind = [pipeline.nodes[node] for node in pipeline.nodes if node in blocked]
-            latest = [each for each in behind if each is saved or each == self._library.latest(each.name)]
+            latest = [each for each in behind if each is saved or each == self._library.find(each.name)]
             raise left_out([(each, blocked[node_of(saved)]) for each in latest])
         return (touched and touched.rows) or LineageSet()
 
@@ -219,7 +222,7 @@ class Questions:
         """See `ForwardLineage.impact`."""
         found = [each.facts() for each in self.impacted(table, where, ids=ids)]
         answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
-        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.all_results()), table))
+        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.all_saved()), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
         """Return every saved result with rows that were made of suspected ones, those made of others behind these.
@@ -228,7 +231,7 @@ class Questions:
             BlockedError: of no result it can be told; of some it is said in their place.
 
         """
-        latest = self._library.all_results()
+        latest = self._library.all_saved()
         pipeline = Pipeline(self._library, latest)
         name = known_as(pipeline, table)
         if name is None:
@@ -256,7 +259,7 @@ class Questions:
 
     def lineage_of(self, result: str, table: str) -> DataFrame:
         """Return (row, id): the lineage of a saved result in a table, however many steps away."""
-        saved = self._library.get(result)
+        saved = self._library.saved(result)
         pipeline = Pipeline(self._library, [saved])
         name = ancestor(pipeline, saved, table)
         reached = pipeline.backward(saved, LineageSet(), name)
@@ -285,13 +288,25 @@ class Questions:
         rows = IdentifiedRows.of_result(self._spark, saved)
         return rows.without_ids(in_order=len(saved.row_files) > 1)  # Spark reads large files first
 
+    def identified(self, name: str) -> IdentifiedRows:
+        """Return the rows of a table, or what stands for rows of a saved thing that queries cannot read, with ids.
+
+        Raises:
+            LineageError: as for `TablesNow.rows`, or a file is damaged.
+
+        """
+        saved = self._library.find(name)
+        if saved is not None and not isinstance(saved, SavedResult):
+            return IdentifiedRows.of_saved(self._spark, saved)
+        return self.tables_now.rows(name)
+
     def no_longer_askable(self, table: str) -> list[str]:
         """Return the results that a condition over the rows of a table cannot be asked of: rows of then are gone.
 
         Tables whose ids are values are left out: only Spark knows which of their rows are gone.
         """
         found: list[str] = []
-        for saved in self._library.results():
+        for saved in self._library.every()[0]:
             edges = [edge for edge in saved.tables if edge.name.lower() == table.lower() and not edge.is_result]
             if not saved.is_whole or not all(self.tables_now.is_by_position(edge) for edge in edges):
                 continue
@@ -306,4 +321,4 @@ class Questions:
         """See `ForwardLineage.stale`."""
         found = stale_inputs(self._library, self.tables_now)
         answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
-        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.results())))
+        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.every()[0])))

@@ -10,6 +10,7 @@ from functools import reduce
 from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import CorruptSegmentError
@@ -19,11 +20,14 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import data_source, in_backticks, quoted
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import open_relation
-from forward_lineage.spark.versions import arrow_table
+from forward_lineage.spark.versions import arrow_frame, arrow_table
+from forward_lineage.store.library.cells import cell_rows
 from forward_lineage.store.library.row_files import ROW_NUMBER, files_as_read, rows_as_read
-from forward_lineage.store.library.saved_result import SAVE_AGAIN, SavedResult, TracedTable
+from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
+from forward_lineage.store.library.saved_array import SavedArray
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.restricting import depends_on
-from udafs.errors import Position, SparkError
+from udafs.errors import InternalError, Position, SparkError
 from udafs.lineage_set import LineageSet
 
 ROW_ID = "row_id"
@@ -102,7 +106,28 @@ class IdentifiedRows:
         return cls.of_relation(spark, relation, ROW_NUMBER, [name for name, _ in saved.columns])
 
     @classmethod
-    def of_granules(cls, spark: SparkSession, saved: SavedResult, table: TracedTable) -> IdentifiedRows:
+    def of_saved(cls, spark: SparkSession, saved: Saved, ids: LineageSet | None = None) -> IdentifiedRows:
+        """Return the rows of a version of a saved thing: of an array its cells, see `cell_columns`.
+
+        Args:
+            spark: the session.
+            saved: the version.
+            ids: the rows that are wanted, if that is known already; others may come with them.
+
+        Raises:
+            LineageError: a file is missing or damaged; the message names it.
+
+        """
+        if isinstance(saved, SavedResult):
+            return cls.of_result(spark, saved)
+        if not isinstance(saved, SavedArray):
+            raise InternalError(f"{saved.name} is a saved {saved.called}, whose rows nobody knows")
+        cells = np.arange(saved.rows) if ids is None else ids.ids()
+        rows = cell_rows(saved, cells).add_column(0, _HIDDEN, pa.array(cells))
+        return cls(arrow_frame(spark, rows))
+
+    @classmethod
+    def of_granules(cls, spark: SparkSession, saved: Saved, table: TracedTable) -> IdentifiedRows:
         """Return the values that a result of LINEAGE ON was traced to, each with its id.
 
         Raises:

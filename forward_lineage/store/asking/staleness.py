@@ -26,12 +26,12 @@ class TablesAsTheyAre(Protocol):
 def stale_inputs(library: Library, tables: TablesAsTheyAre) -> list[StaleInput]:
     """Return what saved results, or those that they were made of, were made of and that has changed since."""
     found: list[StaleInput] = []
-    for saved in library.results():
+    for saved in library.every()[0]:
         nodes = Pipeline(library, [saved]).nodes.values()
         for name, version, is_result in sorted(
             {(e.name, e.version, e.is_result) for each in nodes for e in each.tables}
         ):
-            latest = library.latest(name) if is_result else None
+            latest = library.find(name) if is_result else None
             now = (latest.version if latest else None) if is_result else tables.version(name)
             if now != version:
                 found.append((saved.name, name, version, now))

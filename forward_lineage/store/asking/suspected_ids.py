@@ -13,7 +13,8 @@ from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import Condition, IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from udafs.errors import ChangedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
@@ -39,7 +40,7 @@ class Suspects:
     _by_version: dict[int, LineageSet] = field(default_factory=dict, init=False)
     _base: dict[int | None, LineageSet] = field(default_factory=dict, init=False)  # None: of the table as it is now
 
-    def __call__(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+    def __call__(self, saved: Saved, edge: TracedTable) -> LineageSet:
         """Return the ids that stand for the suspected rows in the lineage of a result.
 
         Args:
@@ -55,22 +56,22 @@ class Suspects:
             return self._granules(saved, edge)
         return self._of_result(saved, edge) if edge.is_result else self._of_base(saved, edge)
 
-    def _of_result(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+    def _of_result(self, saved: Saved, edge: TracedTable) -> LineageSet:
         """A condition is looked up in the version that was read; numbers must be those of the newest version."""
         if edge.version not in self._by_version:
-            then = self.library.get(edge.name, edge.version)
+            then = self.library.saved(edge.name, edge.version)
             if self.given is not None:
                 self._check_numbers(saved, edge, then)
                 found = self.given
             elif self.where is None:
                 found = all_rows(then)
             else:
-                found = IdentifiedRows.of_result(self.spark, then).where(self.where)
+                found = IdentifiedRows.of_saved(self.spark, then).where(self.where)
             self._by_version[edge.version] = found
         return self._by_version[edge.version]
 
-    def _check_numbers(self, saved: SavedResult, edge: TracedTable, then: SavedResult) -> None:
-        now = self.library.latest(edge.name)
+    def _check_numbers(self, saved: Saved, edge: TracedTable, then: Saved) -> None:
+        now = self.library.find(edge.name)
         if now is None or now.keeps_numbers_of != then.keeps_numbers_of:
             raise BlockedError(
                 f"row numbers of {edge.name} are asked for, and {saved.name} was made of its version "
@@ -79,7 +80,7 @@ class Suspects:
                 "give where=",
             )
 
-    def _of_base(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+    def _of_base(self, saved: Saved, edge: TracedTable) -> LineageSet:
         if self.given is not None:
             return self.given
         if self.where is None:
@@ -94,7 +95,7 @@ class Suspects:
             self._base[version] = found
         return self._base[version]
 
-    def _granules(self, saved: SavedResult, edge: TracedTable) -> LineageSet:
+    def _granules(self, saved: Saved, edge: TracedTable) -> LineageSet:
         """A condition may be over the values of LINEAGE ON, or over the table's columns."""
         values = IdentifiedRows.of_granules(self.spark, saved, edge)
         if self.given is None and self.where is None:
@@ -105,11 +106,11 @@ class Suspects:
         entries = entries_of_rows(self._rows_behind(saved, edge), values.frame, edge.granules)
         return IdentifiedRows(entries).where("true")
 
-    def _rows_behind(self, saved: SavedResult, edge: TracedTable) -> DataFrame:
+    def _rows_behind(self, saved: Saved, edge: TracedTable) -> DataFrame:
         """Return the suspected rows themselves, with the table's columns."""
         if edge.is_result:
-            then = self.library.get(edge.name, edge.version)
-            return IdentifiedRows.of_result(self.spark, then).pick(self._of_result(saved, edge))
+            then = self.library.saved(edge.name, edge.version)
+            return IdentifiedRows.of_saved(self.spark, then).pick(self._of_result(saved, edge))
         self.tables.check_same_version(saved, edge)
         rows = self.tables.rows(edge.name)
         return rows.pick(self.given if self.given is not None else rows.where(self.where or "true"))

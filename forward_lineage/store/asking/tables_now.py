@@ -11,7 +11,8 @@ from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library
-from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.library.made_of import TracedTable
+from forward_lineage.store.library.saved import Saved
 from forward_lineage.tracing.restricting import depends_on
 from udafs.errors import ChangedError, LineageError
 from udafs.lineage_set import LineageSet
@@ -116,7 +117,7 @@ class TablesNow:
                 raise _other_rows(result, edge, now, len(ids), gone)
         return now
 
-    def as_it_was(self, saved: SavedResult, edge: TracedTable, library: Library) -> IdentifiedRows | None:
+    def as_it_was(self, saved: Saved, edge: TracedTable, library: Library) -> IdentifiedRows | None:
         """Return the rows of a table as they were when a result was saved, if a condition must be asked of these.
 
         Returns:
@@ -177,7 +178,7 @@ class TablesNow:
         base = registrations.base_table(then)
         return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
-    def check_same_version(self, saved: SavedResult, edge: TracedTable) -> None:
+    def check_same_version(self, saved: Saved, edge: TracedTable) -> None:
         """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
 
         Raises:

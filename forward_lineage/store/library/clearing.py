@@ -13,7 +13,7 @@ from forward_lineage.storage.interface import Storage
 from forward_lineage.storage.local_folder import LocalFolder
 from forward_lineage.storage.versions import Versions
 from forward_lineage.store.library.deferred_lineage import is_left_over
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved import Saved
 from udafs.errors import DamagedError, LineageError
 
 #: One version of a result: the name of its folder, and its number.
@@ -34,7 +34,7 @@ class Clearing:
     def __init__(
         self,
         place: Storage,
-        versions: Versions[SavedResult | None],
+        versions: Versions[Saved | None],
         is_busy: Callable[[str], bool],
         copies: LocalFolder | None = None,
     ) -> None:
@@ -87,9 +87,9 @@ class Clearing:
             if (each.startswith("data-") and each not in named) or is_left_over(each, set(numbers))
         ]
 
-    def _there(self) -> dict[Key, SavedResult | None]:
+    def _there(self) -> dict[Key, Saved | None]:
         """All versions; None for drop markers, and for damaged ones that are not the newest."""
-        there: dict[Key, SavedResult | None] = {}
+        there: dict[Key, Saved | None] = {}
         for name in self.versions.names():
             numbers = self.versions.numbers(name)
             for number in numbers:
@@ -102,7 +102,7 @@ class Clearing:
         return there
 
 
-def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:
+def unneeded(there: Mapping[Key, Saved | None]) -> set[Key]:
     """Return the versions that nobody needs.
 
     A version is needed when it is the newest, or when one that is needed was made of it. It is also needed when it, or
@@ -129,6 +129,6 @@ def unneeded(there: Mapping[Key, SavedResult | None]) -> set[Key]:
     return there.keys() - needed
 
 
-def _parents(saved: SavedResult | None) -> set[Key]:
+def _parents(saved: Saved | None) -> set[Key]:
     tables = saved.tables if saved is not None else ()
     return {(table.name.lower(), table.version) for table in tables if table.is_result}

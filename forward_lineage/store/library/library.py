@@ -1,4 +1,4 @@
-"""The saved results under a home folder: reading them, and saving at once from many sessions.
+"""The saved things under a home folder, of whatever kind: reading them, and saving at once from many sessions.
 
 Data is written to a folder of its own first, and counts from the moment its manifest is there under the next version
 number. The module `publishing` keeps sessions from each other's results, and `clearing` removes files.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from forward_lineage.relations.paths import PathsRelation
 from forward_lineage.relations.segment import CorruptSegmentError
@@ -24,23 +25,32 @@ from forward_lineage.storage.own_files import LARGEST, read_file
 from forward_lineage.storage.versions import Kind, Versions
 from forward_lineage.store.library.clearing import Clearing
 from forward_lineage.store.library.deferred_lineage import Later
+from forward_lineage.store.library.kinds import LATEST, saved_of
 from forward_lineage.store.library.publishing import Optimistic, Publishing, Results, UnderLock
-from forward_lineage.store.library.read_lineage import ReadLineage
-from forward_lineage.store.library.saved_result import (
-    LATEST,
-    SAVE_AGAIN,
-    SavedResult,
-    TracedTable,
-)
+from forward_lineage.store.library.read_lineage import CaptureRest, ReadLineage
+from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.store.library.soundness import check_sound, is_name
 from forward_lineage.store.library.write_marks import is_busy
-from udafs.errors import BadArgumentError, ChangedError, DamagedError, LineageError, NotSavedError, listed
+from udafs.errors import (
+    BadArgumentError,
+    ChangedError,
+    DamagedError,
+    LineageError,
+    NameTakenError,
+    NotSavedError,
+    listed,
+)
 
 _DROPPED = {"dropped": True}
+S = TypeVar("S", bound=Saved)
 
 
 class Library:
-    """Saved results by name.
+    """Saved things by name.
+
+    A *result* is of the kind that queries can read, rows. `latest`, `get`, `results` and `all_results` know results
+    alone; `find`, `saved`, `every` and `all_saved` know all kinds.
 
     Args:
         home: where registrations and saved results are; made when the first result is saved.
@@ -69,6 +79,17 @@ class Library:
         self.later = Later(near)
         self.lineage = ReadLineage(self.later, self.cache)
 
+    def capturing(self, rest: CaptureRest) -> Library:
+        """Return the same library to ask: lineage that a question needs and nobody has captured, is captured then.
+
+        Args:
+            rest: captures it; it may use this library, which does not.
+
+        """
+        found = copy(self)
+        found.lineage = ReadLineage(self.later, self.cache, rest)
+        return found
+
     # ------------------------------------------------------------ reading
 
     def names(self) -> list[str]:
@@ -79,8 +100,8 @@ class Library:
         """Return the number of the newest version, 0 when there is none; a drop counts as a version."""
         return self._versions.newest(name.lower()) if is_name(name) else 0
 
-    def latest(self, name: str) -> SavedResult | None:
-        """Return the newest version; None when there is no such result, or it was dropped.
+    def find(self, name: str) -> Saved | None:
+        """Return the newest version of a thing; None when there is no such thing, or it was dropped.
 
         Raises:
             DamagedError: the manifest is damaged.
@@ -89,18 +110,39 @@ class Library:
         """
         return self._versions.latest(name.lower()) if is_name(name) else None
 
+    def latest(self, name: str) -> SavedResult | None:
+        """Return the newest version of a result; None when there is no such result. As for `find`."""
+        found = self.find(name)
+        return found if isinstance(found, SavedResult) else None
+
     def get(self, name: str, version: int | None = None) -> SavedResult:
         """Return a version of a result, the newest unless told otherwise.
 
         Raises:
-            NotSavedError: there is no such result or version.
-            LineageError: as for `latest`.
+            NotSavedError: there is no such result or version; there is, but it is of another kind.
+            LineageError: as for `find`.
 
         """
-        found = self.latest(name) if version is None else self._version(name, version)
+        found = self.saved(name, version)
+        if not isinstance(found, SavedResult):
+            raise NotSavedError(
+                f"{found.name} is a saved {found.called}, and no rows that queries can read",
+                instead=f"lineage.{found.called}({found.name!r}) returns it.",
+            )
+        return found
+
+    def saved(self, name: str, version: int | None = None) -> Saved:
+        """Return a version of a thing, the newest unless told otherwise.
+
+        Raises:
+            NotSavedError: there is no such thing or version.
+            LineageError: as for `find`.
+
+        """
+        found = self.find(name) if version is None else self._version(name, version)
         if found is not None:
             return found
-        if version is not None and self.latest(name) is not None:
+        if version is not None and self.find(name) is not None:
             there = ", ".join(str(each) for each in self._versions.numbers(name.lower()))
             raise NotSavedError(
                 f"result {name} has no version {version}",
@@ -108,31 +150,35 @@ class Library:
             )
         raise self._unknown(name)
 
-    def versions(self, name: str) -> list[SavedResult]:
-        """Return all versions of a result that are there, oldest first; none of a dropped one."""
-        if self.latest(name) is None:
+    def versions(self, name: str) -> list[Saved]:
+        """Return all versions of a thing that are there, oldest first; none of a dropped one."""
+        if self.find(name) is None:
             return []
         found = (self._version(name, version) for version in self._versions.numbers(name.lower()))
         return [saved for saved in found if saved is not None]
 
     def results(self) -> list[SavedResult]:
         """Return the newest version of every result, by name; damaged ones are left out, see `damaged`."""
-        return self.every()[0]
+        return _results(self.every()[0])
 
     def damaged(self) -> dict[str, LineageError]:
         """Return what is wrong with results whose manifest cannot be read, by name."""
         return self.every()[1]
 
-    def every(self) -> tuple[list[SavedResult], dict[str, LineageError]]:
-        """Return what `results` and what `damaged` do, from one look at the home."""
+    def every(self) -> tuple[list[Saved], dict[str, LineageError]]:
+        """Return the newest version of everything, by name, and what `damaged` does, from one look at the home."""
         found, damaged = self._versions.all_latest()
         return [saved for saved in found if saved is not None], damaged
 
     def all_results(self) -> list[SavedResult]:
-        """Return the newest version of every result.
+        """Return the newest version of every result. Raises errors as `all_saved` does."""
+        return _results(self.all_saved())
+
+    def all_saved(self) -> list[Saved]:
+        """Return the newest version of everything.
 
         Raises:
-            LineageError: a manifest is damaged, so an answer over all results could not be complete.
+            LineageError: a manifest is damaged, so an answer over all could not be complete.
 
         """
         found, damaged = self.every()
@@ -140,7 +186,7 @@ class Library:
             raise error
         return found
 
-    def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+    def relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         """Return the lineage of a result in a table that it was made of directly; see `ReadLineage.relation`."""
         return self.lineage.relation(saved, table)
 
@@ -153,13 +199,13 @@ class Library:
             raise CorruptSegmentError(f"{path} has {len(data):,} bytes, the manifest says {size:,}")
         return data
 
-    def _version(self, name: str, version: int) -> SavedResult | None:
+    def _version(self, name: str, version: int) -> Saved | None:
         with suppress(MissingError):
             return self._versions.get(name.lower(), version) if is_name(name) else None
         return None
 
     def _unknown(self, name: str) -> NotSavedError:
-        names = [each.name for each in self.results()]
+        names = [each.name for each in self.every()[0]]
         close = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=3) or names
         known = f"Saved: {listed(close)}." if names else "Nothing is saved yet."
         return NotSavedError(f"there is no saved result {name}", instead=f"{known} lineage.save(…) saves one.")
@@ -167,8 +213,8 @@ class Library:
     def _home(self, name: str) -> Path:
         return self.folder / name.lower()
 
-    def read(self, data: dict[str, Any], name: str, number: int) -> SavedResult | None:
-        """Make a version of a result of the fields of its manifest; None when it was dropped.
+    def read(self, data: dict[str, Any], name: str, number: int) -> Saved | None:
+        """Make a version of a thing of the fields of its manifest; None when it was dropped.
 
         Raises:
             ValueError: they cannot be such a version's; so may be another error that `Kind.read` names.
@@ -176,7 +222,7 @@ class Library:
         """
         if data == {"format": data["format"], **_DROPPED}:
             return None
-        saved = SavedResult.from_data(data, self._home(name), self.files)
+        saved = saved_of(data, self._home(name), self.files)
         if saved.name.lower() != name or saved.version != number or not is_name(name):
             raise ValueError("the manifest of another version or result")
         check_sound(saved)
@@ -194,29 +240,29 @@ class Library:
         """
         yield from self._publishing.writing(name.lower())
 
-    def publish(self, draft: Callable[[int], SavedResult]) -> SavedResult:
-        """Make a result count, and clear away versions that nobody needs any more.
+    def publish(self, draft: Callable[[int], S]) -> S:
+        """Make a thing count, and clear away versions that nobody needs any more.
 
         Args:
             draft: makes the manifest, given the number of the newest version so far; may refuse to.
 
         Raises:
             ChangedError: a result that this one was made of has gone meanwhile.
+            NameTakenError: the name is that of a thing of another kind.
             SetupError: the home cannot be written.
 
         """
         name = draft(0).name
 
-        def numbered(newest: int) -> SavedResult:
+        def numbered(newest: int) -> S:
             saved = replace(draft(newest), version=newest + 1, home=self._home(name), files=self.files)
             if saved.keeps_numbers_of == 0:
                 saved = replace(saved, keeps_numbers_of=saved.version)
+            self.check_kind(saved.name, type(saved))
             self._check_parents(saved)
             return saved
 
-        published = self._publishing.publish(name.lower(), numbered)
-        assert published is not None, "no drop marker"
-        return published
+        return cast(S, self._publishing.publish(name.lower(), numbered))
 
     def drop(self, name: str) -> None:
         """Forget a result. Versions that other results were made of stay on disk until these are gone too.
@@ -229,12 +275,27 @@ class Library:
 
         def marker(newest: int) -> None:
             with suppress(DamagedError):  # a damaged result can be dropped
-                if not newest or self.latest(name) is None:
+                if not newest or self.find(name) is None:
                     raise self._unknown(name)
 
         if not is_name(name):
             raise self._unknown(name)
         self._publishing.publish(name.lower(), marker)
+
+    def check_kind(self, name: str, kind: type[Saved]) -> None:
+        """Check that the next version of a name may be of a kind: versions are of one, until it is dropped.
+
+        Raises:
+            NameTakenError: the newest is of another.
+
+        """
+        with suppress(DamagedError):  # a damaged result can be saved again
+            before = self.find(name)
+            if before is not None and before.kind != kind.kind:
+                raise NameTakenError(
+                    f"{name} is a saved {before.called}, of which a saved {kind.called} is no version",
+                    instead="Choose another name, or drop it first.",
+                )
 
     def clear_copies(self, name: str) -> None:
         """Remove copies on this machine of versions of a result that are gone; a local home has none."""
@@ -242,13 +303,17 @@ class Library:
             near = LocalFolder(self.folder)
             Clearing(near, self._versions, lambda folder: is_busy(near.path(folder))).clear_folders(name.lower())
 
-    def _check_parents(self, saved: SavedResult) -> None:
+    def _check_parents(self, saved: Saved) -> None:
         for table in saved.tables:
             if table.is_result and not self._versions.exists(table.name.lower(), table.version):
                 raise ChangedError(
                     f"{table.name}, which {saved.name} is made of, was saved again while {saved.name} was being saved",
                     instead=f"Save {saved.name} again, so that it is made of what {table.name} is now.",
                 )
+
+
+def _results(found: list[Saved]) -> list[SavedResult]:
+    return [each for each in found if isinstance(each, SavedResult)]
 
 
 def check_name(name: str) -> str:
@@ -266,7 +331,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def _fields(saved: SavedResult | None) -> dict[str, Any]:
+def _fields(saved: Saved | None) -> dict[str, Any]:
     return _DROPPED if saved is None else saved.to_data()
 
 

@@ -41,7 +41,7 @@ class SegmentEntry:
         first_row: number of its first row in the result; in the file its rows count from 0.
         rows: how many rows it answers for.
         pairs: how many (row, id) pairs it holds.
-        form: ``runs`` or ``bdd``.
+        form: ``runs`` or ``bdd``, of an array ``boxes`` or ``gather``, too.
         size: bytes.
         checksum: the CRC-32 that the file itself begins with.
         first_id: the first id that it has, where it is `runs` of a release that notes it.

@@ -24,13 +24,13 @@ from forward_lineage.storage.object_store import LostError
 from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.storage.versions import Versions
 from forward_lineage.store.library.clearing import Clearing
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved import Saved
 from forward_lineage.store.library.soundness import is_name
 from forward_lineage.store.library.write_marks import BusyMark, is_busy
 from udafs.errors import ChangedError
 
-Results = Versions[SavedResult | None]
-Draft = Callable[[int], SavedResult | None]
+Results = Versions[Saved | None]
+Draft = Callable[[int], Saved | None]
 """Makes a manifest, given the number of the newest version so far; None: a drop marker. May refuse to."""
 
 
@@ -41,7 +41,7 @@ class Publishing(Protocol):
         """Yield a new data folder for a result, in a block; see `Library.writing`."""
         ...
 
-    def publish(self, name: str, draft: Draft) -> SavedResult | None:
+    def publish(self, name: str, draft: Draft) -> Saved | None:
         """Make a version count, and clear away versions that nobody needs any more; returns it.
 
         Args:
@@ -85,7 +85,7 @@ class UnderLock:
                 busy.remove()
                 self._clearing.clear_folders(name)
 
-    def publish(self, name: str, draft: Draft) -> SavedResult | None:
+    def publish(self, name: str, draft: Draft) -> Saved | None:
         """Make a version count, and clear away versions that nobody needs any more; returns it."""
         with self._locked():
             newest = self._versions.newest(name)
@@ -154,7 +154,7 @@ class Optimistic:
             del self._alive[data]
             lease.release()
 
-    def publish(self, name: str, draft: Draft) -> SavedResult | None:
+    def publish(self, name: str, draft: Draft) -> Saved | None:
         """Make a version count, and clear away versions that nobody needs any more; returns it."""
         while True:
             newest = self._versions.newest(name)

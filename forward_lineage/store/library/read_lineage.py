@@ -9,7 +9,9 @@ from forward_lineage.relations.paths import PathsRelation, Step
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.store.library.capture_state import Captured
 from forward_lineage.store.library.deferred_lineage import Later
-from forward_lineage.store.library.saved_result import SavedResult, SegmentEntry, StageLineage, TracedTable
+from forward_lineage.store.library.made_of import SegmentEntry, StageLineage, TracedTable
+from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import NotTracedError
 
 CaptureRest = Callable[[SavedResult, bool], SavedResult]
@@ -23,21 +25,20 @@ class ReadLineage:
     Args:
         later: what was captured after results were saved.
         cache: of segments.
+        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
 
     Attributes:
-        capture_rest: captures what a question needs and nobody has captured; None: such questions are refused.
         recomputed: how often lineage was read that its save had left out for good.
 
     """
 
-    def __init__(self, later: Later, cache: SegmentCache) -> None:
-        self._later, self._cache = later, cache
+    def __init__(self, later: Later, cache: SegmentCache, capture_rest: CaptureRest | None = None) -> None:
+        self._later, self._cache, self._capture_rest = later, cache, capture_rest
         self._relations: dict[tuple[Path, str], StoredRelation | PathsRelation] = {}
         self._many_relations = _MANY_RELATIONS
-        self.capture_rest: CaptureRest | None = None
         self.recomputed = 0
 
-    def relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+    def relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         """Return the lineage of a result in a table that it was made of directly; segments are read when asked.
 
         Raises:
@@ -46,33 +47,36 @@ class ReadLineage:
         """
         return self._known_relation(self._whole(saved, table), table)
 
-    def relation_within(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+    def relation_within(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         """Return the lineage of a result in those rows of a table that meet `TracedTable.only`; as for `relation`."""
         if table.captured is Captured.NEVER:
             return self.relation(saved, table)
         left = table.captured is Captured.LATER
         return self._known_relation(self._captured(saved, table, whole=False) if left else saved, table)
 
-    def _whole(self, saved: SavedResult, table: TracedTable) -> SavedResult:
+    def _whole(self, saved: Saved, table: TracedTable) -> Saved:
         """The result with all of its lineage in the table."""
         if table.is_whole:
             return saved
         left = table.captured is Captured.LATER and table.only is None
         self.recomputed += not left
-        return self._later.find(saved, whole=True) or self._captured(saved, table, whole=not left)
-
-    def _captured(self, saved: SavedResult, table: TracedTable, *, whole: bool) -> SavedResult:
-        found = self._later.find(saved, whole=whole)
-        if found is None and self.capture_rest is not None:
-            found = self.capture_rest(saved, whole)
-        if found is not None:
+        if isinstance(saved, SavedResult) and (found := self._later.find(saved, whole=True)) is not None:
             return found
+        return self._captured(saved, table, whole=not left)
+
+    def _captured(self, saved: Saved, table: TracedTable, *, whole: bool) -> Saved:
+        if isinstance(saved, SavedResult):
+            found = self._later.find(saved, whole=whole)
+            if found is None and self._capture_rest is not None:
+                found = self._capture_rest(saved, whole)
+            if found is not None:
+                return found
         raise NotTracedError(
             f"the lineage of {saved.name} in {table.name} was not captured when it was saved",
             instead="Ask in a session of ForwardLineage, which captures it then.",
         )
 
-    def _known_relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+    def _known_relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         key = saved.folder, table.name.lower()
         found = self._relations.get(key)
         if found is None:
@@ -80,7 +84,7 @@ class ReadLineage:
             found = self._relations[key] = self._relation(saved, saved.traced(table.name) or table)
         return found
 
-    def _relation(self, saved: SavedResult, table: TracedTable) -> StoredRelation | PathsRelation:
+    def _relation(self, saved: Saved, table: TracedTable) -> StoredRelation | PathsRelation:
         def stored(segments: Iterable[SegmentEntry]) -> StoredRelation:
             return StoredRelation(saved.segment_files(segments), self._cache)
 

@@ -18,7 +18,9 @@ from forward_lineage.spark.stores import address_in, is_one_machine
 from forward_lineage.storage.mirror import FETCHED, LOCAL, Files, checksum_of
 from forward_lineage.storage.object_store import ObjectStore
 from forward_lineage.storage.own_files import check_no_link
-from forward_lineage.store.library.saved_result import SAVE_AGAIN, RowFile, SavedResult
+from forward_lineage.store.library.made_of import RowFile
+from forward_lineage.store.library.saved import SAVE_AGAIN, Saved
+from forward_lineage.store.library.saved_result import SavedResult
 from udafs.errors import SetupError
 
 ROW_NUMBER = "CAST(substring(_metadata.file_name, 6, 19) AS BIGINT) + _metadata.row_index"
@@ -31,8 +33,8 @@ def row_file(folder: Path, path: str, first_row: int, rows: int) -> RowFile:
     return RowFile(path, first_row, rows, size, checksum)
 
 
-def check_row_files(saved: SavedResult) -> None:
-    """Check that the files of a result's rows are those that were written.
+def check_row_files(saved: Saved) -> None:
+    """Check that the files of a result's rows, or of an array's cells, are those that were written.
 
     Sizes are always compared. A file that was touched after the manifest was written is read through and its checksum
     compared.
@@ -41,10 +43,10 @@ def check_row_files(saved: SavedResult) -> None:
         CorruptSegmentError: a file is missing or another one; the message names it.
 
     """
-    check_files(saved, saved.row_files, "rows")
+    check_files(saved, saved.content_files, saved.contents)
 
 
-def check_files(saved: SavedResult, files: Sequence[RowFile], folder: str) -> None:
+def check_files(saved: Saved, files: Sequence[RowFile], folder: str) -> None:
     """Check the files of a folder in a result's data folder, as `check_row_files` does: Spark reads all that are there.
 
     Args:
@@ -80,7 +82,7 @@ def rows_as_read(spark: SparkSession, saved: SavedResult) -> str:
     return files_as_read(spark, saved, saved.row_files, "rows")
 
 
-def files_as_read(spark: SparkSession, saved: SavedResult, files: Sequence[RowFile], folder: str) -> str:
+def files_as_read(spark: SparkSession, saved: Saved, files: Sequence[RowFile], folder: str) -> str:
     """Return the path or address that Spark reads some files of a result from, as `rows_as_read` does."""
     if not saved.files.address(saved.folder):
         check_files(saved, files, folder)
@@ -159,7 +161,7 @@ def _check_sizes(place: ObjectStore, sizes: Mapping[str, int]) -> None:
         raise CorruptSegmentError(f"{place.where(name)} {fault}", instead=SAVE_AGAIN)
 
 
-def _check_no_other(saved: SavedResult, known: set[str], folder: str) -> None:
+def _check_no_other(saved: Saved, known: set[str], folder: str) -> None:
     try:
         there = os.listdir(saved.folder / folder)  # noqa: PTH208 - names are all that is asked for
     except OSError:

@@ -1,25 +1,19 @@
-"""The facts about a saved result, written down: a manifest, one for each version.
+"""A kind of saved thing: the rows of a query.
 
-HOME/results/<name>/<version>.json      this; immutable, the highest version counts
-HOME/results/<name>/data-<random>/      rows/*.parquet, lineage/<table>/*.lineage, granules/<table>/*.parquet,
-                                        stages/<number>/lineage/<table>/*.lineage
-HOME/results/<name>/later-<version>/    lineage that was captured after the result was saved, see `late`
+HOME/results/<name>/data-<random>/      rows/*.parquet, granules/<table>/*.parquet, beside what `saved` says
+HOME/results/<name>/later-<version>/    lineage that was captured after the result was saved, see `deferred_lineage`
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from forward_lineage.relations.stored import SegmentFile
-from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.showing.html import facts_html, table_html
 from forward_lineage.showing.plain_text import counted
-from forward_lineage.storage.fields import made
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library import bounds
 from forward_lineage.store.library.capture_state import Recipe
@@ -29,62 +23,45 @@ from forward_lineage.store.library.made_of import Stage as Stage  # noqa: PLC041
 from forward_lineage.store.library.made_of import StageLineage as StageLineage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import TableLineage as TableLineage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import TracedTable as TracedTable  # noqa: PLC0414
+from forward_lineage.store.library.saved import SAVE_AGAIN as SAVE_AGAIN  # noqa: PLC0414
+from forward_lineage.store.library.saved import Saved
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
 LATEST = bounds.BOUNDED
-SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
+
+#: The fields in the order in which they stand in manifests.
+_WRITTEN = (
+    *("name", "version", "sql", "semantics", "saved_at", "columns", "schema", "rows", "row_files", "tables", "data"),
+    *("keeps_numbers_of", "kept", "refers", "stages", "recipe"),
+)
 
 
-@dataclass(frozen=True, repr=False)
-class SavedResult:
-    """One version of a saved result.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SavedResult(Saved):
+    """One version of a saved result: rows of a query.
 
     Attributes:
-        name: what questions and queries call it.
-        version: counts from 1; every save adds one.
         sql: the query.
-        semantics: ``"data"`` or ``"control"``.
-        saved_at: UTC, ISO 8601.
         columns: names and Spark types of the columns, in order.
         schema: the same as Spark's own JSON, nullability included.
-        rows: number of rows; they are numbered from 0.
-        row_files: where they are.
-        tables: what the result was made of; the lineage that its rows have by themselves.
-        data: name of the data folder.
-        keeps_numbers_of: the first version whose rows have the same numbers still: appending keeps numbers.
-        kept: whether this version, and those before it that are there, stay when a later one is saved.
-        refers: the rows' lineage in stages, which adds to that in tables; rows before the first segment have none.
-        stages: inner queries whose rows the result's were made of.
+        row_files: where the rows are.
         recipe: of a result some of whose lineage was not captured with the rows.
-        home: the folder of the result; not part of the manifest.
-        files: in that folder, wherever else they are; not part of it either.
 
     """
 
-    name: str
-    version: int
+    kind: ClassVar[str] = "rows"
+    called: ClassVar[str] = "result"
+    contents: ClassVar[str] = "rows"
+
     sql: str
-    semantics: str
-    saved_at: str
     columns: tuple[tuple[str, str], ...]
     schema: dict[str, Any] = field(repr=False)
-    rows: int
     row_files: tuple[RowFile, ...] = field(repr=False)
-    tables: tuple[TracedTable, ...]
-    data: str = field(repr=False)
-    keeps_numbers_of: int = field(repr=False)
-    kept: bool = False
-    refers: tuple[StageLineage, ...] = ()
-    stages: tuple[Stage, ...] = ()
     recipe: Recipe | None = field(default=None, repr=False)
-    home: Path = field(default=Path(), repr=False)
-    files: Files = field(default=LOCAL, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        made_of = ", ".join(table.name for table in self.tables) or "no table"
-        facts = (f"version {self.version}", counted(self.rows, "row"), f"made of {made_of}", self.semantics)
-        return f"SavedResult({self.name}, {', '.join(facts)}, saved at {self.saved_at})"
+        return self._repr(counted(self.rows, "row"))
 
     def _repr_html_(self) -> str:
         facts = [("rows", f"{self.rows:,}"), ("semantics", self.semantics), ("saved at", self.saved_at)]
@@ -94,72 +71,24 @@ class SavedResult:
         return facts_html(title, [*facts, ("query", self.sql)], [*parts, table_html(("column", "type"), self.columns)])
 
     @property
-    def folder(self) -> Path:
-        """The data folder."""
-        return self.home / self.data
+    def content_files(self) -> tuple[RowFile, ...]:
+        """The Parquet files of the rows; an earlier release named none."""
+        return self.row_files
+
+    @property
+    def text(self) -> str:
+        """The query."""
+        return self.sql.strip()
 
     @property
     def rows_folder(self) -> Path:
         """The folder of the Parquet files."""
-        return self.folder / "rows"
-
-    @property
-    def manifest_path(self) -> Path:
-        """Where this is written."""
-        return self.home / f"{self.version}.json"
-
-    @property
-    def trusted(self) -> tuple[str, ...]:
-        """The tables that the result was made of directly and that were taken on trust."""
-        return tuple(table.name for table in self.tables if table.trusted)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all lineage was captured with the rows."""
-        return all(table.is_whole for table in self.tables)
-
-    @property
-    def granularity(self) -> str:
-        """``"granules"`` under LINEAGE ON, else ``"rows"``."""
-        return "granules" if any(table.granules for table in self.tables) else "rows"
-
-    @property
-    def pairs(self) -> int:
-        """Number of (row, id) pairs that are kept, over all tables; those of a stage once."""
-        return sum(entry.pairs for table in self.tables for entry in self.kept_of(table))
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk: rows and lineage, without dictionaries."""
-        return sum(file.size for file in self.row_files) + self.lineage_size
-
-    @property
-    def lineage_size(self) -> int:
-        """Bytes of the lineage on disk."""
-        return sum({entry.path: entry.size for entry in self.segments()}.values())
-
-    def segments(self) -> Iterator[SegmentEntry]:
-        """Every segment; stages may share some."""
-        parts: tuple[TracedTable | StageLineage | Stage, ...] = (*self.tables, *self.refers, *self.stages)
-        return (entry for part in parts for entry in part.segments)
-
-    def kept_of(self, table: TracedTable) -> Iterable[SegmentEntry]:
-        """Return the segments that hold ids of a table, of rows of the result and of rows of stages."""
-        staged = [part for stage in self.stages for part in stage.tables if part.table.lower() == table.name.lower()]
-        parts: tuple[TracedTable | TableLineage, ...] = (table, *staged)
-        return {entry.path: entry for part in parts for entry in part.segments}.values()
-
-    def traced(self, table: str) -> TracedTable | None:
-        """Return the entry of a table that the result was made of directly, whatever the case of the name."""
-        return next((each for each in self.tables if each.name.lower() == table.lower()), None)
-
-    def segment_files(self, segments: Iterable[SegmentEntry]) -> list[SegmentFile]:
-        """Return segments as the store reads them."""
-        return [each.file_in(self.folder) for each in segments]
+        return self.folder / self.contents
 
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
-        fields = {key: value for key, value in asdict(self).items() if key not in ("home", "files")}
+        found = self.written_fields()
+        fields = {name: found[name] for name in _WRITTEN}
         if bounds.are_told(fields):
             return {"format": bounds.BOUNDED, **fields}
         bounds.left_out(fields)
@@ -175,26 +104,11 @@ class SavedResult:
         return {key: value for key, value in fields.items() if key not in ("refers", "stages")}
 
     @classmethod
-    def from_data(cls, data: dict[str, Any], home: Path, files: Files = LOCAL) -> SavedResult:
-        """Read what `to_data` gave, in this release or an earlier one.
-
-        Args:
-            data: the fields of the manifest, and the format they are of.
-            home: the folder of the result.
-            files: in it.
-
-        Raises:
-            ValueError: it cannot be a manifest; so may be a KeyError, TypeError or AttributeError. Fields that are
-                right for themselves may still not fit together: see `soundness`.
-
-        """
+    def from_data(cls, data: dict[str, Any], home: Path, files: Files = LOCAL) -> Self:
+        """See `Saved.from_data`."""
         if data["format"] == 1:
             _check_first_format(data)
-        fields = {key: value for key, value in data.items() if key not in ("format", "checksum")}
-        tables = fields.get("tables")
-        if isinstance(tables, list):  # what earlier releases kept of secrets is not to be seen
-            fields["tables"] = [_without_secrets(entry) for entry in tables]
-        return made(cls, fields, home=home, files=files)
+        return super().from_data(data, home, files)
 
 
 def _pairs(table: TracedTable) -> str:
@@ -206,9 +120,3 @@ def _check_first_format(data: dict[str, Any]) -> None:
     sealed = json.dumps({key: value for key, value in data.items() if key != "checksum"}, sort_keys=True)
     if data["checksum"] != zlib.crc32(sealed.encode()):
         raise ValueError("checksum")
-
-
-def _without_secrets(entry: Any) -> Any:
-    if not isinstance(entry, dict) or (manifest := entry.get("manifest")) is None:
-        return entry
-    return {**entry, "manifest": {**manifest, "source": redacted(manifest["source"])}}

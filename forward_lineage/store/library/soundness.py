@@ -10,20 +10,16 @@ from collections.abc import Iterable
 
 from forward_lineage.row_ids.manifest import Provider
 from forward_lineage.store.library.capture_state import Captured
-from forward_lineage.store.library.saved_result import (
-    RowFile,
-    SavedResult,
-    SegmentEntry,
-    StageLineage,
-    TableLineage,
-    TracedTable,
-)
+from forward_lineage.store.library.made_of import RowFile, SegmentEntry, StageLineage, TableLineage, TracedTable
+from forward_lineage.store.library.saved import Saved
+from forward_lineage.store.library.saved_result import SavedResult
 from udafs.delta import MAX_ID
 
 _NAME = re.compile(r"[^\W\d]\w{0,99}")
 _MOST_BYTES = 255  # of a folder's name
 _DATA = re.compile(r"data-[0-9A-Za-z]+", re.ASCII)
 _BAD_PARTS = {"", ".", ".."}
+_FORMS = ("bdd", "runs", "boxes", "gather")
 
 
 def is_name(name: str) -> bool:
@@ -31,7 +27,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and len(name.lower().encode()) <= _MOST_BYTES
 
 
-def check_sound(saved: SavedResult) -> None:
+def check_sound(saved: Saved) -> None:
     """Check a manifest that was read.
 
     Raises:
@@ -41,9 +37,10 @@ def check_sound(saved: SavedResult) -> None:
     """
     _demand(saved.semantics in ("data", "control") and _DATA.fullmatch(saved.data) is not None, "no such data")
     _demand(0 <= saved.rows <= MAX_ID and 0 < saved.keeps_numbers_of <= saved.version, "no such number")
-    if saved.row_files:
-        _check_rows(saved.row_files, saved.rows, "rows")
-    _demand(saved.is_whole or saved.recipe is not None, "lineage in part, and no way to the rest")
+    if saved.content_files:
+        _check_rows(saved.content_files, saved.rows, saved.contents)
+    recipe = saved.recipe if isinstance(saved, SavedResult) else None
+    _demand(saved.is_whole or recipe is not None, "lineage in part, and no way to the rest")
     names = [table.name.lower() for table in saved.tables]
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
@@ -65,7 +62,7 @@ def _check_table(table: TracedTable, rows: int) -> None:
     _check_origin(table)
 
 
-def _check_stages(saved: SavedResult, tables: set[str]) -> None:
+def _check_stages(saved: Saved, tables: set[str]) -> None:
     """The sources of a stage, and the parts that refer to it: tables of the result, and stages before it."""
     for number, stage in enumerate(saved.stages):
         _demand(0 <= stage.rows <= MAX_ID, "no such number")
@@ -96,7 +93,7 @@ def _check_known(parts: Iterable[StageLineage], stages: int) -> None:
 def _check_segments(segments: Iterable[SegmentEntry], rows: int, folder: str, first_row: int = 0) -> None:
     segments = tuple(segments)
     _check_rows(segments, rows, folder, first_row)
-    _demand(all(each.pairs >= 0 and each.form in ("bdd", "runs") for each in segments), "a segment")
+    _demand(all(each.pairs >= 0 and each.form in _FORMS for each in segments), "a segment")
     for each in segments:
         if (each.first_id, each.last_id) != (None, None):
             _demand(None not in (each.first_id, each.last_id), "half an interval of ids")

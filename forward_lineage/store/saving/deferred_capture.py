@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
+from forward_lineage.frontend.consuming import LineageCall
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.planning import Arguments
 from forward_lineage.store.library.capture_state import Captured, Recipe
 from forward_lineage.store.library.deferred_lineage import LaterLineage
 from forward_lineage.store.library.library import Library
@@ -45,7 +48,7 @@ from udafs.errors import ChangedError, LineageError, NotTracedError
 
 
 class Capturing:
-    """Captures afterwards; see `ReadLineage.capture_rest`.
+    """Captures afterwards; see `Library.capturing`.
 
     Args:
         tracer: traces queries of the session.
@@ -135,6 +138,20 @@ class Capturing:
                 raise _cannot(saved, f"it was made of version {table.version} of {table.name}, {is_now}")
         if now:
             raise _cannot(saved, f"its query reads {', '.join(each.name for each in now.values())}, too")
+
+
+def refuse_to_answer_again(call: LineageCall, args: Arguments, around: Callable[[], frozenset[str]]) -> NoReturn:
+    """Refuse a function in a query that runs again: `recipes` lets none be saved so. See `tracing.chosen_rows.Chooser`.
+
+    Raises:
+        NotTracedError: always.
+
+    """
+    raise NotTracedError(
+        f"{call.function}(…) was answered when the result was saved",
+        instead="Save it again, with its lineage.",
+        at=call.at,
+    )
 
 
 def _version(table: TracedTable) -> tuple[int, str]:

@@ -63,7 +63,7 @@ def _registration(name: str, version: int, tables: RegisteredTables, library: Li
 
 def _result_in(folder: Path, name: str, library: Library) -> SavedResult:
     for saved in reversed(library.versions(name)):
-        if saved.data == folder.name:
+        if isinstance(saved, SavedResult) and saved.data == folder.name:
             return saved
     raise _saved_again(name)
 

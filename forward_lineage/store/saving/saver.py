@@ -163,6 +163,7 @@ class Saver:
             raise NameTakenError(
                 f"Spark has a table or view {name}, which queries would no longer find", instead=another
             )
+        self._library.check_kind(name, SavedResult)
         if mode == "error":
             self._check_not_saved(name)
 
@@ -181,7 +182,7 @@ class Saver:
 
     def _check_not_saved(self, name: str) -> None:
         damaged = {each.lower() for each in self._library.damaged()}
-        if name.lower() in damaged or self._library.latest(name) is not None:
+        if name.lower() in damaged or self._library.find(name) is not None:
             raise NameTakenError(
                 f"there is a saved result {name} already",
                 instead='Say mode="overwrite" or mode="append", or choose another name.',

@@ -1,0 +1,127 @@
+"""Calls about arrays: saved with their lineage, read back, and made of saved rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from forward_lineage.session.components import Parts
+from forward_lineage.store.asking.ancestors import refuse_both
+from udafs.errors import BadArgumentError, NotSavedError
+
+if TYPE_CHECKING:  # most sessions do without arrays, and importing them takes as long as a question
+    from forward_lineage.arrays import TrackedArray
+    from forward_lineage.arrays.cells import Chosen
+    from forward_lineage.store.arrays.saving import SavedArrays
+
+
+class ArrayCalls:
+    """The calls of `ForwardLineage` about arrays. docs/arrays.md describes tracked arrays."""
+
+    _parts: Parts
+
+    def array(self, name: str, version: int | None = None) -> TrackedArray:
+        """Return a saved array, tracked: what you make of it and save knows that it was made of this version.
+
+        Args:
+            name: under which it was saved.
+            version: one that was kept; the newest when not given.
+
+        Raises:
+            LineageError: there is no such array or version, or its file is damaged.
+
+        Examples:
+            >>> import numpy as np
+            >>> weights = lineage.save(np.arange(3.0), "weights")
+            >>> lineage.array("weights") * 2
+            TrackedArray([0., 2., 4.])
+
+        """
+        return arrays_of(self._parts).read(name, version)
+
+    def to_array(self, result: str, columns: Sequence[str] | None = None, version: int | None = None) -> TrackedArray:
+        """Return columns of a saved result as a tracked matrix: axis 0 is its rows, axis 1 the columns.
+
+        Each cell was made of its row, whichever column it is in. NULL becomes NaN in columns of floating-point numbers.
+        The array has the type that holds all columns.
+
+        Args:
+            result: its name.
+            columns: names of columns, in order; all when not given.
+            version: one that was kept; the newest when not given.
+
+        Raises:
+            LineageError: there is no such result or column. A column has no numbers, or NULL where no NaN can stand;
+                then you are told the cast to write.
+
+        Examples:
+            >>> amounts = lineage.to_array("by_item", columns=["amount"])
+            >>> shares = lineage.save(amounts / amounts.sum(), "shares")
+            >>> lineage.array("shares")
+            TrackedArray([[0.78571429],
+                          [0.21428571]], name='shares')
+            >>> lineage.backward_ids("shares", cells=np.s_[1], table="by_item")
+            LineageSet({0, 1})
+
+        """
+        return arrays_of(self._parts).of_result(result, columns, version)
+
+
+def arrays_of(parts: Parts) -> SavedArrays:
+    """Return the arrays of a session's home."""
+    from forward_lineage.store.arrays.saving import SavedArrays  # noqa: PLC0415 - see above
+
+    return SavedArrays(parts.library, parts.tables.registrations)
+
+
+def is_array(given: object) -> TypeGuard[TrackedArray | npt.NDArray[Any]]:
+    """Tell whether something that is to be saved is an array."""
+    tracked = sys.modules.get("forward_lineage.arrays.tracked")
+    return isinstance(given, np.ndarray) or (tracked is not None and isinstance(given, tracked.TrackedArray))
+
+
+def chosen_numbers(
+    parts: Parts, name: str, said: str, numbers: Iterable[int] | None, cells: Chosen
+) -> Iterable[int] | None:
+    """Return the numbers of rows that are meant by numbers or, of a saved array, by cells.
+
+    Args:
+        parts: of the session.
+        name: of the saved array.
+        said: what the argument with numbers is called.
+        numbers: of rows.
+        cells: an index or slices as between brackets, a mask, or places; None: not given.
+
+    Raises:
+        BadArgumentError: both are given, or there are no such cells.
+        NotSavedError: the name is not that of a saved array.
+
+    """
+    if cells is None:
+        return numbers
+    refuse_both(said, numbers, "cells=", cells)
+    from forward_lineage.arrays.cells import Cells, chosen  # noqa: PLC0415 - see above
+    from forward_lineage.store.library.saved_array import SavedArray  # noqa: PLC0415
+
+    saved = parts.library.saved(name)
+    if not isinstance(saved, SavedArray):
+        raise NotSavedError(f"{saved.name} is no saved array, so it has no cells", instead=f"Give where= or {said}.")
+    return Cells(chosen(saved.shape, cells)).numbers()
+
+
+def refuse_query_options(options: dict[str, Any]) -> None:
+    """Refuse arguments of `save` that say something of a query.
+
+    Args:
+        options: by name; what is false was not given.
+
+    Raises:
+        BadArgumentError: there is one.
+
+    """
+    for name in (name for name, given in options.items() if given):
+        raise BadArgumentError(f"{name}= is about queries, and an array is saved", instead="Leave it out.")
