@@ -15,6 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.showing.html import facts_html, table_html
@@ -29,10 +32,12 @@ from forward_lineage.store.library.made_of import Stage as Stage  # noqa: PLC041
 from forward_lineage.store.library.made_of import StageLineage as StageLineage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import TableLineage as TableLineage  # noqa: PLC0414
 from forward_lineage.store.library.made_of import TracedTable as TracedTable  # noqa: PLC0414
+from udafs.lineage_set import LineageSet
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
-LATEST = bounds.BOUNDED
+WITH_GAPS = 6  # of those whose rows have not the numbers of their places
+LATEST = WITH_GAPS
 SAVE_AGAIN = "Save the result again, or drop it; other results are not affected."
 
 
@@ -48,7 +53,7 @@ class SavedResult:
         saved_at: UTC, ISO 8601.
         columns: names and Spark types of the columns, in order.
         schema: the same as Spark's own JSON, nullability included.
-        rows: number of rows; they are numbered from 0.
+        rows: how many there are; they are numbered from 0.
         row_files: where they are.
         tables: what the result was made of; the lineage that its rows have by themselves.
         data: name of the data folder.
@@ -57,6 +62,8 @@ class SavedResult:
         refers: the rows' lineage in stages, which adds to that in tables; rows before the first segment have none.
         stages: inner queries whose rows the result's were made of.
         recipe: of a result some of whose lineage was not captured with the rows.
+        ids_end: where some rows were replaced: the number that the next new row will have. Numbers of rows that went
+            are given to no other, so that there are gaps, between files only. None: there are no gaps.
         home: the folder of the result; not part of the manifest.
         files: in that folder, wherever else they are; not part of it either.
 
@@ -78,6 +85,7 @@ class SavedResult:
     refers: tuple[StageLineage, ...] = ()
     stages: tuple[Stage, ...] = ()
     recipe: Recipe | None = field(default=None, repr=False)
+    ids_end: int | None = field(default=None, repr=False)
     home: Path = field(default=Path(), repr=False)
     files: Files = field(default=LOCAL, repr=False, compare=False)
 
@@ -112,6 +120,33 @@ class SavedResult:
     def trusted(self) -> tuple[str, ...]:
         """The tables that the result was made of directly and that were taken on trust."""
         return tuple(table.name for table in self.tables if table.trusted)
+
+    @property
+    def numbers_end(self) -> int:
+        """The number that a row would have that is added."""
+        return self.rows if self.ids_end is None else self.ids_end
+
+    def numbers(self) -> LineageSet:
+        """Return the numbers of all rows."""
+        if self.ids_end is None:
+            return LineageSet(range(self.rows))
+        first, rows = self._spans()
+        return LineageSet.from_intervals(first, first + rows - 1)
+
+    def places_of(self, numbers: Numbers) -> Numbers:
+        """Return at which places in the result, from 0, the rows of some numbers are."""
+        if self.ids_end is None:
+            return numbers
+        first, rows = self._spans()
+        file = np.searchsorted(first, numbers, side="right") - 1
+        places: Numbers = numbers - (first - np.cumsum(rows) + rows)[file]
+        return places
+
+    def _spans(self) -> tuple[Numbers, Numbers]:
+        """The number of the first row, and how many follow it, of each file that has rows."""
+        spans = [(file.first_row, file.rows) for file in self.row_files if file.rows]
+        first, rows = np.array(spans, np.int64).reshape(-1, 2).T
+        return first, rows
 
     @property
     def is_whole(self) -> bool:
@@ -160,6 +195,9 @@ class SavedResult:
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         fields = {key: value for key, value in asdict(self).items() if key not in ("home", "files")}
+        if self.ids_end is not None:
+            return {"format": WITH_GAPS, **fields}
+        del fields["ids_end"]
         if bounds.are_told(fields):
             return {"format": bounds.BOUNDED, **fields}
         bounds.left_out(fields)
