@@ -94,12 +94,12 @@ class UpdateCalls:
         """
         parts = self._parts
         again = partial(save_again, parts)
-        updater = Updater(parts.prover, parts.library, again, parts.result_tables.bring_up_to_date)
+        updater = Updater(parts.prover, parts.replacer, parts.library, again, parts.result_tables.bring_up_to_date)
         done: list[str] = []
         steps = updater.steps(name, full=full, plan=plan)
         try:
             while (step := self._next(steps)) is not None:
-                if step.way in (Way.UNTOUCHED, Way.RECOMPUTED) and not plan:
+                if step.way in (Way.UNTOUCHED, Way.PARTLY, Way.RECOMPUTED) and not plan:
                     done.append(step.result)
                     parts.answering.forget(step.result)
                 yield step

@@ -27,7 +27,14 @@ from sqlglot import exp
 from forward_lineage.frontend import parse
 from forward_lineage.store.updating import joining_rows, replacement_rules
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, probes
-from forward_lineage.store.updating.replacement_rules import KEYS, Added, Keyed, check_each_once, replacement
+from forward_lineage.store.updating.replacement_rules import (
+    KEYS,
+    Added,
+    Keyed,
+    check_each_once,
+    key_column,
+    replacement,
+)
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
 from tests.oracle.comparison import AnnotatedRow, shown
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
@@ -38,6 +45,7 @@ from tests.oracle.strategies import SCHEMAS, VALUES
 from tests.updates.queries import small_query
 from tests.updates.tables import edited
 
+_DUCKDB = duckdb.connect(config={"threads": 1})
 _TYPES = {"int": "BIGINT", "str": "VARCHAR", "bool": "BOOLEAN"}
 
 #: By name: what is put in the place of what. Those with nothing are left out here, in the place of `replacing`.
@@ -169,6 +177,8 @@ def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: s
     for probe in keyed.probes if spoilt != "keys that came" else ():
         keys |= set(Answers(case, probe.table).rows(probe.sql))
     kept = Counter({row: count for row, count in case.saved.items() if key(row[0]) not in keys})
+    if not keys:
+        return keyed.what, kept, Counter()
     return keyed.what, kept, Counter(Answers(case, "", keyed.probes[0], keys).rows(keyed.sql))
 
 
@@ -191,24 +201,33 @@ class Answers:
     def rows(self, sql: str) -> list[tuple[Value, ...]]:
         """Return the rows of a text in Spark's dialect."""
         place = self._came or (self._probe.table if self._probe else "")
-        with duckdb.connect() as connection:
-            for name, table in {**self._case.now, PLACE: self._case.comes(place)}.items():
-                _create(connection, name, table)
-            if self._probe is not None:
-                connection.execute(f"CREATE TABLE {KEYS} AS FROM ({_in_duckdb(self._probe.sql)}) LIMIT 0")
-                _insert(connection, KEYS, self._keys)
-            return connection.execute(_in_duckdb(sql)).fetchall()
+        tables = {**self._case.now, PLACE: self._case.comes(place)}
+        parts = [_values(name, table.columns, table.kinds, table.rows) for name, table in tables.items()]
+        if self._probe is not None:
+            kinds = [_kind(column) for column in zip(*self._keys, strict=True)]
+            parts.append(_values(KEYS, tuple(key_column(i) for i in range(len(kinds))), kinds, list(self._keys)))
+        return _DUCKDB.execute(f"WITH {', '.join(parts)} {_in_duckdb(sql)}").fetchall()
 
 
-def _create(connection: duckdb.DuckDBPyConnection, name: str, table: BaseTable) -> None:
-    columns = ", ".join(f"{column} {_TYPES[kind]}" for column, kind in zip(table.columns, table.kinds, strict=True))
-    connection.execute(f"CREATE TABLE {name} ({columns})")
-    _insert(connection, name, table.rows)
+def _values(name: str, columns: Sequence[str], kinds: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> str:
+    """Rows as a relation that a text may read; there is one without rows, too."""
+    listed = [tuple(None for _ in columns), *rows]
+    typed = ", ".join(
+        f"CAST({column} AS {_TYPES[kind]}) AS {column}" for column, kind in zip(columns, kinds, strict=True)
+    )
+    values = ", ".join(f"({i}, {', '.join(map(_literal, row))})" for i, row in enumerate(listed))
+    return f"{name} AS (SELECT {typed} FROM (VALUES {values}) AS v(nr, {', '.join(columns)}) WHERE nr > 0)"
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Collection[tuple[Value, ...]]) -> None:
-    for row in rows:
-        connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", list(row))
+def _literal(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
+
+
+def _kind(values: Sequence[Value]) -> str:
+    known = {type(value) for value in values if value is not None}
+    return {bool: "bool", int: "int", str: "str"}[known.pop()] if known else "int"
 
 
 def _in_duckdb(sql: str) -> str:

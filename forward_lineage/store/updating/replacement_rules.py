@@ -108,6 +108,29 @@ def check_each_once(active: Sequence[Added]) -> None:
         raise NotProvableError("rows that came join in it in more than one place")
 
 
+def is_ordered(tree: exp.Expr) -> bool:
+    """Tell whether a query of one SELECT says in which order its rows are."""
+    return any(block.args.get("order") for block in _blocks(tree))
+
+
+def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
+    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys."""
+    (tree,) = _blocks(tree)
+    order = tree.args.get("order")
+    if order is None:
+        return True
+    items = [tree.expressions[column] for column in keyed.columns]
+    names = {item.alias_or_name.lower() for item in items}
+    for each in order.expressions:
+        by = each.this
+        if isinstance(by, exp.Literal) and by.is_int:
+            if int(by.name) - 1 not in keyed.columns:
+                return False
+        elif not (isinstance(by, exp.Column) and not by.table and by.name.lower() in names):
+            return False
+    return True
+
+
 def _blocks(tree: exp.Expr) -> Iterator[exp.Select]:
     """The SELECTs of a query that UNION ALL puts together."""
     if isinstance(tree, exp.Subquery):
