@@ -42,7 +42,7 @@ from tests.oracle.interpreter import interpret
 from tests.oracle.printing import to_sql
 from tests.oracle.spark_answers import tables_in
 from tests.oracle.strategies import SCHEMAS, VALUES
-from tests.updates.queries import small_query
+from tests.updates.queries import query_in_parts, small_query
 from tests.updates.tables import edited
 
 _DUCKDB = duckdb.connect(config={"threads": 1})
@@ -177,9 +177,10 @@ def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: s
     for probe in keyed.probes if spoilt != "keys that came" else ():
         keys |= set(Answers(case, probe.table).rows(probe.sql))
     kept = Counter({row: count for row, count in case.saved.items() if key(row[0]) not in keys})
+    what = f"{keyed.what} with HAVING" if "HAVING" in keyed.sql else keyed.what
     if not keys:
-        return keyed.what, kept, Counter()
-    return keyed.what, kept, Counter(Answers(case, "", keyed.probes[0], keys).rows(keyed.sql))
+        return what, kept, Counter()
+    return what, kept, Counter(Answers(case, "", keyed.probes[0], keys).rows(keyed.sql))
 
 
 class Answers:
@@ -257,7 +258,7 @@ def outcomes(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None]]:
     """Yield, without end, what was decided of a query after an edit, and both sides if that was wrong."""
     chance = random.Random(seed)
     while True:
-        statement, then = small_query(chance), a_database(chance)
+        statement, then = chance.choice([small_query, query_in_parts])(chance), a_database(chance)
         now, names = edited(then, chance)
         if not any(then[name] != now[name] and name in tables_in(statement) for name in names):
             continue

@@ -23,7 +23,7 @@ class Costs:
 
     def told(self) -> str:
         """Say both."""
-        return f"about {self.partly:.1f} s against {self.full:.1f} s"
+        return f"about {self.partly:.2g} s against {self.full:.2g} s for all of it"
 
 
 def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Costs:

@@ -29,6 +29,7 @@ from forward_lineage.storage.mirror import LOCAL
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, rerun_of
+from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.inputs import Input
@@ -59,6 +60,7 @@ MOST_KEYS = 100_000
 MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
 _COMPARABLE = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
+_CAME_IN_ORDER = "its rows have an order, and some came"
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -139,7 +141,7 @@ class Replacer:
         active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
         check_each_once(active)
         if active and tree.find(exp.Order):
-            raise NotProvableError("its rows have an order, and some came")
+            raise NotProvableError(_CAME_IN_ORDER)
         return Touched(saved, inputs, rows, active)
 
     def _check_form(self, saved: SavedResult) -> None:
@@ -149,6 +151,7 @@ class Replacer:
             raise NotProvableError("the home is in an object store")
         if not saved.row_files:
             raise NotProvableError("an earlier release saved it")
+        check_row_files(saved)
         if any(rerun_of(saved).options.get(each) for each in _OF_WORKLOADS):
             raise NotProvableError("data for a workload are made again, too")
 
@@ -169,8 +172,9 @@ class Replacer:
         if keys.num_rows > MOST_KEYS:
             raise NotProvableError(f"more than {MOST_KEYS:,} of its {keyed.what} have rows that changed")
         keys = keys.rename_columns([key_column(i) for i in range(len(keyed.columns))])
-        rows = found.rows if not keys.num_rows else self._rows_with(saved, keyed, keys)
-        return replace(found, keys=keys, rows=rows)
+        if not keys.num_rows:
+            return replace(found, keys=keys)
+        return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
 
     def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
@@ -181,16 +185,19 @@ class Replacer:
             if kind not in _COMPARABLE and not kind.startswith("decimal("):
                 raise NotProvableError(f"keys of type {kind} are not compared")
 
-    def _rows_with(self, saved: SavedResult, keyed: Keyed, keys: pa.Table) -> LineageSet:
+    def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
+        saved = found.saved
         rows = IdentifiedRows.of_result(self.tables.spark, saved).frame
         named = rows.toDF("number", *(f"c{i}" for i in range(len(saved.columns))))
         known = arrow_frame(self.tables.spark, keys)
         pairs = enumerate(keyed.columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
         with _spark_may_refuse():
-            found = named.join(known, equal, "left_semi").select("number")
-            return LineageSet(arrow_table(found).column(0).to_numpy())
+            if found.is_ordered and known.join(named, equal, "left_anti").limit(1).collect():
+                raise NotProvableError(_CAME_IN_ORDER)
+            numbers = arrow_table(named.join(known, equal, "left_semi").select("number"))
+            return LineageSet(numbers.column(0).to_numpy())
 
     # ------------------------------------------------------------ made again
 
@@ -211,7 +218,7 @@ class Replacer:
                 ]
             made = _made_again(touched, parts)
             if touched.is_ordered and (made.numbers < 0).any():
-                raise NotProvableError("its rows have an order, and some came")
+                raise NotProvableError(_CAME_IN_ORDER)
             written = write_new_rows(saved, made, folder)
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, Rerun, rerun_of
 from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving.saver import check_newest
 from forward_lineage.store.updating.costs import costs_of
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import NotProvableError
@@ -138,12 +139,21 @@ class Updater:
             NotProvableError: no rule tells what that is; or to make all again is expected to cost less.
 
         """
+        try:
+            return self._made_partly(saved, inputs, plan=plan)
+        except (LineageError, OSError):
+            # Another session may have saved it, and cleared the files of this version away.
+            check_newest(saved.name, saved.version, self._library.newest(saved.name))
+            raise
+
+    def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
         touched = self._replacer.touched(saved, inputs)
         costs = costs_of(touched, self._replacer.tables, self._library)
         if costs.partly >= costs.full:
-            raise NotProvableError(f"{touched.told()}, which would cost {costs.told()}")
-        new = saved if plan else self._replacer.replace(touched)
-        return Step(saved.name, Way.PARTLY, f"{touched.told()} ({costs.told()})", new.version)
+            raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
+        if plan:
+            return self._said(saved, Way.PARTLY, f"{touched.told()}: {costs.told()}")
+        return Step(saved.name, Way.PARTLY, touched.told(), self._replacer.replace(touched).version)
 
     @staticmethod
     def _said(saved: SavedResult, way: Way, why: str) -> Step:
