@@ -83,7 +83,7 @@ class _Gathering:
 
     def _result(self, saved: Saved) -> Shown:
         key = saved.name.lower()
-        first = LineageSet(range(min(saved.rows, _MOST_ROWS))) if self.now.suspected is None else self._touched(key)
+        first = saved.numbers() if self.now.suspected is None else self._touched(key)
         mine = _first(first, _MOST_ROWS)
         ids = mine | self._wanted.get(key, LineageSet())
         made = {int(row): self._made_of(saved, int(row)) for row in ids.ids()}

@@ -24,6 +24,7 @@ from forward_lineage.store.saving.deferred_capture import Capturing, refuse_to_a
 from forward_lineage.store.saving.saver import Saver
 from forward_lineage.store.saving.traced_query import Tracer
 from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.replacing import Replacer
 from forward_lineage.stored_tables import Meaning
 from forward_lineage.tracing.chosen_rows import ChosenRows
 from forward_lineage.tracing.names import SessionNames
@@ -55,6 +56,7 @@ class Parts:
         looking: shows rows.
         runs: tells other tools of runs.
         prover: tells which saved results are up to date.
+        replacer: makes the touched part of a saved result again.
 
     """
 
@@ -74,6 +76,7 @@ class Parts:
     looking: Looking
     runs: Runs
     prover: Prover
+    replacer: Replacer
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
@@ -112,6 +115,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     saver = WorkloadSaver(rows_saver, statements, Making(tables, library), answering)
     opening = Opening(tables, library, near, up_to_date)
     profiler = Profiler(tables, rows_saver, near, up_to_date)
+    prover = Prover(statements, tables, library)
     runner = Runner(statements, tables, names, near)
     return Parts(
         tables,
@@ -129,5 +133,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         runner,
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),
-        Prover(statements, tables, library),
+        prover,
+        Replacer(prover, statements, chosen, tables, library),
     )

@@ -88,7 +88,7 @@ class Looking:
         if table.only is not None:
             return f"captured where {table.only}"
         try:
-            return [self._questions.traced_back(saved, LineageSet([row]), table.name) for row in range(rows)]
+            return [self._questions.traced_back(saved, LineageSet([row]), table.name) for row in _numbers(saved, rows)]
         except LineageError as error:
             return str(error)
 
@@ -100,6 +100,12 @@ class Looking:
         except LineageError as error:
             return Opened(note=f"Its rows cannot be shown: {error}")
         return replace(opened, are_values=bool(table.granules))
+
+
+def _numbers(saved: SavedResult, most: int) -> list[int]:
+    """The numbers of the first rows."""
+    first: list[int] = list(range(most)) if saved.ids_end is None else saved.numbers().ids()[:most].tolist()
+    return first
 
 
 def _origin(table: TracedTable, reached: list[Reached] | str, row: int, most: int) -> Origin:

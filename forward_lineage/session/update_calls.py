@@ -29,8 +29,8 @@ class UpdateCalls:
     def update(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> DataFrame:
         """Bring saved results up to date with what they were made of, each after those that it reads.
 
-        A result stays as it is where it is proven that its query would give the same rows with the same lineage.
-        Otherwise its query runs again. If its rows come out equal, results that were made of it stay in turn.
+        A result stays as it is where it is proven that its query would give the same rows with the same lineage. Where a
+        rule says which rows or groups are touched, these are made again. Otherwise its query runs again. If its rows come out equal, results that were made of it stay in turn.
 
         Args:
             name: a result, with all that it was made of; all results when not given.
@@ -39,7 +39,7 @@ class UpdateCalls:
 
         Returns:
             ``result STRING, way STRING, why STRING, version BIGINT``: a row for each result that was behind, in order.
-            The way is ``untouched`` or ``recomputed``. Or it is ``left``, with a warning: the result is stale as
+            The way is ``untouched``, ``partly`` or ``recomputed``. Or it is ``left``, with a warning: the result is stale as
             before. A plan may say ``depends``: on whether a result that is read has other rows when it is recomputed.
 
         Raises:
@@ -62,11 +62,11 @@ class UpdateCalls:
             |   few|untouched|      2|
             +------+---------+-------+
             >>> lineage.update("all_days").select("way", "why").show(truncate=False)
-            +----------+------------------------------------------------+
-            |way       |why                                             |
-            +----------+------------------------------------------------+
-            |recomputed|rows of days that came or changed join in it now|
-            +----------+------------------------------------------------+
+            +----------+-------------------------------------------------------------------------------------+
+            |way       |why                                                                                  |
+            +----------+-------------------------------------------------------------------------------------+
+            |recomputed|rows of days that came or changed join in it now; not in part: all its rows are one group|
+            +----------+-------------------------------------------------------------------------------------+
 
         """
         steps = list(self.updates(name, full=full, plan=plan))
@@ -94,13 +94,13 @@ class UpdateCalls:
         """
         parts = self._parts
         again = partial(save_again, parts)
-        updater = Updater(parts.prover, parts.library, again, parts.result_tables.bring_up_to_date)
+        updater = Updater(parts.prover, parts.replacer, parts.library, again, parts.result_tables.bring_up_to_date)
         done: list[str] = []
         before = {} if plan else self._versions()
         steps = updater.steps(name, full=full, plan=plan)
         try:
             while (step := self._next(steps)) is not None:
-                if step.way in (Way.UNTOUCHED, Way.RECOMPUTED) and not plan:
+                if step.way in (Way.UNTOUCHED, Way.PARTLY, Way.RECOMPUTED) and not plan:
                     done.append(step.result)
                     parts.answering.forget(step.result)
                 yield step

@@ -148,6 +148,10 @@ class ChosenRows:
         on_trust = frozenset().union(*(each.on_trust for each in chosen))
         return Consuming(left, _left_over(sql, left, args, calls), dict(zip(names, tables, strict=True)), on_trust)
 
+    def table_of(self, chosen: Chosen) -> BaseTable:
+        """Return rows of a table as a table, whose relation is the name of a view of them."""
+        return self._table(chosen, None)
+
     def _table(self, chosen: Chosen, narrowed: Narrowed | None) -> BaseTable:
         table = chosen.table
         restricting = narrowed.restricting(table.name) if narrowed is not None else None

@@ -177,7 +177,9 @@ class SessionNames:
 
         known = self._tables
         stored = partial(self._stored, restricted=restricted) if restricted else self._stored
-        given = {name: _asked_of(table, restricted) for name, table in self.given.items()}
+        given: dict[str, BaseTable | StoredTable] = {}
+        given |= {name: _asked_of(table, restricted) for name, table in self.given.items()}
+        given |= {table.relation: table for table in narrowed.placed} if narrowed is not None else {}
         return NamesOfStatement(known.spark, catalog, known.damaged, known.of_catalogs, read_from, stored, given)
 
     def anywhere(self) -> NamesOfStatement:

@@ -16,11 +16,13 @@ class Narrowed:
         tables: names of the only tables that are traced.
         restricted: some of them, with a row id that is NULL for rows whose lineage is not noted. They replace the
             tables of their names.
+        placed: relations that stand in the statement under their own names, and are no registered tables.
 
     """
 
     tables: tuple[str, ...]
     restricted: tuple[BaseTable, ...] = ()
+    placed: tuple[BaseTable, ...] = ()
 
     def restricting(self, name: str) -> BaseTable | None:
         """Return the table that takes the place of another one; None: nothing does."""

@@ -151,7 +151,7 @@ def memberships_of(linked: Linked, pairs: Sequence[tuple[Ids, Ids]], ids: Ids | 
                 f"{saved.name} was made of rows of {linked.table} that are not there any more",
                 instead=f"Save {saved.name} again.",
             )
-        found.append(membership_of(bar, row, saved.rows, rows))
+        found.append(membership_of(saved.places_of(bar), row, saved.rows, rows))
     return found
 
 

@@ -48,7 +48,7 @@ class ChosenBars:
 
         """
         if condition is None:
-            return range(saved.rows)
+            return range(saved.rows) if saved.ids_end is None else saved.numbers().ids().tolist()
         try:
             return self._looked_up(saved, condition, args)
         except OtherKindError:
@@ -116,7 +116,7 @@ class ChosenBars:
             for (name, kind), column in zip(saved.columns, table.columns, strict=True):
                 if kind in _TYPES:
                     places: dict[Any, list[int]] = {}
-                    for row, value in enumerate(column.to_pylist()):
+                    for row, value in zip(saved.numbers(), column.to_pylist(), strict=True):
                         if value is not None:
                             places.setdefault(value, []).append(row)
                     found[column_text(name)] = column.type, places

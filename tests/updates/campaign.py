@@ -151,16 +151,17 @@ class Trial:
     def _annotated(
         self, saved: SavedResult, names: dict[str, str], keys: dict[str, dict[int, object]]
     ) -> Counter[AnnotatedRow]:
-        lineage: list[set[tuple[str, object]]] = [set() for _ in range(saved.rows)]
+        lineage: dict[int, set[tuple[str, object]]] = {number: set() for number in saved.numbers()}
         for edge in saved.tables:
             name = names[edge.name]
             of_id = keys[name] if edge.name == name else {}
             if edge.name != name:
-                of_id = {number: row[0] for number, row in enumerate(_rows(self._lineage.describe(edge.name)))}
+                below = self._lineage.describe(edge.name)
+                of_id = {number: row[0] for number, row in zip(below.numbers(), _rows(below), strict=True)}
             relation = self._lineage._parts.library.relation(saved, edge).relation()
             for row, one in zip(*(side.tolist() for side in relation.pairs()), strict=True):
                 lineage[row].add((name, of_id.get(one, f"no row {one}")))
-        return Counter(zip(_rows(saved), map(frozenset, lineage), strict=True))
+        return Counter(zip(_rows(saved), map(frozenset, lineage.values()), strict=True))
 
 
 def a_database(seed_number: int) -> Database:

@@ -6,6 +6,7 @@ The oracle's own generator (`tests.oracle.strategies`) writes larger ones, in wh
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from tests.oracle.algebra import (
     Agg,
@@ -54,12 +55,28 @@ def small_query(chance: random.Random) -> Statement:
     return Statement(Query(select))
 
 
-def _select(chance: random.Random, *, two_integers: bool = False) -> Select:
+def query_in_parts(chance: random.Random) -> Statement:
+    """Return a query of a class that a rule for parts of results knows, each class as often as the others."""
+    shape = chance.choice(["rows", "union all", "distinct", "group", "having", "window"])
+    if shape == "union all":
+        return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
+    return Statement(Query(_select(chance, shape, joins=["INNER", "CROSS", "LEFT"])))
+
+
+def _select(
+    chance: random.Random, only: str = "", *, two_integers: bool = False, joins: Sequence[str] = _JOINS
+) -> Select:
     name = chance.choice(sorted(SCHEMAS))
     key, value = Col(SCHEMAS[name][0][0], "x"), Col(chance.choice(_INTS[name]), "x")
-    source, where = _source(chance, name), _condition(chance, name)
+    source, where = _source(chance, name, joins), _condition(chance, name)
+    if only and chance.random() < 1 / 2:
+        where = None
     items = (Item(key, "k1"), Item(value, "k2"))
-    shape = "rows" if two_integers else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
+    shape = (
+        only or "rows"
+        if only or two_integers
+        else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
+    )
     number = Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
     match shape:
         case "distinct":
@@ -78,7 +95,7 @@ def _select(chance: random.Random, *, two_integers: bool = False) -> Select:
     return Select(items, source, where=where)
 
 
-def _source(chance: random.Random, name: str) -> Rel:
+def _source(chance: random.Random, name: str, joins: Sequence[str]) -> Rel:
     """A table called x, by itself, within a subquery, or joined with one called y."""
     left: Rel = Table(name, "x")
     if chance.random() < 1 / 6:
@@ -88,7 +105,7 @@ def _source(chance: random.Random, name: str) -> Rel:
     if chance.random() < 1 / 2:
         return left
     other = chance.choice(sorted(SCHEMAS))
-    kind = chance.choice(_JOINS)
+    kind = chance.choice(joins)
     on = Op("=", Col(chance.choice(_INTS[name]), "x"), Col(chance.choice(_INTS[other]), "y"))
     return Join(kind, left, Table(other, "y"), None if kind == "CROSS" else on)
 

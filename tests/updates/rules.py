@@ -13,9 +13,10 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
@@ -24,8 +25,16 @@ import duckdb
 from sqlglot import exp
 
 from forward_lineage.frontend import parse
-from forward_lineage.store.updating import joining_rows
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, probes
+from forward_lineage.store.updating import joining_rows, replacement_rules
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, probes
+from forward_lineage.store.updating.replacement_rules import (
+    KEYS,
+    Added,
+    Keyed,
+    check_each_once,
+    key_column,
+    replacement,
+)
 from tests.oracle.algebra import BaseTable, Database, Statement, Value
 from tests.oracle.comparison import AnnotatedRow, shown
 from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
@@ -33,20 +42,27 @@ from tests.oracle.interpreter import interpret
 from tests.oracle.printing import to_sql
 from tests.oracle.spark_answers import tables_in
 from tests.oracle.strategies import SCHEMAS, VALUES
-from tests.updates.queries import small_query
+from tests.updates.queries import query_in_parts, small_query
 from tests.updates.tables import edited
 
+_DUCKDB = duckdb.connect(config={"threads": 1})
 _TYPES = {"int": "BIGINT", "str": "VARCHAR", "bool": "BOOLEAN"}
 
-#: By name: what is put in the place of what. `lineage` and `probes` are left out by `decided` itself.
+#: By name: what is put in the place of what. Those with nothing are left out here, in the place of `replacing`.
 SPOILED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "lineage": nullcontext,
     "probes": nullcontext,
-    "clauses": lambda: patch.object(joining_rows, "_refuse_parts", lambda *_: None),
-    "joins": lambda: patch.object(joining_rows, "_check_join", lambda *_: None),
-    "subqueries": lambda: patch.object(joining_rows, "_refuse_subqueries", lambda *_: None),
+    "clauses": lambda: patch.object(joining_rows, "refuse_parts", lambda *_: None),
+    "joins": lambda: patch.object(joining_rows, "check_join", lambda *_: None),
+    "subqueries": lambda: patch.object(joining_rows, "refuse_subqueries", lambda *_: None),
     "set operations": lambda: patch.object(joining_rows, "_KEEPS_ALL_ROWS", exp.SetOperation),
-    "first place only": lambda: patch.object(joining_rows, "_places", _first(joining_rows._places)),
+    "touched rows": nullcontext,
+    "several places": nullcontext,
+    "keys that were": nullcontext,
+    "keys that came": nullcontext,
+    "groups that are filtered": lambda: patch.object(replacement_rules, "_loses", lambda *_: {"having"}),
+    "keys of partitions": lambda: patch.object(replacement_rules, "_in_each", lambda *_: True),
+    "first place only": lambda: patch.object(joining_rows, "places", _first(joining_rows.places)),
 }
 
 
@@ -76,42 +92,148 @@ def changes(then: BaseTable, now: BaseTable) -> Changes:
     )
 
 
-def decided(statement: Statement, then: Database, now: Database, saved: Counter[AnnotatedRow], spoilt: str = "") -> str:
+@dataclass(frozen=True)
+class Case:
+    """A query, its tables before and after an edit, and its rows with their lineage before."""
+
+    statement: Statement
+    then: Database
+    now: Database
+    saved: Counter[AnnotatedRow]
+
+    @cached_property
+    def changed(self) -> dict[str, Changes]:
+        """The tables that have other rows now."""
+        found = {name: changes(self.then[name], self.now[name]) for name in self.then}
+        return {name: each for name, each in found.items() if each.before or each.after}
+
+    @property
+    def only_came(self) -> bool:
+        """Whether no row went or differs."""
+        return not any(each.before for each in self.changed.values())
+
+    def is_touched(self, lineage: frozenset[tuple[str, Value]]) -> bool:
+        """Whether a row with this lineage was made of a row that went or differs."""
+        return any(one in self.changed[table].before for table, one in lineage if table in self.changed)
+
+    def comes(self, table: str) -> BaseTable:
+        """The rows of a table that came or differ."""
+        rows = tuple(row for row in self.now[table].rows if row[0] in self.changed[table].after)
+        return replace(self.now[table], rows=rows)
+
+
+def decided(case: Case, spoilt: str = "") -> str:
     """Say what the rules say of a result: ``untouched``, or why it is computed again."""
-    found = {name: changes(then[name], now[name]) for name in then}
-    changed = {name: each for name, each in found.items() if each.before or each.after}
-    tree = parse(to_sql(statement)).tree
+    tree = parse(to_sql(case.statement)).tree
     try:
-        only_came = not any(each.before for each in changed.values())
-        places = probes(tree, changed.keys(), only_came=only_came)
+        places = probes(tree, case.changed.keys(), only_came=case.only_came)
     except NotProvableError as error:
         return str(error)
-    touched = any(one in changed[table].before for _, lineage in saved for table, one in lineage if table in changed)
-    if touched and spoilt != "lineage":
+    if spoilt != "lineage" and any(case.is_touched(lineage) for _, lineage in case.saved):
         return "touched"
-    asked = [probe for probe in places if changed[probe.table].after]
-    if spoilt != "probes" and any(_finds_rows(probe.sql, probe.table, changed, now) for probe in asked):
+    asked = [probe for probe in places if case.changed[probe.table].after]
+    try:
+        joins = any(Answers(case, probe.table).rows(f"{probe.sql} LIMIT 1") for probe in asked)
+    except duckdb.BinderException:  # it is asked for each row of a query around it
         return "rows join"
-    return "untouched"
+    return "rows join" if joins and spoilt != "probes" else "untouched"
 
 
-def _finds_rows(sql: str, table: str, changed: dict[str, Changes], now: Database) -> bool:
-    with duckdb.connect() as connection:
-        tables = dict(now)
-        rows = tuple(row for row in now[table].rows if row[0] in changed[table].after)
-        tables[PLACE] = BaseTable(now[table].columns, now[table].kinds, rows)
-        for name, each in tables.items():
-            columns = ", ".join(
-                f"{column} {_TYPES[kind]}" for column, kind in zip(each.columns, each.kinds, strict=True)
-            )
-            connection.execute(f"CREATE TABLE {name} ({columns})")
-            for row in each.rows:
-                connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", list(row))
-        text = sql.replace("LEFT SEMI JOIN", "SEMI JOIN").replace("LEFT ANTI JOIN", "ANTI JOIN")
-        try:
-            return connection.execute(f"{text} LIMIT 1").fetchone() is not None
-        except duckdb.BinderException:  # it is asked for each row of a query around it
-            return True
+Replaced = tuple[str, Counter[AnnotatedRow], Counter[tuple[Value, ...]]]
+"""The class of a query, the rows that are kept, and those that are made again."""
+
+
+def replaced(case: Case, spoilt: str = "") -> Replaced | str:
+    """Say which rows are kept and which are made again; or why no rule says so."""
+    try:
+        found = replacement(parse(to_sql(case.statement)).tree, case.changed.keys(), only_came=case.only_came)
+        untouched = Counter(
+            {
+                (values, lineage): count
+                for (values, lineage), count in case.saved.items()
+                if spoilt == "touched rows" or not case.is_touched(lineage)
+            }
+        )
+        if isinstance(found, Keyed):
+            return _keyed(case, found, untouched, spoilt)
+        return _added(case, found, untouched, spoilt)
+    except NotProvableError as error:
+        return str(error)
+
+
+def _added(case: Case, places: Sequence[Added], untouched: Counter[AnnotatedRow], spoilt: str) -> Replaced:
+    active = [each for each in places if Answers(case, each.probe.table).rows(f"{each.probe.sql} LIMIT 1")]
+    if spoilt != "several places":
+        check_each_once(active)
+    new = Counter(row for each in active for row in Answers(case, each.probe.table).rows(each.sql))
+    return "union all" if len(places) > len({each.block for each in places}) else "joined rows", untouched, new
+
+
+def _keyed(case: Case, keyed: Keyed, untouched: Counter[AnnotatedRow], spoilt: str) -> Replaced:
+    def key(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(values[column] for column in keyed.columns)
+
+    keys = {key(values) for values, _ in case.saved.keys() - untouched.keys()} if spoilt != "keys that were" else set()
+    for probe in keyed.probes if spoilt != "keys that came" else ():
+        keys |= set(Answers(case, probe.table).rows(probe.sql))
+    kept = Counter({row: count for row, count in case.saved.items() if key(row[0]) not in keys})
+    what = f"{keyed.what} with HAVING" if "HAVING" in keyed.sql else keyed.what
+    if not keys:
+        return what, kept, Counter()
+    return what, kept, Counter(Answers(case, "", keyed.probes[0], keys).rows(keyed.sql))
+
+
+class Answers:
+    """What DuckDB says of texts of the rules.
+
+    Args:
+        case: whose tables are read.
+        came: of which table `PLACE` has the rows that came.
+        probe: gives keys like these.
+        keys: the rows of `KEYS`.
+
+    """
+
+    def __init__(
+        self, case: Case, came: str, probe: Probe | None = None, keys: Collection[tuple[Value, ...]] = ()
+    ) -> None:
+        self._case, self._came, self._probe, self._keys = case, came, probe, keys
+
+    def rows(self, sql: str) -> list[tuple[Value, ...]]:
+        """Return the rows of a text in Spark's dialect."""
+        place = self._came or (self._probe.table if self._probe else "")
+        tables = {**self._case.now, PLACE: self._case.comes(place)}
+        parts = [_values(name, table.columns, table.kinds, table.rows) for name, table in tables.items()]
+        if self._probe is not None:
+            kinds = [_kind(column) for column in zip(*self._keys, strict=True)]
+            parts.append(_values(KEYS, tuple(key_column(i) for i in range(len(kinds))), kinds, list(self._keys)))
+        return _DUCKDB.execute(f"WITH {', '.join(parts)} {_in_duckdb(sql)}").fetchall()
+
+
+def _values(name: str, columns: Sequence[str], kinds: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> str:
+    """Rows as a relation that a text may read; there is one without rows, too."""
+    listed = [tuple(None for _ in columns), *rows]
+    typed = ", ".join(
+        f"CAST({column} AS {_TYPES[kind]}) AS {column}" for column, kind in zip(columns, kinds, strict=True)
+    )
+    values = ", ".join(f"({i}, {', '.join(map(_literal, row))})" for i, row in enumerate(listed))
+    return f"{name} AS (SELECT {typed} FROM (VALUES {values}) AS v(nr, {', '.join(columns)}) WHERE nr > 0)"
+
+
+def _literal(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
+
+
+def _kind(values: Sequence[Value]) -> str:
+    known = {type(value) for value in values if value is not None}
+    return {bool: "bool", int: "int", str: "str"}[known.pop()] if known else "int"
+
+
+def _in_duckdb(sql: str) -> str:
+    text = sql.replace("LEFT SEMI JOIN", "SEMI JOIN").replace("LEFT ANTI JOIN", "ANTI JOIN")
+    return text.replace("<=>", "IS NOT DISTINCT FROM")
 
 
 def a_database(chance: random.Random) -> Database:
@@ -136,19 +258,33 @@ def outcomes(seed: int, spoilt: str = "") -> Iterator[tuple[str, str | None]]:
     """Yield, without end, what was decided of a query after an edit, and both sides if that was wrong."""
     chance = random.Random(seed)
     while True:
-        statement, then = small_query(chance), a_database(chance)
+        statement, then = chance.choice([small_query, query_in_parts])(chance), a_database(chance)
         now, names = edited(then, chance)
         if not any(then[name] != now[name] and name in tables_in(statement) for name in names):
             continue
         saved, wanted = answer(statement, then), answer(statement, now)
         if saved is None or wanted is None:
             continue
+        case = Case(statement, then, now, saved)
         with SPOILED[spoilt]() if spoilt else nullcontext():
-            way = decided(statement, then, now, saved, spoilt)
-        if way == "untouched" and saved != wanted:
-            yield way, f"{to_sql(statement)}\n{then}\n{now}\nsaved:{shown(saved)}\nwanted:{shown(wanted)}"
-        else:
-            yield way if saved != wanted or way == "untouched" else f"{way} (in vain)", None
+            way = decided(case, spoilt)
+            partly = None if way == "untouched" else replaced(case, spoilt)
+        wrong = way == "untouched" and saved != wanted
+        if isinstance(partly, tuple):
+            kind, kept, new = partly
+            way = f"partly: {kind}"
+            wrong = bool(kept - wanted) or values_of(wanted - kept) != new
+        told = f"{way}\n{to_sql(statement)}\n{then}\n{now}\nsaved:{shown(saved)}\nwanted:{shown(wanted)}\n{partly}"
+        vain = saved == wanted and way != "untouched"
+        yield (way, told) if wrong else (f"{way} (in vain)" if vain else way, None)
+
+
+def values_of(rows: Counter[AnnotatedRow]) -> Counter[tuple[Value, ...]]:
+    """Return rows without their lineage."""
+    found: Counter[tuple[Value, ...]] = Counter()
+    for (values, _), count in rows.items():
+        found[values] += count
+    return found
 
 
 @click.command()

@@ -108,7 +108,7 @@ def steps_of(pipeline: Pipeline, table: str | None = None) -> list[Edge]:
 
 def all_rows(saved: Saved) -> LineageSet:
     """Return the numbers of all rows of a result."""
-    return LineageSet(range(saved.rows))
+    return saved.numbers()
 
 
 def numbers_of(saved: Saved, rows: Iterable[int]) -> LineageSet:
@@ -119,11 +119,16 @@ def numbers_of(saved: Saved, rows: Iterable[int]) -> LineageSet:
 
     """
     numbers = LineageSet(rows)
-    if numbers and numbers != numbers.below(saved.rows):
+    if numbers and numbers != numbers.below(saved.numbers_end):
         beyond = int(numbers.ids()[-1])
         raise NotSavedError(
             f"{saved.name} has no row {beyond}: it has {saved.rows} rows, counted from 0",
             instead="Rows are counted as lineage.result(…) returns them.",
+        )
+    if saved.ids_end is not None and (gone := numbers - saved.numbers()):
+        raise NotSavedError(
+            f"{saved.name} has no row {int(gone.ids()[0])} any more: it went when the result was brought up to date",
+            instead=f"lineage.rows({saved.name!r}) shows the rows that there are, with their numbers.",
         )
     return numbers
 

@@ -15,11 +15,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentFile
 from forward_lineage.row_ids.secrets import redacted
 from forward_lineage.storage.fields import made
 from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.made_of import RowFile, SegmentEntry, Stage, StageLineage, TableLineage, TracedTable
+from udafs.lineage_set import LineageSet
 
 KINDED = 6
 """The format of manifests that say what kind of thing they are about; earlier ones are about rows."""
@@ -45,6 +49,8 @@ class Saved(ABC):
         kept: whether this version, and those before it that are there, stay when a later one is saved.
         refers: the rows' lineage in stages, which adds to that in tables; rows before the first segment have none.
         stages: inner queries, or arrays on the way, whose rows this one's were made of.
+        ids_end: where some rows were replaced: the number that the next new row will have. Numbers of rows that went
+            are given to no other, so that there are gaps, between files only. None: there are no gaps.
         home: the folder of the result; not part of the manifest.
         files: in that folder, wherever else they are; not part of it either.
 
@@ -65,6 +71,7 @@ class Saved(ABC):
     kept: bool = False
     refers: tuple[StageLineage, ...] = ()
     stages: tuple[Stage, ...] = ()
+    ids_end: int | None = field(default=None, repr=False)
     home: Path = field(default=Path(), repr=False)
     files: Files = field(default=LOCAL, repr=False, compare=False)
 
@@ -105,6 +112,33 @@ class Saved(ABC):
     def trusted(self) -> tuple[str, ...]:
         """The tables that the result was made of directly and that were taken on trust."""
         return tuple(table.name for table in self.tables if table.trusted)
+
+    @property
+    def numbers_end(self) -> int:
+        """The number that a row would have that is added."""
+        return self.rows if self.ids_end is None else self.ids_end
+
+    def numbers(self) -> LineageSet:
+        """Return the numbers of all rows."""
+        if self.ids_end is None:
+            return LineageSet(range(self.rows))
+        first, rows = self._spans()
+        return LineageSet.from_intervals(first, first + rows - 1)
+
+    def places_of(self, numbers: Numbers) -> Numbers:
+        """Return at which places in the result, from 0, the rows of some numbers are."""
+        if self.ids_end is None:
+            return numbers
+        first, rows = self._spans()
+        file = np.searchsorted(first, numbers, side="right") - 1
+        places: Numbers = numbers - (first - np.cumsum(rows) + rows)[file]
+        return places
+
+    def _spans(self) -> tuple[Numbers, Numbers]:
+        """The number of the first row, and how many follow it, of each file that has rows."""
+        spans = [(file.first_row, file.rows) for file in self.content_files if file.rows]
+        first, rows = np.array(spans, np.int64).reshape(-1, 2).T
+        return first, rows
 
     @property
     def is_whole(self) -> bool:

@@ -62,7 +62,9 @@ class SavedArray(Saved):
 
     def to_data(self) -> dict[str, Any]:
         """Return the manifest as JSON-able data."""
-        return {"format": KINDED, "kind": self.kind, **self.written_fields()}
+        fields = self.written_fields()
+        del fields["ids_end"]  # cells are replaced with the whole array
+        return {"format": KINDED, "kind": self.kind, **fields}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], home: Path, files: Files = LOCAL) -> Self:

@@ -28,7 +28,7 @@ from forward_lineage.store.library.saved import Saved
 
 STAGED = 3  # the format of manifests that name stages
 IN_PART = 4  # of those that say that some lineage was not captured with the rows
-LATEST = bounds.BOUNDED
+WITH_GAPS = 7  # of those whose rows have not the numbers of their places
 
 #: The fields in the order in which they stand in manifests.
 _WRITTEN = (
@@ -89,6 +89,8 @@ class SavedResult(Saved):
         """Return the manifest as JSON-able data: of the earliest format that says it all."""
         found = self.written_fields()
         fields = {name: found[name] for name in _WRITTEN}
+        if self.ids_end is not None:
+            return {"format": WITH_GAPS, "kind": self.kind, **fields, "ids_end": self.ids_end}
         if bounds.are_told(fields):
             return {"format": bounds.BOUNDED, **fields}
         bounds.left_out(fields)

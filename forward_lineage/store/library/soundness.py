@@ -37,14 +37,17 @@ def check_sound(saved: Saved) -> None:
     """
     _demand(saved.semantics in ("data", "control") and _DATA.fullmatch(saved.data) is not None, "no such data")
     _demand(0 <= saved.rows <= MAX_ID and 0 < saved.keeps_numbers_of <= saved.version, "no such number")
+    end = saved.numbers_end
+    _demand(saved.rows <= end <= MAX_ID, "no such number")
     if saved.content_files:
-        _check_rows(saved.content_files, saved.rows, saved.contents)
+        _check_rows(saved.content_files, end, saved.contents, gaps=saved.ids_end is not None)
+        _demand(sum(file.rows for file in saved.content_files) == saved.rows, "more rows or fewer")
     recipe = saved.recipe if isinstance(saved, SavedResult) else None
     _demand(saved.is_whole or recipe is not None, "lineage in part, and no way to the rest")
     names = [table.name.lower() for table in saved.tables]
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
-        _check_table(table, saved.rows)
+        _check_table(table, end)
     _check_stages(saved, set(names))
 
 
@@ -74,7 +77,7 @@ def _check_stages(saved: Saved, tables: set[str]) -> None:
             _check_segments(part.segments, stage.rows, "stages" if own else "lineage")
     _check_known(saved.refers, len(saved.stages))
     for refers in saved.refers:
-        _check_refers(refers.segments, saved.rows)
+        _check_refers(refers.segments, saved.numbers_end)
 
 
 def _check_refers(segments: tuple[SegmentEntry, ...], rows: int) -> None:
@@ -109,14 +112,20 @@ def _check_origin(table: TracedTable) -> None:
     _demand(then is not None and then.name.lower() == table.name.lower(), "the registration of another table")
 
 
-def _check_rows(files: Iterable[RowFile | SegmentEntry], rows: int, folder: str, at: int = 0) -> None:
-    """The files must have all rows from `at` on, each once, in order, and lie in a folder of the result's data."""
+def _check_rows(
+    files: Iterable[RowFile | SegmentEntry], rows: int, folder: str, at: int = 0, *, gaps: bool = False
+) -> None:
+    """The files must have all rows from `at` on, each once, in order, and lie in a folder of the result's data.
+
+    With gaps, numbers between those of two files may be no row's.
+    """
     for file in files:
+        at = max(at, file.first_row) if gaps else at
         _demand(file.first_row == at and file.rows >= 0, "rows that are missing or there twice")
         _demand(file.size >= 0 and 0 <= file.checksum < 1 << 32, "no such file")
         _check_path(file.path, folder)
         at += file.rows
-    _demand(at == rows, "more rows or fewer")
+    _demand(at <= rows if gaps else at == rows, "more rows or fewer")
 
 
 def _check_path(path: str, folder: str) -> None:

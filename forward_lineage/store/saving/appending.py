@@ -17,7 +17,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
 
     Args:
         before: the version.
-        more: what was written, its rows numbered from `before.rows` on, its stages from `len(before.stages)` on.
+        more: what was written, its rows numbered from `before.numbers_end` on, its stages from `len(before.stages)` on.
 
     Returns:
         both together, in the folder of `more`.
@@ -42,6 +42,7 @@ def appended(before: SavedResult, more: SavedResult) -> SavedResult:
     return replace(
         more,
         rows=before.rows + more.rows,
+        ids_end=None if before.ids_end is None else before.ids_end + more.rows,
         row_files=(*row_files, *(file for file in more.row_files if file.rows)),
         tables=tables,
         refers=(*before.refers, *more.refers),

@@ -129,7 +129,7 @@ class Saver:
         self, query: TracedQuery, made_of: list[TracedTable], folder: Path, wish: Wish, before: SavedResult | None
     ) -> Kept:
         target = Target(
-            folder, wish.name, query.schema, wish.encoding, before.rows if before else 0, self._library.files
+            folder, wish.name, query.schema, wish.encoding, before.numbers_end if before else 0, self._library.files
         )
         kept, in_parts = written(self._tables.spark, query, target, len(before.stages) if before else 0)
         if in_parts:

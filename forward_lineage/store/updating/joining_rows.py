@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.nodes import KeywordCall, TypedLiteral
 
 
 class NotProvableError(Exception):
@@ -49,7 +50,7 @@ class Probe:
 
 
 #: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
-_KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
+KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
 #: Parts that may lose some: of use where joined rows are known to be the same, not only those that are in a lineage.
 _AFTER = {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
 _IN_WORDS = {
@@ -57,11 +58,20 @@ _IN_WORDS = {
     **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
 }
 _KEEPS_ALL_ROWS: type[exp.SetOperation] = exp.Union
-_GENERATORS = {
+GENERATORS = {
     *("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"),
 }
-#: What a subquery in FROM may select: nothing that could group rows, look at others, or make several.
-_PLAIN = (exp.Column, exp.Identifier, exp.Literal, exp.Alias, exp.Star, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul)
+_ROW_NODES = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Alias, exp.Star, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul),
+    *(exp.Div, exp.Mod, exp.IntDiv, exp.DPipe, exp.Case, exp.If, exp.Cast, exp.DataType, exp.Null, exp.Boolean),
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Is, exp.In, exp.Like, exp.And, exp.Or),
+    *(exp.Not, exp.Var, TypedLiteral),
+)
+_ROW_FUNCTIONS = {
+    *("abs", "ceil", "coalesce", "concat", "date_add", "date_sub", "date_trunc", "day", "extract", "floor", "greatest"),
+    *("hour", "if", "least", "length", "lower", "month", "nullif", "nvl", "quarter", "round", "substr", "substring"),
+    *("trim", "upper", "year"),
+}
 PLACE = "__fl_rows_that_came__"
 """What stands in a probe for the rows of a table that came or changed."""
 _HERE = "here"  # a mark on a node
@@ -114,13 +124,13 @@ def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
         raise NotProvableError(f"it has {'WITH' if tree.find(exp.With) else 'TABLESAMPLE'}")
     found = 0
     for select in tree.find_all(exp.Select):
-        places = [each for each in _sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
+        places = [each for each in sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
         if places:
-            _refuse_parts(select, _KEEP_ALL | _AFTER)
+            refuse_parts(select, KEEP_ALL | _AFTER)
         for join in select.args.get("joins") or () if places else ():
-            _check_join(join, changed, {name_of(join.this)} if isinstance(join.this, exp.Table) else set())
+            check_join(join, changed, {name_of(join.this)} if isinstance(join.this, exp.Table) else set())
         for place in places:
-            _refuse_parts(place, {"this", "db", "catalog", "alias"})
+            refuse_parts(place, {"this", "db", "catalog", "alias"})
             found += 1
             yield _probe(select, place)
     if found < sum(name_of(table) in changed for table in tree.find_all(exp.Table)):
@@ -128,13 +138,13 @@ def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
 
 
 def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
-    if not _mentions(tree, changed):
+    if not mentions(tree, changed):
         return
     if isinstance(tree, exp.Subquery):
-        _refuse_parts(tree, {"this"})
+        refuse_parts(tree, {"this"})
         yield from _of_query(tree.this, changed)
     elif isinstance(tree, _KEEPS_ALL_ROWS):
-        _refuse_parts(tree, {"this", "expression", "distinct", "order", "by_name"})
+        refuse_parts(tree, {"this", "expression", "distinct", "order", "by_name"})
         yield from _of_query(tree.this, changed)
         yield from _of_query(tree.expression, changed)
     elif isinstance(tree, exp.Select):
@@ -144,44 +154,76 @@ def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
 
 
 def _of_select(select: exp.Select, changed: set[str]) -> Iterator[Probe]:
-    _check_select(select, changed)
+    return (probe for probe, _ in probed_places(select, changed))
+
+
+def probed_places(
+    select: exp.Select, changed: set[str], also: Collection[str] = ()
+) -> Iterator[tuple[Probe, exp.Table]]:
+    """Yield the places of a SELECT where a table that changed is read, each with its probe.
+
+    Args:
+        select: the SELECT; it is not changed.
+        changed: names of tables, in lower case.
+        also: parts of it that do no harm although they lose rows.
+
+    Raises:
+        NotProvableError: as for `probes`.
+
+    """
+    check_select(select, changed, also)
     for selected in select.expressions:
-        if any(each.name.lower() in _GENERATORS for each in selected.find_all(exp.Anonymous)):
+        if any(each.name.lower() in GENERATORS for each in selected.find_all(exp.Anonymous)):
             raise NotProvableError("it makes rows of a value, as explode does")
-    places = [place for source in _sources(select) for place in _places(source, changed)]
-    for place in places:
-        yield _probe(select, place)
+    found = [place for source in sources(select) for place in places(source, changed)]
+    for place in found:
+        yield _probe(select, place), place
 
 
 def _probe(select: exp.Select, place: exp.Table) -> Probe:
+    copied, there = copied_with(select, place)
+    read_instead(there, PLACE)
+    kept = {part: copied.args.get(part) for part in ("from_", "joins", "where")}
+    return Probe(name_of(place), print_sql(exp.Select(expressions=[exp.Literal.number(1)], **kept)))
+
+
+def copied_with(select: exp.Select, place: exp.Table) -> tuple[exp.Select, exp.Table]:
+    """Copy a SELECT, and return the copy of a place in it, too."""
     place.meta[_HERE] = True
     copied = select.copy()
     del place.meta[_HERE]
-    return Probe(name_of(place), _written(copied))
+    there = next(table for table in copied.find_all(exp.Table) if table.meta.get(_HERE))
+    return copied, there
 
 
-def _check_select(select: exp.Select, changed: set[str]) -> None:
+def read_instead(place: exp.Table, name: str) -> None:
+    """Let a place in a query read another relation, which is called what the table was called there."""
+    alias = place.args.get("alias") or exp.TableAlias(this=place.parts[-1].copy())
+    place.replace(exp.Table(this=exp.to_identifier(name), alias=alias.copy()))
+
+
+def check_select(select: exp.Select, changed: set[str], also: Collection[str] = ()) -> None:
     """Rows that changed are read behind FROM only, in places where more rows give more."""
-    _refuse_parts(select, _KEEP_ALL)
-    _refuse_subqueries(select, changed)
+    refuse_parts(select, KEEP_ALL | set(also))
+    refuse_subqueries(select, changed)
     for join in select.args.get("joins") or ():
-        if _mentions(join.args.get("on"), changed):
+        if mentions(join.args.get("on"), changed):
             raise NotProvableError("it asks a subquery about a table that changed")
-        _check_join(join, changed, {name_of(table) for table in join.this.find_all(exp.Table)})
+        check_join(join, changed, {name_of(table) for table in join.this.find_all(exp.Table)})
 
 
-def _refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
+def refuse_subqueries(select: exp.Select, changed: set[str]) -> None:
     """A subquery in an expression, whose value for a row may be another than before, in any direction."""
     elsewhere = (
         each for part in ("expressions", "where", "group", "order", "distinct") for each in _parts(select, part)
     )
-    if any(_mentions(each, changed) for each in elsewhere):
+    if any(mentions(each, changed) for each in elsewhere):
         raise NotProvableError("it asks a subquery about a table that changed")
 
 
-def _check_join(join: exp.Join, changed: set[str], read: set[str]) -> None:
+def check_join(join: exp.Join, changed: set[str], read: set[str]) -> None:
     """More rows on the left give more; on the right, where these names are read, an inner join does."""
-    _refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
+    refuse_parts(join, {"this", "on", "using", "side", "kind", "method"})
     side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
     known = (
         side in ("", "LEFT") and kind in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI") and method in ("", "NATURAL")
@@ -191,43 +233,45 @@ def _check_join(join: exp.Join, changed: set[str], read: set[str]) -> None:
         raise NotProvableError(f"a table that changed is in {' '.join(filter(None, (side, kind, 'JOIN')))}")
 
 
-def _places(source: exp.Expr, changed: set[str]) -> Iterator[exp.Table]:
+def places(source: exp.Expr, changed: set[str]) -> Iterator[exp.Table]:
     """The places in something behind FROM where a table that changed is read."""
-    if not _mentions(source, changed):
+    if not mentions(source, changed):
         return
     if isinstance(source, exp.Table):
-        _refuse_parts(source, {"this", "db", "catalog", "alias"})
+        refuse_parts(source, {"this", "db", "catalog", "alias"})
         yield source
     elif isinstance(source, exp.Subquery) and isinstance(source.this, exp.Select):
-        _refuse_parts(source, {"this", "alias"})
+        refuse_parts(source, {"this", "alias"})
         inner = source.this
-        _check_select(inner, changed)
-        _refuse_parts(inner, {"expressions", "from_", "joins", "where", "hint"})
-        if not all(isinstance(node, _PLAIN) for selected in inner.expressions for node in selected.walk()):
-            raise NotProvableError("a subquery in FROM selects more than columns")
-        for each in _sources(inner):
-            yield from _places(each, changed)
+        check_select(inner, changed)
+        refuse_parts(inner, {"expressions", "from_", "joins", "where", "hint"})
+        if not all(map(is_of_one_row, inner.expressions)):
+            raise NotProvableError("a subquery in FROM selects more than values of a row")
+        for each in sources(inner):
+            yield from places(each, changed)
     else:
         raise NotProvableError("a table that changed is behind FROM in a way that is not looked into")
 
 
-def _sources(select: exp.Select) -> Iterator[exp.Expr]:
+def sources(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield what stands behind FROM, with what is joined."""
     if select.args.get("from_"):
         yield select.args["from_"].this
     for join in select.args.get("joins") or ():
         yield join.this
 
 
-def _written(probe: exp.Select) -> str:
-    """Write the joined rows of a query, the table at the marked place being another relation."""
-    place = next(table for table in probe.find_all(exp.Table) if table.meta.get(_HERE))
-    alias = place.args.get("alias") or exp.TableAlias(this=place.parts[-1].copy())
-    place.replace(exp.Table(this=exp.to_identifier(PLACE), alias=alias.copy()))
-    kept = {part: probe.args.get(part) for part in ("from_", "joins", "where")}
-    return print_sql(exp.Select(expressions=[exp.Literal.number(1)], **kept))
+def is_of_one_row(selected: exp.Expr) -> bool:
+    """Tell whether an expression is known to be computed of one row: it groups none, looks at none, makes none."""
+    for node in selected.walk():
+        call = isinstance(node, exp.Anonymous | KeywordCall)
+        if not (node.name.lower() in _ROW_FUNCTIONS if call else type(node) in _ROW_NODES):
+            return False
+    return True
 
 
-def _mentions(node: exp.Expr | None, changed: set[str]) -> bool:
+def mentions(node: exp.Expr | None, changed: set[str]) -> bool:
+    """Tell whether a table that changed is read somewhere in a part of a query."""
     return node is not None and any(name_of(table) in changed for table in node.find_all(exp.Table))
 
 
@@ -236,7 +280,8 @@ def _parts(node: exp.Expr, name: str) -> list[exp.Expr]:
     return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, exp.Expr)]
 
 
-def _refuse_parts(node: exp.Expr, known: Collection[str]) -> None:
+def refuse_parts(node: exp.Expr, known: Collection[str]) -> None:
+    """Refuse what has other parts than these, or others than are known."""
     for name, value in node.args.items():
         if value and name not in known:
             raise NotProvableError(f"it has {_IN_WORDS.get(name, name.strip('_').upper())}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from uuid import uuid4
-
-from pyspark.sql import DataFrame
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
@@ -13,9 +12,10 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.recipes import recipe_of
 from forward_lineage.store.updating.inputs import Input, Inputs
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, names_read, probes
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, names_read, probes
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
 
 
 class Prover:
@@ -43,19 +43,36 @@ class Prover:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
-        unknown = next((each.unknown for each in inputs if each.changes is None), None)
-        if unknown is not None:
-            return f"which rows changed is not known: {unknown}"
-        traced = self._statements.trace(saved.sql, saved.semantics)
         try:
-            self._check_repeatable(saved, traced)
+            traced = self.checked(saved, inputs)
             others = [each for each in inputs if each.changes]
             if others:
                 self._check_lineage(saved, others)
-                self._check_probes(saved, traced, others)
+                self._check_probes(traced, others)
         except NotProvableError as error:
             return str(error)
         return None
+
+    def checked(self, saved: SavedResult, inputs: Sequence[Input]) -> TracedStatement:
+        """Return the query of a result of which something may be proven.
+
+        Raises:
+            NotProvableError: nothing can be, since which rows changed is not known, or the query is no function of
+                what it reads, or its lineage does not tell.
+            LineageError: as for `unproven`.
+
+        """
+        unknown = next((each.unknown for each in inputs if each.changes is None), None)
+        if unknown is not None:
+            raise NotProvableError(f"which rows changed is not known: {unknown}")
+        traced = self._statements.trace(saved.sql, saved.semantics)
+        self._check_repeatable(saved, traced)
+        told = saved.semantics == "data" and saved.is_whole and saved.granularity != "granules"
+        if not told and any(each.changes for each in inputs):
+            raise NotProvableError(
+                "only data lineage in rows, all of it captured when it was saved, tells which are touched"
+            )
+        return traced
 
     def _check_repeatable(self, saved: SavedResult, traced: TracedStatement) -> None:
         """The text alone says what is read and computed: tables that are watched, no chance, clock or session."""
@@ -69,35 +86,56 @@ class Prover:
             raise NotProvableError(refused)
 
     def _check_lineage(self, saved: SavedResult, inputs: Sequence[Input]) -> None:
-        if saved.semantics != "data" or not saved.is_whole or saved.granularity == "granules":
-            raise NotProvableError(
-                "only data lineage in rows, all of it captured when it was saved, tells which are touched"
-            )
         for each in inputs:
-            assert each.changes is not None, "others were turned away before"
-            before = each.changes.before
-            touched = self._library.relation(saved, each.edge).forward(before) if before else before
+            touched = self.made_of_changed(saved, [each])
             if touched:
                 rows = f"{len(touched)} of its {saved.rows} rows"
                 raise NotProvableError(f"{rows} were made of rows of {each.edge.name} that changed")
 
-    def _check_probes(self, saved: SavedResult, traced: TracedStatement, inputs: Sequence[Input]) -> None:
+    def made_of_changed(self, saved: SavedResult, inputs: Sequence[Input]) -> LineageSet:
+        """Return the numbers of the rows that were made of rows that went or differ."""
+        found = LineageSet()
+        for each in inputs:
+            assert each.changes is not None, "others were turned away before"
+            if each.changes.before:
+                found |= self._library.relation(saved, each.edge).forward(each.changes.before)
+        return found
+
+    def _check_probes(self, traced: TracedStatement, inputs: Sequence[Input]) -> None:
         by_name = {each.edge.name.lower(): each for each in inputs}
         only_came = not any(each.changes and each.changes.before for each in inputs)
         for probe in probes(traced.statement.tree, by_name.keys(), only_came=only_came):
-            found = by_name[probe.table]
-            if not found.changes or not found.changes.after:
-                continue
-            if self._finds_rows(probe.sql, self.inputs.rows_that_came(found).frame):
-                raise NotProvableError(f"rows of {found.edge.name} that came or changed join in it now")
+            if self.finds_rows(probe, by_name):
+                name = by_name[probe.table].edge.name
+                raise NotProvableError(f"rows of {name} that came or changed join in it now")
 
-    def _finds_rows(self, sql: str, rows: DataFrame) -> bool:
-        view = f"__fl_came_{uuid4().hex}"
-        rows.drop(rows.columns[0]).createOrReplaceTempView(view)
+    def finds_rows(self, probe: Probe, inputs: Mapping[str, Input]) -> bool:
+        """Tell whether rows of a table that came or differ join in the place of a probe.
+
+        Raises:
+            NotProvableError: the probe cannot run.
+
+        """
         try:
-            with spark_errors():
-                return bool(self._tables.spark.sql(sql.replace(PLACE, view)).limit(1).collect())
+            with self.views({probe.table: inputs[probe.table]}) as named, spark_errors():
+                name = named.get(probe.table)
+                return name is not None and bool(
+                    self._tables.spark.sql(probe.sql.replace(PLACE, name)).limit(1).collect()
+                )
         except LineageError as error:
             raise NotProvableError(f"what joins could not be asked: {error.what}") from None
+
+    @contextmanager
+    def views(self, inputs: Mapping[str, Input]) -> Iterator[dict[str, str]]:
+        """Give the rows that came or differ names in the session: of tables that have such rows."""
+        named: dict[str, str] = {}
+        try:
+            for table, found in inputs.items():
+                if found.changes and found.changes.after:
+                    rows = self.inputs.rows_that_came(found).frame
+                    named[table] = f"__fl_came_{uuid4().hex}"
+                    rows.drop(rows.columns[0]).createOrReplaceTempView(named[table])
+            yield named
         finally:
-            self._tables.spark.catalog.dropTempView(view)
+            for name in named.values():
+                self._tables.spark.catalog.dropTempView(name)

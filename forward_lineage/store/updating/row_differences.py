@@ -6,15 +6,18 @@ A column is read at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forward_lineage.relations.relation import Numbers
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.library.saved_result import RowFile, SavedResult
 from udafs.errors import ChangedError
 from udafs.lineage_set import LineageSet
 
@@ -33,35 +36,43 @@ def row_differences(then: SavedResult, now: SavedResult) -> RowChanges:
         raise ChangedError(f"{now.name} has other columns than in version {then.version}", instead="")
     for each in (then, now):
         check_row_files(each)
-    if _same_files(then, now):
-        return RowChanges(LineageSet(), LineageSet(), LineageSet())
-    common = min(then.rows, now.rows)
-    differs = np.zeros(common, bool)
-    for column in range(len(then.columns)):
-        one, other = (_column(each, column)[:common] for each in (then, now))
-        differs |= _differ(one, other)
-    gone, came = (np.arange(common, each.rows, dtype=np.int64) for each in (then, now))
-    return RowChanges(LineageSet(gone), LineageSet(came), LineageSet(np.flatnonzero(differs).astype(np.int64)))
+    shared = _shared(then, now)
+    before, after = (_rest(each, shared) for each in (then, now))
+    one, other = (_numbers(files) for files in (before, after))
+    common, at_one, at_other = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    differs = np.zeros(common.size, bool)
+    for column in range(len(then.columns)) if common.size else ():
+        values = _column(then, before, column).take(at_one), _column(now, after, column).take(at_other)
+        differs |= _differ(*values)
+    gone, came = LineageSet(np.setdiff1d(one, other)), LineageSet(np.setdiff1d(other, one))
+    return RowChanges(gone, came, LineageSet(common[differs]))
 
 
-def _same_files(then: SavedResult, now: SavedResult) -> bool:
-    """Whether one version shares all files of rows with the other, as one that was kept does."""
-    pairs = zip(then.row_files, now.row_files, strict=False)
-    return then.row_files == now.row_files and all(
-        (then.folder / one.path).samefile(now.folder / other.path) for one, other in pairs
-    )
+def _shared(then: SavedResult, now: SavedResult) -> set[RowFile]:
+    """The files of rows that both versions have: those of rows that were kept."""
+    common = set(then.row_files) & set(now.row_files)
+    return {file for file in common if (then.folder / file.path).samefile(now.folder / file.path)}
 
 
-def _column(saved: SavedResult, number: int) -> pa.Array:
+def _rest(saved: SavedResult, shared: set[RowFile]) -> list[RowFile]:
+    return [file for file in saved.row_files if file.rows and file not in shared]
+
+
+def _numbers(files: Sequence[RowFile]) -> Numbers:
+    """The numbers of the rows in some files, one after the other."""
+    spans = [np.arange(file.first_row, file.first_row + file.rows, dtype=np.int64) for file in files]
+    return np.concatenate(spans) if spans else np.empty(0, np.int64)
+
+
+def _column(saved: SavedResult, files: Sequence[RowFile], number: int) -> pa.Array:
     chunks: list[pa.Array] = []
-    for file in saved.row_files:
-        if file.rows:
-            part = pq.ParquetFile(saved.folder / file.path)
-            name = part.schema_arrow.names[number]
-            alone = "." not in name and part.schema_arrow.names.count(name) == 1  # a dot would lead into a struct
-            table = part.read(columns=[name]) if alone else part.read()
-            chunks += table.column(0 if alone else number).chunks
-    return pa.concat_arrays(chunks) if chunks else pa.nulls(0)
+    for file in files:
+        part = pq.ParquetFile(saved.folder / file.path)
+        name = part.schema_arrow.names[number]
+        alone = "." not in name and part.schema_arrow.names.count(name) == 1  # a dot would lead into a struct
+        table = part.read(columns=[name]) if alone else part.read()
+        chunks += table.column(0 if alone else number).chunks
+    return pa.concat_arrays(chunks)
 
 
 def _differ(one: pa.Array, other: pa.Array) -> Mask:

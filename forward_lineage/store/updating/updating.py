@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
 
-from forward_lineage.storage.own_files import check_no_link
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import NAME, Rerun, rerun_of
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.saver import check_newest
+from forward_lineage.store.updating.costs import costs_of
 from forward_lineage.store.updating.inputs import Input
+from forward_lineage.store.updating.joining_rows import NotProvableError
+from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.replacing import Replacer
 from udafs.errors import LineageError, NameTakenError
 
 SaveAgain = Callable[[SavedResult, Rerun], SavedResult]
@@ -24,6 +26,7 @@ class Way(StrEnum):
     """The ways to bring a result up to date."""
 
     UNTOUCHED = "untouched"  # kept: proven to be what its query gives now
+    PARTLY = "partly"  # some rows or groups made again, under the numbers that they have; the others kept
     RECOMPUTED = "recomputed"
     DEPENDS = "depends"  # of a plan: on whether a result that it was made of has other rows when that is recomputed
     LEFT = "left"  # as it was: it cannot be brought up to date
@@ -52,6 +55,7 @@ class Updater:
 
     Args:
         prover: tells which are so already.
+        replacer: makes the touched part of others again.
         library: the saved results.
         save_again: saves a result as it was saved.
         bring_up_to_date: lets queries read the newest version of every result.
@@ -59,9 +63,14 @@ class Updater:
     """
 
     def __init__(
-        self, prover: Prover, library: Library, save_again: SaveAgain, bring_up_to_date: Callable[[], None]
+        self,
+        prover: Prover,
+        replacer: Replacer,
+        library: Library,
+        save_again: SaveAgain,
+        bring_up_to_date: Callable[[], None],
     ) -> None:
-        self._prover, self._library = prover, library
+        self._prover, self._replacer, self._library = prover, replacer, library
         self._save_again, self._bring_up_to_date = save_again, bring_up_to_date
 
     def steps(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> Iterator[Step]:
@@ -90,7 +99,7 @@ class Updater:
         left = next((each for each in parents if each.way is Way.LEFT), None)
         if left is not None:
             return self._said(saved, Way.LEFT, f"{left.result}, which it reads, is left as it was")
-        waits = next((each for each in parents if each.way in (Way.RECOMPUTED, Way.DEPENDS)), None)
+        waits = next((each for each in parents if each.way in (Way.RECOMPUTED, Way.PARTLY, Way.DEPENDS)), None)
         if plan and waits is not None:
             return self._said(saved, Way.DEPENDS, f"on the rows that {waits.result} has then")
         if plan and parents and self._prover.inputs.are_current(saved):
@@ -115,8 +124,36 @@ class Updater:
         if why is None:
             kept = saved if plan else self._keep(saved, inputs)
             return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
+        if not full:
+            try:
+                return self._partly(saved, inputs, plan=plan)
+            except NotProvableError as error:
+                why = why if str(error) == why else f"{why}; not in part: {error}"
         again = saved if plan else self._save_again(saved, rerun)
         return Step(saved.name, Way.RECOMPUTED, why, again.version)
+
+    def _partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
+        """Make the touched part again.
+
+        Raises:
+            NotProvableError: no rule tells what that is; or to make all again is expected to cost less.
+
+        """
+        try:
+            return self._made_partly(saved, inputs, plan=plan)
+        except (LineageError, OSError):
+            # Another session may have saved it, and cleared the files of this version away.
+            check_newest(saved.name, saved.version, self._library.newest(saved.name))
+            raise
+
+    def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
+        touched = self._replacer.touched(saved, inputs)
+        costs = costs_of(touched, self._replacer.tables, self._library)
+        if costs.partly >= costs.full:
+            raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
+        if plan:
+            return self._said(saved, Way.PARTLY, f"{touched.told()}: {costs.told()}")
+        return Step(saved.name, Way.PARTLY, touched.told(), self._replacer.replace(touched).version)
 
     @staticmethod
     def _said(saved: SavedResult, way: Way, why: str) -> Step:
@@ -126,9 +163,11 @@ class Updater:
         """Publish a version with the same files that is made of the versions that there are now."""
         tables = self._prover.inputs.in_step(saved, inputs)
         with self._library.writing(saved.name) as folder:
-            _share_files(saved, folder)
+            paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
+            paths += [each.path for table in saved.tables for each in table.dictionary_files]
+            share_files(saved, paths, folder)
             kept = replace(saved, data=folder.name, tables=tables)
-            return self._library.publish(lambda newest: _still_newest(kept, saved.version, newest))
+            return self._library.publish(lambda newest: still_newest(kept, saved.version, newest))
 
 
 def _proof(inputs: list[Input]) -> str:
@@ -136,23 +175,6 @@ def _proof(inputs: list[Input]) -> str:
     if not changed:
         return "nothing that it reads has other rows"
     return f"no row of {', '.join(changed)} that went, came or changed is or would be in it"
-
-
-def _still_newest(kept: SavedResult, version: int, newest: int) -> SavedResult:
-    if newest:  # else nobody has looked yet
-        check_newest(kept.name, version, newest)
-    return kept
-
-
-def _share_files(saved: SavedResult, folder: Path) -> None:
-    """Files never change once they are published, so versions may share them."""
-    paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
-    paths += [each.path for table in saved.tables for each in table.dictionary_files]
-    shared: list[tuple[Path, Path]] = []
-    for path in dict.fromkeys(paths):
-        check_no_link(saved.home.parent, f"{saved.home.name}/{saved.data}/{path}")
-        shared.append((saved.folder / path, folder / path))
-    saved.files.share(shared)
 
 
 # ------------------------------------------------------------ in which order

@@ -14,9 +14,10 @@ import pytest
 
 from forward_lineage.relations.segment import CorruptSegmentError
 from forward_lineage.storage.sealed import seal, unseal
+from forward_lineage.store.library.kinds import LATEST
 from forward_lineage.store.library.library import Library, check_name
 from forward_lineage.store.library.row_files import check_row_files
-from forward_lineage.store.library.saved_result import LATEST, RowFile
+from forward_lineage.store.library.saved_result import RowFile
 from forward_lineage.store.saving.appending import appended
 from tests.forward_lineage.store.shelf import put
 from udafs.errors import BadArgumentError, DamagedError, LineageError, NotSavedError

@@ -1,0 +1,52 @@
+"""The estimated cost of making a result again, as a whole or in part: what is read, and what is written of lineage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import TracedTable
+from forward_lineage.store.updating.replacement_rules import Keyed
+from forward_lineage.store.updating.replacing import Touched
+
+#: Seconds on one core of a laptop. Only the ratio of two sums of them counts.
+STATEMENT, READ_ROW, WRITTEN_PAIR, COPIED_ROW = 0.3, 2e-7, 1e-6, 5e-8
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Estimated seconds of the work that is left when it is known what is touched."""
+
+    full: float
+    partly: float
+
+    def told(self) -> str:
+        """Say both."""
+        return f"about {self.partly:.2g} s against {self.full:.2g} s for all of it"
+
+
+def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Costs:
+    """Estimate both ways."""
+    saved = touched.saved
+    read = {edge.name.lower(): _rows(edge, tables, library) for edge in saved.tables}
+    written = saved.rows + saved.pairs
+    share = len(touched.rows) / max(saved.rows, 1)
+    full = STATEMENT + READ_ROW * sum(read.values()) + WRITTEN_PAIR * written
+    partly = COPIED_ROW * (saved.rows + saved.pairs) + WRITTEN_PAIR * written * share
+    if isinstance(touched.how, Keyed):
+        # It reads everything, to find the rows with these keys, and joins and groups only those.
+        return Costs(full, partly + STATEMENT + READ_ROW * sum(read.values()))
+    came = {each.edge.name.lower(): len(each.changes.after) for each in touched.inputs if each.changes}
+    for each in touched.how:
+        others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]
+        partly += STATEMENT + READ_ROW * others
+    return Costs(full, partly)
+
+
+def _rows(edge: TracedTable, tables: RegisteredTables, library: Library) -> float:
+    if edge.is_result:
+        found = library.latest(edge.name)
+        return 0 if found is None else found.rows
+    known = tables.base_table(tables.registered(edge.name)).statistics
+    return 0 if known is None else known.rows

@@ -1,0 +1,273 @@
+"""What has to run again of a query when some rows of its tables changed: the rules of a partial update, as SQL.
+
+Two classes have a rule. docs/updating.md has the proofs.
+
+    SELECT o_id, amount FROM orders JOIN customers USING (c_id) WHERE city = 'Oslo'       joined rows, as they are
+    rows that came in `orders`:   SELECT o_id, amount FROM <new rows> AS orders JOIN customers …
+
+    SELECT city, count(*) FROM orders JOIN customers USING (c_id) GROUP BY city           parts of joined rows
+    keys of rows that came:       SELECT DISTINCT city FROM <new rows> AS orders JOIN customers …
+    the touched groups:           SELECT city, count(*) FROM orders … WHERE EXISTS (<keys> with that city) GROUP BY city
+
+A *key* is a column of the result whose value can be told from each joined row that a row of the result was made of. A
+result falls apart by its keys: the part with some keys is made of the joined rows with these keys, and of no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from forward_lineage.frontend import print_sql
+from forward_lineage.store.updating import joining_rows as joined
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
+from rewrites.block import is_aggregate
+
+KEYS = "__fl_keys__"
+"""What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
+_EACH = "__fl_key"  # a row of it
+
+
+@dataclass(frozen=True)
+class Added:
+    """A place in a query of joined rows, where new rows of a table join.
+
+    Attributes:
+        probe: gives a row for each joined row.
+        sql: gives the rows of the result that are made of these.
+        block: the number of the SELECT that the place is in; others are behind UNION ALL.
+
+    """
+
+    probe: Probe
+    sql: str
+    block: int
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A query whose result falls apart by keys.
+
+    Attributes:
+        columns: the places of the keys in the result.
+        probes: give the keys of joined rows that came, a probe for each place.
+        sql: gives the parts of the result whose keys are in the relation `KEYS`.
+        inputs: gives the columns that the keys are computed of; their types say whether they can be compared.
+        what: what a part is, in plural: ``groups``.
+
+    """
+
+    columns: tuple[int, ...]
+    probes: tuple[Probe, ...]
+    sql: str
+    inputs: str
+    what: str
+
+
+Replacement = tuple[Added, ...] | Keyed
+
+
+def key_column(number: int) -> str:
+    """Return the name of a column of keys."""
+    return f"__fl_k{number}"
+
+
+def replacement(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False) -> Replacement:
+    """Return how the touched rows of a result are made again.
+
+    Args:
+        tree: the query; it is not changed.
+        changed: names of tables, in lower case.
+        only_came: whether no row went or differs.
+
+    Raises:
+        NotProvableError: no rule is known for the query.
+
+    """
+    names = {name.lower() for name in changed}
+    blocks = list(_blocks(tree))
+    if len(blocks) == 1 and _falls_apart(blocks[0]):
+        return _keyed(blocks[0], names, only_came=only_came)
+    return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
+
+
+def check_each_once(active: Sequence[Added]) -> None:
+    """Check that no joined row is found twice.
+
+    Args:
+        active: the places where rows that came join.
+
+    Raises:
+        NotProvableError: rows came in two places of a SELECT: what has some in both would be there twice.
+
+    """
+    blocks = [each.block for each in active]
+    if len(set(blocks)) < len(blocks):
+        raise NotProvableError("rows that came join in it in more than one place")
+
+
+def is_ordered(tree: exp.Expr) -> bool:
+    """Tell whether a query of one SELECT says in which order its rows are."""
+    return any(block.args.get("order") for block in _blocks(tree))
+
+
+def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
+    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys."""
+    (tree,) = _blocks(tree)
+    order = tree.args.get("order")
+    if order is None:
+        return True
+    items = [tree.expressions[column] for column in keyed.columns]
+    names = {item.alias_or_name.lower() for item in items}
+    for each in order.expressions:
+        by = each.this
+        if isinstance(by, exp.Literal) and by.is_int:
+            if int(by.name) - 1 not in keyed.columns:
+                return False
+        elif not (isinstance(by, exp.Column) and not by.table and by.name.lower() in names):
+            return False
+    return True
+
+
+def _blocks(tree: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs of a query that UNION ALL puts together."""
+    if isinstance(tree, exp.Subquery):
+        joined.refuse_parts(tree, {"this"})
+        yield from _blocks(tree.this)
+    elif isinstance(tree, exp.Union) and not tree.args.get("distinct"):
+        joined.refuse_parts(tree, {"this", "expression"})
+        yield from _blocks(tree.this)
+        yield from _blocks(tree.expression)
+    elif isinstance(tree, exp.Select):
+        yield tree
+    else:
+        raise NotProvableError(f"no rule tells which of its rows {tree.key.upper()} touches")
+
+
+def _falls_apart(select: exp.Select) -> bool:
+    """Whether rows of the result are made of several joined rows, or look at others."""
+    parts = ("group", "distinct", "having", "qualify", "windows")
+    return _has_aggregates(select) or any(_windows(select)) or any(select.args.get(part) for part in parts)
+
+
+def _has_aggregates(select: exp.Select) -> bool:
+    calls = (node for each in select.expressions for node in each.find_all(exp.Anonymous))
+    return any(is_aggregate(call) for call in calls if call.find_ancestor(exp.Window, exp.Select) is select)
+
+
+# ------------------------------------------------------------ joined rows, as they are
+
+
+def _added(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
+    if _falls_apart(select):
+        raise NotProvableError("no rule tells which rows of a group behind UNION ALL are touched")
+    if not all(map(joined.is_of_one_row, select.expressions)):
+        raise NotProvableError("it selects more than values of a row")
+    if not joined.mentions(select, changed):
+        return
+    for probe, place in joined.probed_places(select, changed):
+        copied = _with_place(select, place)
+        copied.set("order", None)
+        yield Added(probe, print_sql(copied), number)
+
+
+def _with_place(select: exp.Select, place: exp.Table) -> exp.Select:
+    copied, there = joined.copied_with(select, place)
+    joined.read_instead(there, PLACE)
+    return copied
+
+
+# ------------------------------------------------------------ parts with keys
+
+
+def _keyed(select: exp.Select, changed: set[str], *, only_came: bool) -> Keyed:
+    loses = _loses(only_came)
+    if loses and select.args.get("having") and joined.mentions(select.args["having"], changed):
+        raise NotProvableError("it asks a subquery about a table that changed")
+    keys = _keys(select)
+    if not keys:
+        raise NotProvableError(f"none of its columns says which of its {_what(select)} a row is in")
+    named = [exp.alias_(each.copy(), key_column(i)) for i, each in enumerate(keys.values())]
+    probes: list[Probe] = []
+    for probe, place in joined.probed_places(select, changed, also=loses):
+        source = _with_place(select, place)
+        probes.append(Probe(probe.table, print_sql(_of_joined_rows(source, named, distinct=True))))
+    restricted = select.copy()
+    restricted.set("order", None)
+    where = restricted.args.get("where")
+    among = _among(list(keys.values()))
+    condition = exp.and_(exp.paren(where.this.copy()), among) if where is not None else among
+    restricted.set("where", exp.Where(this=condition))
+    columns = [column.copy() for each in keys.values() for column in each.find_all(exp.Column)]
+    inputs = print_sql(_of_joined_rows(select, columns, distinct=False))
+    return Keyed(tuple(keys), tuple(probes), print_sql(restricted), inputs, _what(select))
+
+
+def _what(select: exp.Select) -> str:
+    if select.args.get("group"):
+        return "groups"
+    return "partitions" if any(_windows(select)) else "distinct rows"
+
+
+def _keys(select: exp.Select) -> dict[int, exp.Expr]:
+    """The keys among the columns of a result, by place."""
+    group, windows = select.args.get("group"), list(_windows(select))
+    if group is not None:
+        joined.refuse_parts(group, {"expressions"})
+        if not all(map(joined.is_of_one_row, group.expressions)):
+            raise NotProvableError("it groups by more than values of a row")
+    elif _has_aggregates(select) or not (select.args.get("distinct") or windows):
+        raise NotProvableError("all its rows are one group")
+    if windows and (group is not None or select.args.get("distinct")):
+        raise NotProvableError("its windows look at groups")
+    if isinstance(select.args.get("distinct"), exp.Distinct):
+        joined.refuse_parts(select.args["distinct"], set())
+    found: dict[int, exp.Expr] = {}
+    for place, item in enumerate(select.expressions):
+        if item.is_star:
+            raise NotProvableError("it selects *")
+        plain = item.unalias()
+        told = plain.find(exp.Column) is not None and joined.is_of_one_row(plain)
+        if told and _in_each(plain, windows):
+            found[place] = plain
+    return found
+
+
+def _loses(only_came: bool) -> set[str]:
+    """Parts that may leave joined rows out of the lineage: of a group that HAVING kept out no saved row tells."""
+    return {"having"} if only_came else set()
+
+
+def _in_each(key: exp.Expr, windows: list[exp.Window]) -> bool:
+    return all(key in window.args.get("partition_by", ()) for window in windows)
+
+
+def _windows(select: exp.Select) -> Iterator[exp.Window]:
+    for each in select.expressions:
+        for window in each.find_all(exp.Window):
+            joined.refuse_parts(window, {"this", "partition_by", "order", "spec", "over"})
+            yield window
+
+
+def _among(keys: list[exp.Expr]) -> exp.Expr:
+    """The condition that the keys of a joined row are among those of `KEYS`."""
+    equal = [
+        exp.NullSafeEQ(this=exp.column(key_column(i), table=_EACH), expression=exp.paren(each.copy()))
+        for i, each in enumerate(keys)
+    ]
+    table = exp.Table(this=exp.to_identifier(KEYS), alias=exp.TableAlias(this=exp.to_identifier(_EACH)))
+    query = exp.Select(
+        expressions=[exp.Literal.number(1)], from_=exp.From(this=table), where=exp.Where(this=exp.and_(*equal))
+    )
+    return exp.Exists(this=query)
+
+
+def _of_joined_rows(select: exp.Select, items: list[exp.Expr], *, distinct: bool) -> exp.Select:
+    kept = {part: select.args[part].copy() for part in ("from_", "where") if select.args.get(part)}
+    kept["joins"] = [each.copy() for each in select.args.get("joins") or ()]
+    found = exp.Select(expressions=[each.copy() for each in items], **kept)
+    if distinct:
+        found.set("distinct", exp.Distinct())
+    return found

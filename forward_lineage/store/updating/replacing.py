@@ -1,0 +1,369 @@
+"""Part of a saved result made again: the rows that changes touch, under the numbers that they have."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+from sqlglot import exp
+
+from forward_lineage.relations.stored import SegmentCache, StoredRelation
+from forward_lineage.results import LINEAGE_COLUMN
+from forward_lineage.row_ids.manifest import Provider
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.settings import QUICK_VALUES, configured
+from forward_lineage.spark.versions import arrow_frame, arrow_table
+from forward_lineage.storage.mirror import LOCAL
+from forward_lineage.store.asking.rows import IdentifiedRows
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.rerun import NAME, rerun_of
+from forward_lineage.store.library.row_files import check_row_files
+from forward_lineage.store.library.saved_result import SavedResult
+from forward_lineage.store.saving.execution import Target, write_result
+from forward_lineage.store.updating.inputs import Input
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
+from forward_lineage.store.updating.kept_files import share_files, still_newest
+from forward_lineage.store.updating.matching import matched
+from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
+from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.replacement_rules import (
+    KEYS,
+    Added,
+    Keyed,
+    check_each_once,
+    is_ordered,
+    keeps_order,
+    key_column,
+    replacement,
+)
+from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
+from forward_lineage.tracing.statements import Statements
+from forward_lineage.tracing.trace_scope import Narrowed
+from rewrites.tables import BaseTable
+from udafs.errors import LineageError
+from udafs.lineage_set import LineageSet
+
+MOST_KEYS = 100_000
+"""Of touched parts; with more the query runs as a whole."""
+MOST_ROWS = 1_000_000
+"""That are made again: they pass through the driver."""
+_COMPARABLE = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
+_CAME_IN_ORDER = "its rows have an order, and some came"
+_OF_WORKLOADS = ("workload", "partition_by", "cube")
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The part of a result that has to be made again.
+
+    Attributes:
+        saved: the version before.
+        inputs: what changed.
+        rows: numbers of the rows that may not be what they were.
+        how: the places where rows came that join; or the keys of the parts.
+        keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
+        is_ordered: whether rows stand in an order that the query says.
+
+    """
+
+    saved: SavedResult
+    inputs: Sequence[Input]
+    rows: LineageSet
+    how: tuple[Added, ...] | Keyed
+    keys: pa.Table | None = None
+    is_ordered: bool = False
+
+    @property
+    def made_of(self) -> str:
+        """The tables that changed."""
+        return ", ".join(each.edge.name for each in self.inputs if each.changes)
+
+    def told(self) -> str:
+        """Say what is made again, as a clause."""
+        if isinstance(self.how, Keyed):
+            assert self.keys is not None, "it has keys"
+            return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
+        return (
+            f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
+            + (", and rows that came join in it" if self.how else "")
+        )
+
+
+class Replacer:
+    """Makes the touched part of a result again.
+
+    Args:
+        prover: knows what is known of results.
+        statements: runs queries.
+        chosen: gives some rows of a table as a table.
+        tables: the session's registered tables.
+        library: the saved results.
+
+    """
+
+    def __init__(
+        self, prover: Prover, statements: Statements, chosen: ChosenRows, tables: RegisteredTables, library: Library
+    ) -> None:
+        self._prover, self._statements, self._chosen = prover, statements, chosen
+        self.tables, self._library = tables, library
+
+    # ------------------------------------------------------------ what is touched
+
+    def touched(self, saved: SavedResult, inputs: Sequence[Input]) -> Touched:
+        """Return the part of a result that changes touch.
+
+        Raises:
+            NotProvableError: no rule tells.
+            LineageError: its query cannot be read, or a table is not what was registered.
+
+        """
+        others = [each for each in inputs if each.changes]
+        tree = self._prover.checked(saved, inputs).statement.tree
+        self._check_form(saved)
+        by_name = {each.edge.name.lower(): each for each in others}
+        only_came = not any(each.changes and each.changes.before for each in others)
+        how = replacement(tree, by_name.keys(), only_came=only_came)
+        rows = self._prover.made_of_changed(saved, others)
+        if isinstance(how, Keyed):
+            return self._with_keys(Touched(saved, inputs, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
+        active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
+        check_each_once(active)
+        if active and tree.find(exp.Order):
+            raise NotProvableError(_CAME_IN_ORDER)
+        return Touched(saved, inputs, rows, active)
+
+    def _check_form(self, saved: SavedResult) -> None:
+        if saved.stages or saved.refers:
+            raise NotProvableError("its lineage is kept by reference, to rows of inner queries that would be others")
+        if saved.files is not LOCAL:
+            raise NotProvableError("the home is in an object store")
+        if not saved.row_files:
+            raise NotProvableError("an earlier release saved it")
+        check_row_files(saved)
+        if any(rerun_of(saved).options.get(each) for each in _OF_WORKLOADS):
+            raise NotProvableError("data for a workload are made again, too")
+
+    def _with_keys(self, found: Touched, tree: exp.Expr, by_name: dict[str, Input]) -> Touched:
+        saved, keyed = found.saved, found.how
+        assert isinstance(keyed, Keyed), "asked before"
+        if not keeps_order(tree, keyed):
+            raise NotProvableError("its rows have an order by other columns than keys")
+        with _spark_may_refuse():
+            self._check_types(saved, keyed)
+            frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
+            with self._prover.views(by_name) as named:
+                for probe in keyed.probes:
+                    if probe.table in named:
+                        frames.append(self.tables.spark.sql(probe.sql.replace(PLACE, named[probe.table])))
+                together = reduce(DataFrame.unionAll, frames).distinct()
+                keys = arrow_table(together.limit(MOST_KEYS + 1))
+        if keys.num_rows > MOST_KEYS:
+            raise NotProvableError(f"more than {MOST_KEYS:,} of its {keyed.what} have rows that changed")
+        keys = keys.rename_columns([key_column(i) for i in range(len(keyed.columns))])
+        if not keys.num_rows:
+            return replace(found, keys=keys)
+        return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
+
+    def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
+        """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
+        fields = self.tables.spark.sql(keyed.inputs).schema.fields
+        kinds = [field.dataType.simpleString() for field in fields]
+        kinds += [saved.columns[column][1].lower() for column in keyed.columns]
+        for kind in kinds:
+            if kind not in _COMPARABLE and not kind.startswith("decimal("):
+                raise NotProvableError(f"keys of type {kind} are not compared")
+
+    def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
+        """The numbers of the rows whose keys are among some."""
+        saved = found.saved
+        rows = IdentifiedRows.of_result(self.tables.spark, saved).frame
+        named = rows.toDF("number", *(f"c{i}" for i in range(len(saved.columns))))
+        known = arrow_frame(self.tables.spark, keys)
+        pairs = enumerate(keyed.columns)
+        equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
+        with _spark_may_refuse():
+            if found.is_ordered and known.join(named, equal, "left_anti").limit(1).collect():
+                raise NotProvableError(_CAME_IN_ORDER)
+            numbers = arrow_table(named.join(known, equal, "left_semi").select("number"))
+            return LineageSet(numbers.column(0).to_numpy())
+
+    # ------------------------------------------------------------ made again
+
+    def replace(self, touched: Touched) -> SavedResult:
+        """Make the touched part again, and publish a version with it; what stays is shared.
+
+        Raises:
+            NotProvableError: it cannot be put together with what stays.
+            NameTakenError: another session saved the result meanwhile.
+            LineageError: Spark's own complaint; a table is not what was registered.
+
+        """
+        saved = touched.saved
+        with self._library.writing(saved.name) as folder:
+            with _spark_may_refuse():
+                parts = [
+                    self._run(touched, sql, placed, folder / f"again-{i}") for i, (sql, placed) in self._runs(touched)
+                ]
+            made = _made_again(touched, parts)
+            if touched.is_ordered and (made.numbers < 0).any():
+                raise NotProvableError(_CAME_IN_ORDER)
+            written = write_new_rows(saved, made, folder)
+            for number in range(len(parts)):
+                shutil.rmtree(folder / f"again-{number}")
+            tables = self._prover.inputs.in_step(saved, touched.inputs)
+            new = _version(saved, written, folder)
+            new = replace(new, tables=tuple(replace(each, segments=written.segments[each.name]) for each in tables))
+            share_files(saved, (NAME, *written.shared), folder)
+            return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
+
+    def _runs(self, touched: Touched) -> Iterator[tuple[int, tuple[str, BaseTable]]]:
+        """The statements that give the new rows, each with a relation that it reads."""
+        by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        if isinstance(touched.how, Keyed):
+            assert touched.keys is not None, "it has keys"
+            if touched.keys.num_rows:
+                name = f"__fl_keys_{uuid4().hex}"
+                arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
+                keys = BaseTable(name, tuple(touched.keys.column_names), name, key_column(0))
+                try:
+                    yield 0, (touched.how.sql.replace(KEYS, name), keys)
+                finally:
+                    self.tables.spark.catalog.dropTempView(name)
+            return
+        for number, added in enumerate(touched.how):
+            found = by_name[added.probe.table]
+            assert found.changes is not None, "others were turned away before"
+            manifest = self.tables.registered(found.edge.name)
+            by_value = manifest.provider is Provider.KEY
+            chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
+            table = self._chosen.table_of(chosen)
+            yield number, (added.sql.replace(PLACE, table.relation), table)
+
+    def _run(self, touched: Touched, sql: str, placed: BaseTable, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
+        """Run a statement; return its rows, as in the files of the result, and their lineage."""
+        saved, spark = touched.saved, self.tables.spark
+        narrowed = Narrowed(tuple(edge.name for edge in saved.tables), placed=(placed,))
+        traced = self._statements.trace(sql, saved.semantics, narrowed=narrowed)
+        with configured(spark, QUICK_VALUES):
+            frame = self._statements.run(traced)
+        schema = StructType.fromJson(saved.schema)
+        fields = {field.name: field.dataType for field in frame.schema.fields}
+        tables = fields.pop(LINEAGE_COLUMN).names if LINEAGE_COLUMN in fields else []  # type: ignore[attr-defined]
+        if [kind.simpleString() for kind in fields.values()] != [each.dataType.simpleString() for each in schema]:
+            raise NotProvableError("its touched part alone has columns of other types")
+        folder.mkdir()
+        target = Target(folder, saved.name, schema, "runs")
+        written = write_result(frame, LINEAGE_COLUMN if tables else None, tables, target)
+        if written.rows > MOST_ROWS:
+            raise NotProvableError(f"{written.rows:,} rows would be made again")
+        rows = pa.concat_tables([pq.read_table(folder / file.path) for file in written.row_files])
+        pairs = {
+            table.lower(): StoredRelation([each.file_in(folder) for each in entries], SegmentCache()).pairs()
+            for table, entries in zip(tables, written.segments, strict=True)
+        }
+        return rows, pairs
+
+
+@contextmanager
+def _spark_may_refuse() -> Iterator[None]:
+    """A part of a query that Spark or the rules refuse is no reason to leave the result as it is."""
+    try:
+        with spark_errors():
+            yield
+    except LineageError as error:
+        raise NotProvableError(f"its touched part could not be asked for: {error.what}") from None
+
+
+def _keys_of(rows: IdentifiedRows, keyed: Keyed) -> DataFrame:
+    frame = rows.frame
+    named = frame.toDF("number", *(f"c{i}" for i in range(len(frame.columns) - 1)))
+    return named.select(*(f"c{column}" for column in keyed.columns))
+
+
+def _version(saved: SavedResult, written: Written, folder: Path) -> SavedResult:
+    return replace(
+        saved,
+        data=folder.name,
+        saved_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        rows=sum(file.rows for file in written.row_files),
+        row_files=written.row_files,
+        ids_end=written.ids_end,
+        keeps_numbers_of=0,
+    )
+
+
+# ------------------------------------------------------------ which row is which
+
+
+def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> MadeAgain:
+    saved, went = touched.saved, touched.rows
+    numbers = went.ids()
+    old = _rows_of(saved, numbers)
+    rows = pa.concat_tables([rows for rows, _ in parts]) if parts else old.slice(0, 0)
+    lineage = _stacked(parts)
+    if isinstance(touched.how, Keyed):
+        columns = touched.how.columns
+        names = _by_key(old, columns), _by_key(rows, columns)
+    else:
+        relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
+        names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
+    return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
+
+
+def _rows_of(saved: SavedResult, numbers: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+    """The rows of some numbers, which are ascending."""
+    found = [pq.read_table(saved.folder / saved.row_files[0].path).slice(0, 0)]
+    for file in saved.row_files:
+        low, high = np.searchsorted(numbers, [file.first_row, file.first_row + file.rows])
+        if low < high:
+            found.append(pq.read_table(saved.folder / file.path).take(numbers[low:high] - file.first_row))
+    return pa.concat_tables(found)
+
+
+def _pairs_of(saved: SavedResult, table: str, numbers: np.ndarray) -> Pairs:  # type: ignore[type-arg]
+    edge = saved.traced(table)
+    assert edge is not None, "it is one of its own"
+    relation = StoredRelation(saved.segment_files(edge.segments), SegmentCache())
+    rows, ids = relation.restrict(rows=LineageSet(numbers)).pairs()
+    return np.searchsorted(numbers, rows), ids
+
+
+def _stacked(parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> dict[str, Pairs]:
+    found: dict[str, list[Pairs]] = {}
+    before = 0
+    for rows, pairs in parts:
+        for table, (places, ids) in pairs.items():
+            found.setdefault(table, []).append((places + before, ids))
+        before += rows.num_rows
+    return {
+        table: (np.concatenate([each[0] for each in listed]), np.concatenate([each[1] for each in listed]))
+        for table, listed in found.items()
+    }
+
+
+def _by_key(rows: pa.Table, columns: Sequence[int]) -> list[tuple[str, tuple[object, ...]]]:
+    """Names of rows: all values, and keys alone."""
+    whole = [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
+    keys = zip(*(rows.column(column).to_pylist() for column in columns), strict=True)
+    return list(zip(whole, keys, strict=True))
+
+
+def _by_lineage(lineage: dict[str, Pairs], rows: int) -> list[tuple[tuple[tuple[str, int], ...]]]:
+    """Names of rows: what they were made of."""
+    found: list[list[tuple[str, int]]] = [[] for _ in range(rows)]
+    for table in sorted(lineage):
+        for place, one in zip(*(side.tolist() for side in lineage[table]), strict=True):
+            found[place].append((table, one))
+    return [(tuple(each),) for each in found]
