@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.approximate.approximator import Approximator
 from forward_lineage.dataframes.frame_to_sql import Frames
+from forward_lineage.explaining.comparing import Comparer
+from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registration_store import Registrations
@@ -55,6 +57,7 @@ class Parts:
         looking: shows rows.
         runs: tells other tools of runs.
         prover: tells which saved results are up to date.
+        comparer: tells why versions of a result differ.
 
     """
 
@@ -74,6 +77,7 @@ class Parts:
     looking: Looking
     runs: Runs
     prover: Prover
+    comparer: Comparer
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
@@ -112,6 +116,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     opening = Opening(tables, library, near, up_to_date)
     profiler = Profiler(tables, rows_saver, near, up_to_date)
     runner = Runner(statements, tables, names, near)
+    past = PastTables(tables, names, library)
     return Parts(
         tables,
         statements,
@@ -129,4 +134,5 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),
         Prover(statements, tables, library),
+        Comparer(tables, library, questions, past),
     )

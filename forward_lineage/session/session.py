@@ -11,6 +11,7 @@ from forward_lineage.row_ids.registration_store import Registrations, home_folde
 from forward_lineage.session.approximate_calls import ApproximateCalls
 from forward_lineage.session.components import parts_of
 from forward_lineage.session.ended_calls import says_why_it_ends
+from forward_lineage.session.explain_calls import ExplainCalls
 from forward_lineage.session.profile_calls import ProfileCalls
 from forward_lineage.session.query_calls import QueryCalls
 from forward_lineage.session.result_calls import ResultCalls
@@ -32,6 +33,7 @@ class ForwardLineage(
     QueryCalls,
     ResultCalls,
     UpdateCalls,
+    ExplainCalls,
     ViewCalls,
     ProfileCalls,
     SketchCalls,

@@ -1,0 +1,58 @@
+"""Calls that explain a saved result: why it changed, and why a row is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forward_lineage.explaining.comparison import Comparison
+from forward_lineage.session.components import Parts
+
+
+class ExplainCalls:
+    """The calls of `ForwardLineage` that explain a saved result. docs/why.md tells a story of both."""
+
+    _parts: Parts
+
+    def compare(
+        self,
+        name: str,
+        before: int | None = None,
+        after: int | None = None,
+        *,
+        key: Sequence[str] | None = None,
+        by: Sequence[str] = (),
+        where: str | None = None,
+    ) -> Comparison:
+        """Say which rows of a saved result differ between two versions, and which base rows each difference is due to.
+
+        A difference in a sum, a count or an average is attributed to base rows that came, went or have other values,
+        by exact arithmetic, and added up by columns of the tables. What is not linear is shown as a remainder.
+
+        Args:
+            name: the result. Keep its versions: ``save(…, keep_versions=True)``.
+            before: the earlier version; the one before `after` when not given.
+            after: the later version; the newest when not given.
+            key: columns that tell its rows apart; those of GROUP BY, or all of DISTINCT, when not given.
+            by: columns, or expressions over them, of the tables behind FROM, e.g. ``["region"]``.
+            where: a condition over the result's columns: compare the rows that meet it in either version.
+
+        Returns:
+            the answer: `show()` prints it, `rows` are its rows, `frame(…)` gives DataFrames, `as_json()` JSON.
+
+        Raises:
+            NotSavedError: there is no such result or version.
+            BadArgumentError: two rows have one key, or the text of the query does not say what is a key.
+            LineageError: a file is damaged; Spark's own complaint about `where` or `by`.
+
+        Examples:
+            >>> saved = lineage.save(by_item, "by_item", keep_versions=True)
+            >>> rows = [(1, "binder", 40), (2, "pencil", 30), (3, "binder", 60)]
+            >>> spark.createDataFrame(rows, "t_id INT, item STRING, amount INT").createOrReplaceTempView("sales")
+            >>> lineage.compare("by_item").rows
+            ()
+
+        """
+        listed = [by] if isinstance(by, str) else list(by)
+        parts = self._parts
+        parts.result_tables.bring_up_to_date()
+        return parts.comparer.compare(name, (before, after), key, listed, where=where)
