@@ -10,6 +10,7 @@ from forward_lineage.approximate.approximator import Approximator
 from forward_lineage.dataframes.frame_to_sql import Frames
 from forward_lineage.explaining.comparing import Comparer
 from forward_lineage.explaining.past_tables import PastTables
+from forward_lineage.explaining.why_not import MissingExplainer
 from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registration_store import Registrations
@@ -58,6 +59,7 @@ class Parts:
         runs: tells other tools of runs.
         prover: tells which saved results are up to date.
         comparer: tells why versions of a result differ.
+        missing: tells why rows are not in a result.
 
     """
 
@@ -78,6 +80,7 @@ class Parts:
     runs: Runs
     prover: Prover
     comparer: Comparer
+    missing: MissingExplainer
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
@@ -135,4 +138,5 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         Runs(openlineage, tables, names, str(home)),
         Prover(statements, tables, library),
         Comparer(tables, library, questions, past),
+        MissingExplainer(tables, library, questions, past),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from forward_lineage.explaining.comparison import Comparison
+from forward_lineage.explaining.missing_rows import MissingRows
 from forward_lineage.session.components import Parts
 
 
@@ -56,3 +57,43 @@ class ExplainCalls:
         parts = self._parts
         parts.result_tables.bring_up_to_date()
         return parts.comparer.compare(name, (before, after), key, listed, where=where)
+
+    def why_not(
+        self,
+        name: str,
+        *,
+        where: str | None = None,
+        table: str | None = None,
+        ids: Iterable[int] | None = None,
+        version: int | None = None,
+    ) -> MissingRows:
+        """Say which part of a saved result's query keeps rows out, and why.
+
+        Rows are followed from the table through joins, conditions, groups and limits, and through views and saved
+        results that the query reads, over the tables as they were when it was saved.
+
+        Args:
+            name: the result.
+            where: a condition over the result's columns that the missing row would meet.
+            table: a base table, of which rows are missing; with `ids`.
+            ids: the ids of these rows, up to 1,000.
+            version: of the result; the newest when not given.
+
+        Returns:
+            the answer: `show()` prints it, `steps` is the way, `kept_out_by` the step that no row got past.
+
+        Raises:
+            NotTracedError: rows are not followed through a part of the query; the message says where it stands.
+            BadArgumentError: the condition does not say which rows are meant.
+            ChangedError: rows of a table, as they were, are gone.
+            LineageError: Spark's own complaint about the condition.
+
+        Examples:
+            >>> large = lineage.save("SELECT item, amount FROM sales WHERE amount > 35", "large")
+            >>> lineage.why_not("large", where="item = 'pencil'").show()
+            item = 'pencil' in large, version 1: WHERE kept it out (large, line 1, column 38): ...
+
+        """
+        parts = self._parts
+        parts.result_tables.bring_up_to_date()
+        return parts.missing.why_not(name, where, table, ids, version)
