@@ -29,7 +29,7 @@ from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from rewrites.options import Options
-from udafs.errors import BadArgumentError, LineageError, NotSavedError
+from udafs.errors import BadArgumentError, LineageError, NotSavedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
 _MOST_LISTED = 50  # groups whose keys are written into the query
@@ -228,13 +228,15 @@ class _Comparing:
                 return "the two versions are those of different queries"
             block = blocks[1]
             only = [
-                [tuple(found[1][at] for at in block.keys) for row in rows if (found := side(row)) is not None]
-                for side in (lambda row: row.before, lambda row: row.after)
+                tuple(side[1][at] for at in block.keys)
+                for row in rows
+                for side in (row.before, row.after)
+                if side is not None
             ]
-            tables, before = self._comparer.joined_rows(self._then, block, self._by, only[0] + only[1])
-            _, after = self._comparer.joined_rows(self._now, block, self._by, only[0] + only[1])
+            tables, before = self._comparer.joined_rows(self._then, block, self._by, only)
+            _, after = self._comparer.joined_rows(self._now, block, self._by, only)
         except LineageError as error:
-            if isinstance(error, BadArgumentError):
+            if isinstance(error, BadArgumentError) or (self._by and isinstance(error, WrongSqlError)):
                 raise
             self._notes.append(f"differences are not attributed: {error.what}")
             return error.what

@@ -222,8 +222,7 @@ class Comparison:
         if len(self.rows) > _SHOWN:
             yield f"and {counted(len(self.rows) - _SHOWN, 'more row')}"
         for column, found in self.explanations.items():
-            for each in found[:3]:
-                yield f"{column} is explained by {_explanation(each)}"
+            yield from (f"{column} is explained by {_explanation(one)}" for one in found[:3])
         yield from (f"Note: {note}" for note in self.notes)
 
     def _parts_lines(self, each: ColumnChange) -> Iterator[str]:

@@ -6,7 +6,7 @@ all that came before, and each condition is a column. So a row stops at the firs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -224,7 +224,7 @@ class Follower:
         items = self._items(select)
         if not items:
             raise _does_not_read(name, wanted)
-        block = _Block(select, items, wanted.asked)
+        block = _Block(select, items, wanted.asked, self.grounding.grounded_tree)
         starts = self._starts(block, items, wanted)
         if not starts:
             raise _does_not_read(name, wanted)
@@ -334,6 +334,7 @@ class _Block:
         select: the block.
         items: FROM.
         asked: conditions over its output.
+        ground: puts tables as they were into subqueries.
 
     Attributes:
         outputs: name in lower case → qualified expression.
@@ -344,12 +345,18 @@ class _Block:
 
     """
 
-    def __init__(self, select: exp.Select, items: Sequence[Item], asked: Sequence[exp.Expr]) -> None:
-        self.select, self.items = select, items
+    def __init__(
+        self,
+        select: exp.Select,
+        items: Sequence[Item],
+        asked: Sequence[exp.Expr],
+        ground: Callable[[exp.Expr], exp.Expr],
+    ) -> None:
+        self.select, self.items, self._ground = select, items, ground
         self.outputs = self._outputs()
         where = select.args.get("where")
         self.where = [
-            Condition("WHERE", qualified(each, items), each) for each in (conjuncts(where.this) if where else ())
+            Condition("WHERE", self._qualified(each), each) for each in (conjuncts(where.this) if where else ())
         ]
         found = [Condition("asked", self.over_outputs(each), each) for each in asked]
         self.asked_of_rows = [each for each in found if not _folds(each.node)]
@@ -378,7 +385,7 @@ class _Block:
                         )
                         found.setdefault(name.lower(), column)
             elif output_name(item):
-                found[output_name(item).lower()] = qualified(item.unalias(), self.items)
+                found[output_name(item).lower()] = self._qualified(item.unalias())
         return found
 
     def over_outputs(self, condition: exp.Expr) -> exp.Expr:
@@ -396,7 +403,7 @@ class _Block:
                     f"there is no column {column.name} in the result", instead=f"It has {', '.join(self.outputs)}."
                 )
             column.replace(exp.paren(meant.copy()) if not isinstance(meant, exp.Column) else meant.copy())
-        return copied.this
+        return _in(copied)
 
     def keys(self) -> list[exp.Expr]:
         """Return the expressions of GROUP BY, qualified."""
@@ -405,25 +412,28 @@ class _Block:
             return []
         items = self.select.expressions
         if group.args.get("all"):
-            return [qualified(item.unalias(), self.items) for item in items if not _folds(item)]
+            return [self._qualified(item.unalias()) for item in items if not _folds(item)]
         return [self._meant(each) for each in group.expressions]
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
         """What ORDER BY or GROUP BY means by a number or a name."""
         if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit():
-            return qualified(self.select.expressions[int(str(node.this)) - 1].unalias(), self.items)
+            return self._qualified(self.select.expressions[int(str(node.this)) - 1].unalias())
         if isinstance(node, exp.Column) and not node.table:
             has = any(node.name.lower() in {name.lower() for name in item.columns} for item in self.items)
             if not has and node.name.lower() in self.outputs:
                 return self.outputs[node.name.lower()].copy()
-        return qualified(node, self.items)
+        return self._qualified(node)
 
     def above_groups(self, node: exp.Expr) -> exp.Expr:
         """Return an expression of HAVING, QUALIFY or ORDER BY with the names of the select list put in place."""
-        copied = exp.paren(node.copy())
+        copied = exp.paren(self._ground(node))
         for column in [each for each in own(copied) if isinstance(each, exp.Column)]:
             column.replace(self._meant(column))
-        return copied.this
+        return _in(copied)
+
+    def _qualified(self, node: exp.Expr) -> exp.Expr:
+        return qualified(self._ground(node) if node.find(exp.Query) else node, self.items)
 
     def order(self) -> list[str]:
         """Return ORDER BY as SQL over FROM, or over groups."""
@@ -507,7 +517,7 @@ class _Following:
 
     def _joins_sql(self, steps: Sequence[Step]) -> str:
         text = f"(SELECT * FROM {self._item.relation} WHERE {_NAMED}) AS {in_backticks(self._item.alias)}"
-        there, prior = [self._item], []
+        there, prior = [self._item], list[str]()
         for step in steps:
             if step.joins:
                 joined = step.joins[0].relation if len(step.joins) == 1 else f"({joined_text(step.joins)})"
@@ -639,6 +649,11 @@ def _does_not_read(name: str, wanted: Wanted) -> BadArgumentError:
     )
 
 
+def _in(parentheses: exp.Expr) -> exp.Expr:
+    inner: exp.Expr = parentheses.this
+    return inner
+
+
 def _folds(node: exp.Expr) -> bool:
     return any(is_aggregate(each) or isinstance(each, exp.Window) for each in own(node))
 
@@ -690,4 +705,4 @@ def _without_alias(node: exp.Expr, back: Mapping[str, str]) -> exp.Expr:
     for column in [each for each in own(copied) if isinstance(each, exp.Column)]:
         column.set("table", None)
         column.set("this", exp.to_identifier(back[column.name.lower()], quoted=True))
-    return copied.this
+    return _in(copied)

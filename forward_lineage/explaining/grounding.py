@@ -96,6 +96,10 @@ class Grounding:
 
     def grounded(self, tree: exp.Expr) -> str:
         """Return the text of an inlined query, each table in it read as it was."""
+        return print_sql(self.grounded_tree(tree))
+
+    def grounded_tree(self, tree: exp.Expr) -> exp.Expr:
+        """Return an inlined query, or an expression with subqueries, each table in it read as it was."""
         copied = tree.copy()
         for table in list(copied.find_all(exp.Table)):
             parts = table_name(table)
@@ -107,9 +111,9 @@ class Grounding:
             made = exp.Subquery(this=query, alias=alias.copy())
             made.set("joins", table.args.get("joins"))
             if table is copied:
-                return print_sql(made)
+                return made
             table.replace(made)
-        return print_sql(copied)
+        return copied
 
     def relation(self, table: exp.Table) -> str:
         """Return what stands after FROM and has the columns of a table, as it was."""

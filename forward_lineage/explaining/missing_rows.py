@@ -60,6 +60,7 @@ class MissingRows:
         asked: what was asked.
         steps: the way, in order.
         present: numbers of the rows of the result that are what was asked for, if there are any.
+        as_now: tables that were read as they are now: the result has no lineage in them, so their version is not known.
 
     """
 
@@ -69,6 +70,7 @@ class MissingRows:
     asked: str
     steps: tuple[PassedStep, ...]
     present: tuple[int, ...] = ()
+    as_now: tuple[str, ...] = ()
 
     @property
     def kept_out_by(self) -> PassedStep | None:
@@ -111,6 +113,7 @@ class MissingRows:
             "verdict": self.verdict,
             "present": list(self.present),
             "steps": steps,
+            "read_as_now": list(self.as_now),
         }
 
     def as_json(self) -> str:
@@ -131,9 +134,15 @@ class MissingRows:
         yield f"{self.asked} in {self.result}, version {self.version}: {self.verdict}"
         for step in self.steps:
             yield f"  {step.arrived:>6,} → {step.survived:<6,} {_written(step)}  [{step.place}]"
-        step = self.kept_out_by
-        for values in step.values[:_EXAMPLES] if step is not None else ():
+        last = self.kept_out_by
+        for values in last.values[:_EXAMPLES] if last is not None else ():
             yield f"           {_said(values)}"
+        yield from (f"Note: {note}" for note in self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if self.as_now:
+            tables = ", ".join(self.as_now)
+            yield f"{tables} was read as it is now: {self.result} has no lineage in it, so it may have been another"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -146,7 +155,11 @@ class MissingRows:
             names = list(dict.fromkeys(name for each in step.values for name in each))
             cells = [[_text(each.get(name)) for name in names] for each in step.values]
             tables.append(table_html(names, cells))
-        return facts_html(f"{self.asked} in {self.result}", [("answer", self.verdict)], tables)
+        return facts_html(
+            f"{self.asked} in {self.result}",
+            [("answer", self.verdict), *(("note", note) for note in self._notes())],
+            tables,
+        )
 
 
 def _written(step: PassedStep) -> str:

@@ -26,12 +26,15 @@ class NamesThen:
         now: what they mean in the session.
         then: tables and results in the versions that were read, by name in lower case.
         result: the result, for messages.
+        as_now: gets the names of tables that the result has no lineage in, which are read as they are now. None: these
+            are refused.
 
     """
 
     now: NamesOfStatement
     then: Mapping[str, BaseTable | View] = field(repr=False)
     result: str
+    as_now: set[str] | None = None
 
     def find(self, parts: Sequence[str]) -> Source | None:
         """Return what a name of one to three parts meant.
@@ -47,6 +50,9 @@ class NamesThen:
         if isinstance(found, View) or found is None:
             return found
         known = self.then.get(found.name.lower())
+        if known is None and self.as_now is not None:
+            self.as_now.add(found.name)
+            return found
         if known is None:
             raise NotTracedError(
                 f"{self.result} has no lineage in {found.name}, so it is not known which version it read",
@@ -98,8 +104,12 @@ class PastTables:
                 )
         return found
 
-    def names_then(self, saved: SavedResult) -> NamesThen:
+    def names_then(self, saved: SavedResult, as_now: set[str] | None = None) -> NamesThen:
         """Return what the names in a result's query meant.
+
+        Args:
+            saved: the result.
+            as_now: see `NamesThen`.
 
         Raises:
             LineageError: rows of a table, as they were, are gone; the query of a result does not give its rows.
@@ -111,7 +121,7 @@ class PastTables:
         for each in self._results(saved):
             if each is not saved:
                 then[each.name.lower()] = View(each.name, tuple(name for name, _ in each.columns), each.sql)
-        return NamesThen(self._names.here(), then, saved.name)
+        return NamesThen(self._names.here(), then, saved.name, as_now)
 
     def table_then(self, edge: TracedTable) -> BaseTable:
         """Return the rows of a base table as a result read them.

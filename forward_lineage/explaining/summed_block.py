@@ -135,15 +135,8 @@ def _groups(tree: exp.Select) -> bool:
 
 def _expression(text: str) -> exp.Expr:
     tree = parse(f"SELECT {text}").tree
-    if (
-        not isinstance(tree, exp.Select)
-        or len(tree.expressions) != 1
-        or {k for k, v in tree.args.items() if v}
-        > {
-            "expressions",
-            "kind",
-        }
-    ):
+    parts = {name for name, value in tree.args.items() if value}
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or parts != {"expressions"}:
         raise BadArgumentError(f"{text!r} is no expression", instead="Name columns of the tables that the query reads.")
     return tree.expressions[0].unalias()
 

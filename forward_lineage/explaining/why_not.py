@@ -55,11 +55,14 @@ class MissingExplainer:
             wanted = self._by_ids(saved, table, ids)
             asked = f"{table} {', '.join(map(str, wanted.ids[:8]))}"
             present = self._made_of(saved, wanted)
-        follower = Follower(self._spark, self._past.names_then(saved))
+        as_now: set[str] = set()
+        follower = Follower(self._spark, self._past.names_then(saved, as_now))
         tree = follower.grounding.inlined(parse(saved.sql).tree)
         way = follower.follow(tree, saved.name, wanted)
         numbers = tuple(int(each) for each in present)
-        return MissingRows(self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers)
+        return MissingRows(
+            self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers, tuple(sorted(as_now))
+        )
 
     def _by_condition(self, where: str) -> Wanted:
         check_condition(where)

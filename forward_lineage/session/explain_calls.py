@@ -46,11 +46,24 @@ class ExplainCalls:
             LineageError: a file is damaged; Spark's own complaint about `where` or `by`.
 
         Examples:
-            >>> saved = lineage.save(by_item, "by_item", keep_versions=True)
-            >>> rows = [(1, "binder", 40), (2, "pencil", 30), (3, "binder", 60)]
-            >>> spark.createDataFrame(rows, "t_id INT, item STRING, amount INT").createOrReplaceTempView("sales")
-            >>> lineage.compare("by_item").rows
-            ()
+            >>> def bills(*amounts):
+            ...     rows = [(at, "pen" if at < 3 else "ink", amount) for at, amount in enumerate(amounts, 1)]
+            ...     spark.createDataFrame(rows, "id INT, item STRING, amount INT").createOrReplaceTempView("bill_rows")
+            >>> bills(40, 30, 70)
+            >>> lineage.register("bills", source="SELECT * FROM bill_rows", key="id").version
+            1
+            >>> by_bill = "SELECT item, sum(amount) AS amount FROM bills GROUP BY item"
+            >>> saved = lineage.save(by_bill, "billed", keep_versions=True)
+            >>> bills(40, 35, 70)
+            >>> lineage.refresh("bills").version
+            2
+            >>> saved = lineage.save(by_bill, "billed", keep_versions=True)
+            >>> lineage.compare("billed").show()
+            billed, version 1 → 2: 0 added, 0 removed, 1 changed
+            item = pen: changed
+              amount: 70 → 75 (+5)
+                +5  bills 2 differs
+              bills: other values 2
 
         """
         listed = [by] if isinstance(by, str) else list(by)
