@@ -56,9 +56,11 @@ ROOMS = {
     "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark"},
     "approximate.bounds": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
+    "explaining": {"showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
     "pages": {"views", "frontend"},
     "session": {
         "arrays",
+        "explaining",
         "steps",
         "dataframes",
         "showing",
@@ -107,7 +109,7 @@ ROOMS = {
 }
 KNOW_RULES = {
     *("stored_tables", "catalog", "frontend", "results", "row_ids", "spark", "tracing", "columns", "views"),
-    *("profiling", "workloads", "approximate", "session", "sketches", "openlineage", "dataframes"),
+    *("profiling", "workloads", "approximate", "session", "sketches", "openlineage", "dataframes", "explaining"),
 }
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": "Measure what lineage costs, and write a report.",
     "capture": "Capture the lineage that `save --capture later` left out, before the first question does.",
     "check": "Run every statement of every .sql file in FOLDER with lineage and without, and say what became of it.",
+    "compare": "Say which rows of a saved result differ between two versions, and which base rows that is due to.",
     "completion": "Print what makes a shell complete commands, options, tables and results.",
     "demo": "Show the paper's store example and a TPC-H query, with the base rows of their results.",
     "describe": "Say what is known of a registered table or a saved result.",
@@ -48,6 +49,7 @@ COMMANDS = {
     "stale": "List the saved results whose inputs have changed since they were saved, and what has changed.",
     "unregister": "Forget registered tables; saved results keep the lineage they have.",
     "update": "Bring saved results up to date with what they were made of.",
+    "why-not": "Say which part of a saved result's query keeps rows out, and why.",
 }
 
 
@@ -104,7 +106,8 @@ class _OneLineErrors(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        found = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        found = getattr(import_module(f"{__name__}.{name}"), name)
         assert isinstance(found, click.Command)
         return found
 

@@ -8,6 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.approximate.approximator import Approximator
 from forward_lineage.dataframes.frame_to_sql import Frames
+from forward_lineage.explaining.comparing import Comparer
+from forward_lineage.explaining.past_tables import PastTables
+from forward_lineage.explaining.why_not import MissingExplainer
 from forward_lineage.openlineage.runs import Given, Runs
 from forward_lineage.profiling.profiler import Profiler
 from forward_lineage.row_ids.registration_store import Registrations
@@ -57,6 +60,8 @@ class Parts:
         runs: tells other tools of runs.
         prover: tells which saved results are up to date.
         replacer: makes the touched part of a saved result again.
+        comparer: tells why versions of a result differ.
+        missing: tells why rows are not in a result.
 
     """
 
@@ -77,6 +82,8 @@ class Parts:
     runs: Runs
     prover: Prover
     replacer: Replacer
+    comparer: Comparer
+    missing: MissingExplainer
 
 
 def parts_of(spark: SparkSession, registrations: Registrations, home: Home, openlineage: Given = None) -> Parts:
@@ -117,6 +124,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
     profiler = Profiler(tables, rows_saver, near, up_to_date)
     prover = Prover(statements, tables, library)
     runner = Runner(statements, tables, names, near)
+    past = PastTables(tables, names, library)
     return Parts(
         tables,
         statements,
@@ -135,4 +143,6 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         Runs(openlineage, tables, names, str(home)),
         prover,
         Replacer(prover, statements, chosen, tables, library),
+        Comparer(tables, library, questions, past),
+        MissingExplainer(tables, library, questions, past),
     )

@@ -1,0 +1,368 @@
+"""Compares versions of saved results, and finds what their differences come from."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from forward_lineage.explaining.attributing import Attribution, JoinedRow, Part, exact
+from forward_lineage.explaining.comparison import ColumnChange, Comparison, RowChange, TableMoves
+from forward_lineage.explaining.past_tables import PastTables
+from forward_lineage.explaining.ranking import Explanation, ranked
+from forward_lineage.explaining.saved_rows import MatchedRow, comparable, key_places, matched_rows
+from forward_lineage.explaining.summed_block import SummedBlock, keys_of, summed_block
+from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.row_ids.row_changes import RowChanges
+from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.errors import spark_errors
+from forward_lineage.spark.names import quoted, string_literal
+from forward_lineage.spark.versions import arrow_table
+from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.asking.questions import Questions
+from forward_lineage.store.library.library import Library
+from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from rewrites.options import Options
+from udafs.errors import BadArgumentError, LineageError, NotSavedError, WrongSqlError
+from udafs.lineage_set import LineageSet
+
+_MOST_LISTED = 50  # groups whose keys are written into the query
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """The joined rows of both versions, by the values of the group's key columns.
+
+    Attributes:
+        block: the query's groups.
+        before: of the earlier version.
+        after: of the later version.
+        attribution: what splits differences.
+
+    """
+
+    block: SummedBlock
+    before: Mapping[Any, Sequence[JoinedRow]]
+    after: Mapping[Any, Sequence[JoinedRow]]
+    attribution: Attribution
+
+
+class Comparer:
+    """Compares versions. See `ForwardLineage.compare`.
+
+    Args:
+        tables: the session's registered tables.
+        library: the saved results.
+        questions: what may be asked of them.
+        past: tables as they were.
+
+    """
+
+    def __init__(self, tables: RegisteredTables, library: Library, questions: Questions, past: PastTables) -> None:
+        self._spark: SparkSession = tables.spark
+        self._tables, self._library, self._questions, self._past = tables, library, questions, past
+
+    def compare(
+        self,
+        name: str,
+        versions: tuple[int | None, int | None],
+        key: Sequence[str] | None,
+        by: Sequence[str],
+        *,
+        where: str | None,
+    ) -> Comparison:
+        """See `ForwardLineage.compare`."""
+        then, now = self._versions(name, *versions)
+        places = key_places(now, self._key(now, key))
+        asked = None
+        if where is not None:
+            asked = self._questions.result_rows.of(then).where(where), self._questions.result_rows.of(now).where(where)
+        rows = matched_rows(then, now, places, asked)
+        return (
+            _Comparing(self, then, now, places, tuple(by)).answer(rows) if rows else self._same(then, now, places, by)
+        )
+
+    def _same(self, then: SavedResult, now: SavedResult, places: Sequence[int], by: Sequence[str]) -> Comparison:
+        names = tuple(now.columns[at][0] for at in places)
+        return Comparison(self._spark, now.name, then.version, now.version, names, tuple(by), ())
+
+    def _versions(self, name: str, before: int | None, after: int | None) -> tuple[SavedResult, SavedResult]:
+        now = self._library.get(name, after)
+        if before is None:
+            older = [each for each in self._library.versions(name) if each.version < now.version]
+            if not older:
+                raise NotSavedError(
+                    f"{name} has no version before {now.version}",
+                    instead="Earlier ones stay with lineage.save(…, keep_versions=True).",
+                )
+            return older[-1], now
+        return self._library.get(name, before), now
+
+    def _key(self, now: SavedResult, key: Sequence[str] | None) -> Sequence[str]:
+        if key is not None:
+            return [key] if isinstance(key, str) else key
+        found = keys_of(now.sql, [name for name, _ in now.columns])
+        if found is None:
+            raise BadArgumentError(
+                f"the query of {now.name} does not say which columns tell its rows apart", instead="Give key=[…]."
+            )
+        return found
+
+    # ------------------------------------------------------------ what both versions were made of
+
+    def changes(self, then: TracedTable, now: TracedTable) -> RowChanges:
+        """Return the rows of a base table that differ between the versions that two results read.
+
+        Raises:
+            LineageError: that is not known.
+
+        """
+        if then.version == now.version:
+            return RowChanges(LineageSet(), LineageSet(), LineageSet())
+        registrations = self._tables.registrations
+        old, new = (registrations.version(each.name, each.version) for each in (then, now))
+        self._past.table_then(now)
+        return self._tables.changes(old, new)
+
+    def lineage(self, saved: SavedResult, row: int | None, table: str) -> LineageSet:
+        """Return the ids in a base table that a row was made of."""
+        if row is None:
+            return LineageSet()
+        pipeline = Pipeline(self._library, [saved])
+        return pipeline.backward(saved, LineageSet([row]), table).ids
+
+    def base_edges(self, saved: SavedResult) -> dict[str, TracedTable]:
+        """See `PastTables`."""
+        return self._past.base_edges(saved)
+
+    def joined_rows(
+        self, saved: SavedResult, block: SummedBlock, by: Sequence[str], only: Sequence[Sequence[Any]]
+    ) -> tuple[tuple[str, ...], dict[Any, list[JoinedRow]]]:
+        """Return the tables, and the joined rows of some groups, by the values of their key columns.
+
+        Raises:
+            LineageError: the query cannot be asked again, or rows are gone.
+
+        """
+        self._past.check_text(saved)
+        texts = [[_literal(value) for value in values] for values in only]
+        listable = len(texts) <= _MOST_LISTED and all(text is not None for values in texts for text in values)
+        sql = block.joined_rows(by, texts if listable else None)  # type: ignore[arg-type]
+        names = self._past.names_then(saved)
+        rewritten = rewrite_statement(parse(sql), names, Options(by_reference=False))
+        ids = [f"dl_ids(DL.{quoted(table)}) AS i{at}" for at, table in enumerate(rewritten.tables)]
+        own = [f"k{at}" for at in range(len(block.keys))] + [f"a{at}" for at in range(len(block.aggregates))]
+        own += [f"b{at}" for at in range(len(by))]
+        with spark_errors():
+            found = arrow_table(self._spark.sql(f"SELECT {', '.join([*own, *ids])} FROM ({rewritten.sql})"))
+        return rewritten.tables, _grouped(found.to_pydict(), len(block.keys), len(block.aggregates), len(by), len(ids))
+
+
+class _Comparing:
+    """One comparison.
+
+    Args:
+        comparer: asks the store and Spark.
+        then: the earlier version.
+        now: the later version.
+        key: places of the columns by which rows are matched.
+        by: what differences are added up by.
+
+    """
+
+    def __init__(
+        self, comparer: Comparer, then: SavedResult, now: SavedResult, key: Sequence[int], by: tuple[str, ...]
+    ) -> None:
+        self._comparer, self._then, self._now, self._key, self._by = comparer, then, now, key, by
+        self._names = [name for name, _ in now.columns]
+        self._notes: list[str] = []
+        self._edges: dict[str, tuple[TracedTable, TracedTable]] = {}
+        self._changes: dict[str, RowChanges | None] = {}
+
+    def answer(self, rows: Sequence[MatchedRow]) -> Comparison:
+        self._find_changes()
+        joined = self._joined(rows)
+        test: dict[str, dict[tuple[Any, ...], tuple[int, Fraction]]] = defaultdict(dict)
+        changes = [self._row(row, joined, test) for row in rows]
+        return Comparison(
+            self._comparer._spark,
+            self._now.name,
+            self._then.version,
+            self._now.version,
+            tuple(self._names[at] for at in self._key),
+            self._by,
+            tuple(changes),
+            self._explanations(rows, joined, test),
+            tuple(dict.fromkeys(self._notes)),
+        )
+
+    def _find_changes(self) -> None:
+        try:
+            before, after = (self._comparer.base_edges(each) for each in (self._then, self._now))
+        except LineageError as error:
+            self._notes.append(f"base rows are not told: {error.what}")
+            return
+        for name in before.keys() & after.keys():
+            then, now = self._edges[name] = before[name], after[name]
+            try:
+                self._changes[now.name] = self._comparer.changes(then, now)
+            except LineageError as error:
+                self._changes[now.name] = None
+                self._notes.append(f"{now.name}: which rows stayed and have other values is not known: {error.what}")
+
+    # ------------------------------------------------------------ sums
+
+    def _joined(self, rows: Sequence[MatchedRow]) -> _Joined | str:
+        """The joined rows of all groups that differ; or why there are none."""
+        try:
+            blocks = [summed_block(each.sql, self._names) for each in (self._then, self._now)]
+            if blocks[0] is None or blocks[1] is None:
+                return "the query makes no groups"
+            if blocks[0].select.sql() != blocks[1].select.sql():
+                return "the two versions are those of different queries"
+            block = blocks[1]
+            only = [
+                tuple(side[1][at] for at in block.keys)
+                for row in rows
+                for side in (row.before, row.after)
+                if side is not None
+            ]
+            tables, before = self._comparer.joined_rows(self._then, block, self._by, only)
+            _, after = self._comparer.joined_rows(self._now, block, self._by, only)
+        except LineageError as error:
+            if isinstance(error, BadArgumentError) or (self._by and isinstance(error, WrongSqlError)):
+                raise
+            self._notes.append(f"differences are not attributed: {error.what}")
+            return error.what
+        return _Joined(block, before, after, Attribution(block.forms, tables, self._changes))
+
+    def _row(self, row: MatchedRow, joined: _Joined | str, test: Mapping[str, Any]) -> RowChange:
+        old = None if row.before is None else row.before[1]
+        new = None if row.after is None else row.after[1]
+        parts, reason = self._parts(row, joined)
+        columns = []
+        for at, name in enumerate(self._names):
+            before, after = (None if values is None else values[at] for values in (old, new))
+            if at in self._key or (old is not None and new is not None and repr(before) == repr(after)):
+                continue
+            columns.append(self._column(at, name, before, after, joined, parts, reason))
+        for each in columns:
+            _collect(test[each.column], each.parts)
+        key = dict(zip((self._names[at] for at in self._key), row.key, strict=True))
+        return RowChange(key, row.change, tuple(columns), tuple(self._moves(row)))
+
+    def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[list[Part], str]:
+        if isinstance(joined, str):
+            return [], joined
+        before, after = _of_row(row, joined)
+        try:
+            return joined.attribution.parts(before, after), ""
+        except ValueError as error:
+            return [], str(error)
+
+    def _column(  # noqa: PLR0917
+        self, at: int, name: str, before: Any, after: Any, joined: _Joined | str, parts: Sequence[Part], reason: str
+    ) -> ColumnChange:
+        try:
+            difference = exact(after) - exact(before)
+        except ValueError:
+            return ColumnChange(name, before, after, None, reason="" if not isinstance(joined, str) else reason)
+        if isinstance(joined, str):
+            return ColumnChange(name, before, after, difference, (), difference, reason)
+        if at in joined.block.reasons or at not in joined.block.forms or reason:
+            why = reason or joined.block.reasons.get(at, "it is a key of the group")
+            return ColumnChange(name, before, after, difference, (), difference, why)
+        amounts = tuple((part, part.amounts[at]) for part in parts if part.amounts.get(at))
+        remainder = difference - sum((amount for _, amount in amounts), Fraction(0))
+        why = ""
+        if remainder and not isinstance(after if after is not None else before, float):
+            quotient = joined.block.forms[at].under is not None
+            why = "" if quotient else "the query does not give the saved value again"
+            why = why or ("there was no value before, or is none now" if before is None or after is None else "")
+        return ColumnChange(name, before, after, difference, amounts, remainder, why)
+
+    # ------------------------------------------------------------ lineage
+
+    def _moves(self, row: MatchedRow) -> Iterator[TableMoves]:
+        numbers = [None if side is None else side[0] for side in (row.before, row.after)]
+        for then, now in self._edges.values():
+            if then.granules or now.granules:
+                note = f"it was saved with LINEAGE ON {', '.join(now.granules or then.granules)}: values, not rows"
+                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), note)
+                continue
+            try:
+                before = self._comparer.lineage(self._then, numbers[0], then.name)
+                after = self._comparer.lineage(self._now, numbers[1], now.name)
+            except LineageError as error:
+                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), error.what)
+                continue
+            changes = self._changes.get(now.name)
+            both = before & after
+            differs = both & changes.differs if changes is not None else LineageSet()
+            yield TableMoves(now.name, after - before, before - after, differs)
+
+    # ------------------------------------------------------------ explanations
+
+    def _explanations(
+        self, rows: Sequence[MatchedRow], joined: _Joined | str, test: Mapping[str, Mapping[tuple[Any, ...], Any]]
+    ) -> dict[str, Sequence[Explanation]]:
+        if isinstance(joined, str) or not self._by:
+            return {}
+        control: dict[tuple[Any, ...], int] = defaultdict(int)
+        for row in rows:
+            for by, times in joined.attribution.kept(*_of_row(row, joined)).items():
+                control[by] += times
+        found = {column: ranked(self._by, tested, control) for column, tested in test.items() if tested}
+        return {column: each for column, each in found.items() if each}
+
+
+def _of_row(row: MatchedRow, joined: _Joined) -> tuple[Sequence[JoinedRow], Sequence[JoinedRow]]:
+    """The joined rows of a row's group before and after: of one that was added, that group before, and so on."""
+    sides = [None if side is None else _key_of(side[1], joined.block.keys) for side in (row.before, row.after)]
+    first, second = sides[0] if sides[0] is not None else sides[1], sides[1] if sides[1] is not None else sides[0]
+    return joined.before.get(first, ()), joined.after.get(second, ())
+
+
+def _key_of(values: Sequence[Any], keys: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(comparable(values[at]) for at in keys)
+
+
+def _collect(into: dict[tuple[Any, ...], tuple[int, Fraction]], parts: Sequence[tuple[Part, Fraction]]) -> None:
+    for part, amount in parts:
+        rows, total = into.get(part.by, (0, Fraction(0)))
+        into[part.by] = rows + sum(part.joined), total + amount
+
+
+def _grouped(
+    columns: Mapping[str, list[Any]], keys: int, aggregates: int, by: int, tables: int
+) -> dict[Any, list[JoinedRow]]:
+    found: dict[Any, list[JoinedRow]] = defaultdict(list)
+    parts = (("k", keys), ("a", aggregates), ("b", by), ("i", tables))
+    sides = [[columns[f"{name}{at}"] for at in range(number)] for name, number in parts]
+    count = len(next(iter(columns.values()), []))
+    for row in range(count):
+        key, values, named, ids = (tuple(column[row] for column in side) for side in sides)
+        made_of = tuple(frozenset(each or ()) for each in ids)
+        shown = tuple(each if each.__hash__ else repr(each) for each in named)
+        found[tuple(map(comparable, key))].append(JoinedRow(made_of, values, shown))
+    return found
+
+
+def _literal(value: Any) -> str | None:
+    """A value of a key as SQL; None where it is not written exactly, as a float."""
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).upper()
+    if isinstance(value, int):
+        return f"{value}L" if abs(value) >= 1 << 31 else str(value)
+    if isinstance(value, str):
+        return string_literal(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value:f}BD"
+    is_date = isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
+    return f"DATE'{value.isoformat()}'" if is_date else None

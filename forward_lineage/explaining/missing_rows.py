@@ -1,0 +1,183 @@
+"""The answer to "why is it missing": the way of rows through a query, up to what kept the last of them out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from forward_lineage.showing.html import facts_html, table_html
+from forward_lineage.showing.plain_text import plain
+from forward_lineage.spark.versions import arrow_frame
+from udafs.errors import Position
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class PassedStep:
+    """A step of the way.
+
+    Attributes:
+        query: the saved result, view or CTE whose text it stands in; ``subquery`` of one without a name.
+        kind: ``FROM``, ``JOIN``, ``LEFT JOIN``, ``WHERE``, ``GROUP BY``, ``HAVING``, ``QUALIFY``, ``DISTINCT``,
+            ``LIMIT``, ``UNION``, ``EXCEPT``, ``INTERSECT``; ``asked``: what was asked for, which rows do not meet.
+        text: the part of the query.
+        at: where it stands in that text.
+        arrived: how many rows, or groups, came there.
+        survived: how many got past.
+        values: of some that did not.
+        why: what that means, in words; "" where rows got past.
+
+    """
+
+    query: str
+    kind: str
+    text: str
+    at: Position | None
+    arrived: int
+    survived: int
+    values: tuple[Mapping[str, Any], ...] = ()
+    why: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        return self.query if self.at is None else f"{self.query}, {self.at}"
+
+
+@dataclass(frozen=True, repr=False)
+class MissingRows:
+    """Why rows are not in a saved result.
+
+    Attributes:
+        result: its name.
+        version: its version.
+        asked: what was asked.
+        steps: the way, in order.
+        present: numbers of the rows of the result that are what was asked for, if there are any.
+        as_now: tables that were read as they are now: the result has no lineage in them, so their version is not known.
+
+    """
+
+    spark: SparkSession
+    result: str
+    version: int
+    asked: str
+    steps: tuple[PassedStep, ...]
+    present: tuple[int, ...] = ()
+    as_now: tuple[str, ...] = ()
+
+    @property
+    def kept_out_by(self) -> PassedStep | None:
+        """The step that kept the last rows out; None: they got through."""
+        return next((step for step in self.steps if step.arrived >= step.survived == 0), None)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence."""
+        if self.present:
+            rows = ", ".join(map(str, self.present[:5]))
+            return f"nothing is missing: row {rows} of {self.result} is what was asked for"
+        step = self.kept_out_by
+        if step is None:
+            return f"no step of the query keeps it out, and {self.result} does not have it: save it again"
+        return f"{step.kind} kept it out ({step.place}): {step.why or step.text}"
+
+    def frame(self) -> DataFrame:
+        """Return the way as rows: ``query, kind, text, line, column, arrived, survived, why``."""
+        rows = [
+            (s.query, s.kind, s.text, s.at and s.at.line, s.at and s.at.column, s.arrived, s.survived, s.why)
+            for s in self.steps
+        ]
+        names = ["query", "kind", "text", "line", "column", "arrived", "survived", "why"]
+        kinds = [pa.string()] * 3 + [pa.int64()] * 4 + [pa.string()]
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        return arrow_frame(self.spark, pa.Table.from_arrays(arrays, names=names))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the answer as JSON-able data."""
+        steps = [
+            {**asdict(step), "values": [{name: _json(each) for name, each in row.items()} for row in step.values]}
+            for step in self.steps
+        ]
+        return {
+            "result": self.result,
+            "version": self.version,
+            "asked": self.asked,
+            "verdict": self.verdict,
+            "present": list(self.present),
+            "steps": steps,
+            "read_as_now": list(self.as_now),
+        }
+
+    def as_json(self) -> str:
+        """Return the answer as one line of JSON."""
+        return json.dumps(self.as_data(), ensure_ascii=False, default=str)
+
+    def __str__(self) -> str:
+        return "\n".join(plain(line) for line in self._lines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def show(self) -> None:
+        """Print the answer."""
+        print(self)
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.asked} in {self.result}, version {self.version}: {self.verdict}"
+        for step in self.steps:
+            yield f"  {step.arrived:>6,} → {step.survived:<6,} {_written(step)}  [{step.place}]"
+        last = self.kept_out_by
+        for values in last.values[:_EXAMPLES] if last is not None else ():
+            yield f"           {_said(values)}"
+        yield from (f"Note: {note}" for note in self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if self.as_now:
+            tables = ", ".join(self.as_now)
+            yield f"{tables} was read as it is now: {self.result} has no lineage in it, so it may have been another"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (step.place, step.kind, step.text, f"{step.arrived:,}", f"{step.survived:,}", step.why)
+            for step in self.steps
+        ]
+        tables = [table_html(["where", "step", "text", "arrived", "got past", "why"], rows)]
+        step = self.kept_out_by
+        if step is not None and step.values:
+            names = list(dict.fromkeys(name for each in step.values for name in each))
+            cells = [[_text(each.get(name)) for name in names] for each in step.values]
+            tables.append(table_html(names, cells))
+        return facts_html(
+            f"{self.asked} in {self.result}",
+            [("answer", self.verdict), *(("note", note) for note in self._notes())],
+            tables,
+        )
+
+
+def _written(step: PassedStep) -> str:
+    return step.text if step.text.upper().startswith(step.kind.upper()) else f"{step.kind} {step.text}"
+
+
+def _said(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
+
+
+def said(examples: Sequence[Mapping[str, Any]]) -> str:
+    """Return the values of the first of some rows in words."""
+    return _said(examples[0]) if examples else ""
+
+
+def _text(value: Any) -> str:
+    return "NULL" if value is None else str(value)
+
+
+def _json(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
