@@ -229,9 +229,14 @@ class RowWriter:
 
 
 def open_parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """Begin a Parquet file; its folder is made."""
+    """Begin a Parquet file; its folder is made.
+
+    Arrow leaves NaN out of the least and the greatest value of a column. Spark, to which NaN is greater than all
+    others, would skip rows by them that it must return: columns with floating numbers say no such values.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    return pq.ParquetWriter(path, schema, compression="zstd")
+    told = [each.name for each in schema if not pa.types.is_nested(each.type) and not pa.types.is_floating(each.type)]
+    return pq.ParquetWriter(path, schema, compression="zstd", write_statistics=told)
 
 
 class SegmentWriter:

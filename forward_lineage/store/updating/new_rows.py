@@ -20,7 +20,7 @@ from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SavedResult, SegmentEntry
-from forward_lineage.store.saving.tasks import MOST_RUNS, write_segment
+from forward_lineage.store.saving.tasks import MOST_RUNS, open_parquet, write_segment
 from forward_lineage.store.updating.joining_rows import NotProvableError
 from udafs.lineage_set import LineageSet
 
@@ -138,7 +138,8 @@ def _written_piece(saved: SavedResult, piece: _Piece, made: MadeAgain, folder: P
 
 def _write(table: pa.Table, first: int, folder: Path) -> RowFile:
     path = f"rows/part-{first:019}.parquet"
-    pq.write_table(table, folder / path, compression="zstd")
+    with open_parquet(folder / path, table.schema) as file:
+        file.write_table(table)
     return row_file(folder, path, first, table.num_rows)
 
 

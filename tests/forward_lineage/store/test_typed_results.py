@@ -54,13 +54,17 @@ def test_kept_opened_again_and_asked(opened: ForwardLineage, kind: str, name: st
     query, copied = f"SELECT {column}, max(k) AS m FROM x GROUP BY {column}", f"SELECT {column}, k AS m FROM x"
     try:
         try:
-            expected = rows(opened.spark.sql(query), name, "m")
+            rows(opened.spark.sql(query), name, "m")
         except FAILURES:  # Spark cannot group such values
-            query, expected = copied, rows(opened.spark.sql(copied), name, "m")
-        opened.save(query, "kept")
+            query = copied
+        try:
+            opened.save(query, "kept")
+        except NotTracedError as refusal:  # a name that is ours, a type that Arrow lacks
+            assert refusal.instead is not None
+            return
         opened.save(f"SELECT {column} FROM kept WHERE m >= 0", "second")
         lineage = again(opened)
-        assert rows(lineage.result("kept"), name, "m") == expected
+        assert rows(lineage.result("kept"), name, "m") == rows(lineage.spark.sql(query), name, "m")
         for condition in conditions(kind, name):
             _check(lineage, condition, name)
         opened.drop("second")
