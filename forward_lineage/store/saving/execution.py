@@ -27,6 +27,7 @@ from forward_lineage.storage.mirror import LOCAL, Files
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.merging import settle
+from forward_lineage.store.saving.nested_columns import written_schema
 from forward_lineage.store.saving.servers_tasks import ServersSaveTask, release
 from forward_lineage.store.saving.tasks import REPORT, SaveTask, Task, open_parquet, report
 from forward_lineage.store.saving.window_frames import Frames, read_frames
@@ -153,7 +154,7 @@ def parquet_schema(schema: StructType, name: str, spark: SparkSession) -> pa.Sch
     zone = spark.conf.get("spark.sql.session.timeZone")
     for field in schema.fields:
         _check_kept(field, name, zone)
-    return arrow_schema(schema, zone).with_metadata(
+    return written_schema(arrow_schema(schema, zone)).with_metadata(
         {"org.apache.spark.version": spark.version, "org.apache.spark.sql.parquet.row.metadata": schema.json()}
     )
 

@@ -30,6 +30,7 @@ from forward_lineage.storage.mirror import Mirror
 from forward_lineage.storage.object_store import ObjectStore
 from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
+from forward_lineage.store.saving.nested_columns import as_written
 from forward_lineage.store.saving.window_frames import FrameWriter
 from udafs.errors import SetupError
 
@@ -201,7 +202,7 @@ class RowWriter:
     def add(self, columns: list[pa.Array]) -> None:
         """Take the user's columns of a batch."""
         fields = self.schema
-        arrays = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, fields, strict=True)]
+        arrays = [as_written(each, field.type) for each, field in zip(columns, fields, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=fields)
         self.rows += batch.num_rows
         self._held.append(batch)
