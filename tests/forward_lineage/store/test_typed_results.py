@@ -14,6 +14,7 @@ from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.embedded.questions import Questions
 from tests.oracle.kinds import KINDS, NAMES, OTHER_SETTINGS, Tables, Typed, cast_type, keys_of, quoted, session_apart
 from tests.oracle.spark_answers import FAILURES
+from tests.spark_settings import DEFAULTS, configure
 from tests.tiers import every_day
 from udafs.errors import NotTracedError
 
@@ -33,6 +34,7 @@ def again(lineage: ForwardLineage) -> ForwardLineage:
     """The same home, opened by somebody else, who has the settings of the first session."""
     session = lineage.spark.newSession()
     session.catalog.setCurrentDatabase(lineage.spark.catalog.currentDatabase())
+    configure(session, DEFAULTS)  # Spark 4.3 cannot read a VARIANT without generated code
     return ForwardLineage(session, home=Path(str(lineage.home)))
 
 
@@ -102,13 +104,17 @@ def test_rows_are_known_by_such_a_key(opened: ForwardLineage, kind: str, name: s
     except LineageError:
         return tables.drop()
     try:
-        everything = rows(opened.spark.table("u"), "id", name)
         opened.save("SELECT k, count(*) AS n FROM u GROUP BY k", "counted")
         lineage = again(opened)
+        everything = rows(lineage.spark.table("u"), "id", name)
         assert rows(lineage.backward("counted"), "id", name) == everything
         for condition in conditions(kind, name)[1:]:
             chosen = lineage.spark.table("u").filter(condition)
-            affected = lineage.affected(f"SELECT id, {column} FROM u", "u", condition)
+            try:
+                affected = lineage.affected(f"SELECT id, {column} FROM u", "u", condition)
+            except NotTracedError as refusal:  # a name that is ours
+                assert refusal.instead is not None
+                return None
             assert rows(affected, "id", name) == rows(chosen, "id", name), condition
             reached = lineage.forward("u", condition, result="counted")
             assert rows(reached, "k") == rows(chosen.select("k").distinct(), "k"), condition
