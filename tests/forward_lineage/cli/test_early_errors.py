@@ -162,6 +162,12 @@ def test_a_spark_that_may_know_other_tables(tmp_path: Path, monkeypatch: pytest.
         without_spark("run", tmp_path / "query.sql", "--home", tmp_path)
 
 
+def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_text("SELECT 1")
+    said = error_of("register", "x", "--path", tmp_path / "query.sql", "--home", tmp_path)
+    assert said.startswith(f"{tmp_path / 'query.sql'} is no Parquet file. Name its format, as in --format csv")
+
+
 def test_a_result_is_not_called_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(2).createOrReplaceTempView("taken")
     ForwardLineage(spark, tmp_path).register("taken", key="id")
