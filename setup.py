@@ -121,6 +121,7 @@ setup(
         "forward_lineage": [
             "py.typed",
             "spark/log4j2.properties",
+            "notebooks/log4j2.properties",
             "pages/static/*",
             "drawing/static/*",
             "openlineage/*.json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forward_lineage.cli.answers import Answer, answer_options
-from forward_lineage.cli.checks import check_table
+from forward_lineage.cli.checks import check_statement, check_table
 from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.names import completing
@@ -31,6 +31,7 @@ def affected(*, file: str, table: str, where: str, semantics: str, answer: Answe
     sql = read_statement(file)
     check_condition(where)
     check_table(opening, table)
+    check_statement(opening, sql)
     with opening.session_to_look("affected") as lineage:
         frame = lineage.affected(sql, table, where, semantics)
         found = answer.show(FrameRows(frame), nothing=f"No row of the query was made from these rows of {table}.")

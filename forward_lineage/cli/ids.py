@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 
+from forward_lineage.cli.checks import check_statement
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Order, semantics_option, sql_argument
@@ -42,6 +43,7 @@ def ids(*, file: str, semantics: str, orders: tuple[tuple[str, str], ...], openi
     FILE holds one Spark SQL statement; - reads standard input.
     """
     sql = read_statement(file)
+    check_statement(opening, sql)
     with opening.session_to_look("ids") as lineage:
         with spark_progress(lineage.spark, "measuring"):
             found = measure_orders(lineage, sql, semantics, orders)

@@ -39,6 +39,12 @@ class Opening(ABC):
     home: Path | str | None
     catalog: Path | None
 
+    @property
+    def is_running(self) -> bool:
+        """Whether Spark runs already in this process."""
+        pyspark = sys.modules.get("pyspark")
+        return pyspark is not None and pyspark.SparkContext._active_spark_context is not None
+
     @abstractmethod
     def session(self, command: str) -> AbstractContextManager[ForwardLineage]:
         """Give a session over the home, with the tables of the catalog.

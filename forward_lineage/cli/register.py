@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -20,6 +21,8 @@ from forward_lineage.spark.names import glob_literal
 from forward_lineage.spark.paths import is_local, local_path
 from forward_lineage.spark.progress import spark_progress
 from udafs.errors import BadArgumentError
+
+_PARQUET = (b"PAR1", b"PARE")
 
 
 @click.command()
@@ -96,6 +99,20 @@ def _check_there(name: str, paths: tuple[str, ...], file_format: str) -> None:
             raise BadArgumentError(f"there is no {path}", instead="Name a file, or a folder of files.")
     if file_format == "parquet":
         refuse_other_formats(name, paths)
+        for path in paths:
+            _check_parquet(path)
+
+
+def _check_parquet(path: str) -> None:
+    """Check that a file, if it is one, begins as Parquet files do: in clear text, or with an encrypted footer."""
+    file = local_path(path) if is_local(path) else None
+    if file is None or not file.is_file():
+        return
+    with suppress(OSError), file.open("rb") as opened:  # Spark says why it cannot be read
+        if opened.read(4) not in _PARQUET:
+            raise BadArgumentError(
+                f"{path} is no Parquet file", instead="Name its format, as in --format csv --option header=true."
+            )
 
 
 def _one_or_several(given: tuple[str, ...]) -> str | list[str] | None:

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 
 from forward_lineage.cli.answers import note_trust, print_lines
-from forward_lineage.cli.checks import check_tables_of
+from forward_lineage.cli.checks import check_statement
 from forward_lineage.cli.frame_rows import FrameRows
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
@@ -38,7 +38,7 @@ def run(*, file: str, semantics: str, limit: int, ids: int, as_json: bool, openi
                 _show(FrameRows(frame), limit, ids, as_json)
         return
     sql = read_statement(file)
-    check_tables_of(opening, sql)
+    check_statement(opening, sql)
     with opening.session_to_look("run") as lineage:
         with spark_progress(lineage.spark, "running the query"):
             found = FrameRows(lineage.sql(sql, semantics))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from forward_lineage.cli.checks import check_tables_of
+from forward_lineage.cli.checks import check_free, check_statement
 from forward_lineage.cli.foreseeing import foreseeing_options
 from forward_lineage.cli.inputs import read_statement
 from forward_lineage.cli.opening import Opening, session_options
@@ -49,7 +49,8 @@ def save(
     """
     check_name(name)
     sql = read_statement(file)
-    check_tables_of(opening, sql)
+    check_free(opening, name)
+    check_statement(opening, sql)
     with opening.session("save") as lineage:
         saved = lineage.save(sql, name, semantics=semantics, mode=mode, keep_versions=keep_versions, **foreseen)
         note_done(f"{saved.name}, version {saved.version}, is saved")

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from forward_lineage.notebooks.finding import session_of, session_of_home
 from forward_lineage.notebooks.magics import LineageMagics
+from forward_lineage.notebooks.quiet_start import start_as_ever, start_quietly
 from forward_lineage.results import is_answer, meaning_of
 from forward_lineage.session.stopping import Stopped
 from udafs.errors import LineageError
@@ -22,6 +23,7 @@ def load(shell: Any) -> None:
         shell: an `InteractiveShell`.
 
     """
+    start_quietly()
     shell.register_magics(LineageMagics)
     for ours in (LineageError, Stopped):
         ours._render_traceback_ = _in_one_line  # type: ignore[union-attr]
@@ -34,6 +36,7 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Take the display of results away, and the magics."""
+    start_as_ever()
     shell.display_formatter.mimebundle_formatter.pop(DataFrame, None)
     for ours in (LineageError, Stopped):
         del ours._render_traceback_  # type: ignore[union-attr]

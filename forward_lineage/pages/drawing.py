@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from bokeh.models import (
     CustomJSTickFormatter,
     DatetimeAxis,
     LinearAxis,
+    NoOverlap,
     Range1d,
     SingleIntervalTicker,
     WheelZoomTool,
@@ -29,6 +31,7 @@ LEFT, ALL, CHOSEN, BAND = "#1f5fa8", "#d3d9e1", "#b4440b", "#fdebd9"
 #: Of the mark that says which bar somebody is at; on a layer of its own, so that the rest is not drawn again with it.
 POINTED: dict[str, Any] = {"fill_color": None, "line_color": "#1b1f24", "level": "overlay"}
 _LABEL = 26  # characters
+_APART = 8  # pixels between labels
 _NUMBER = 7  # characters: -12.5k, and the space without width
 _NUMBER_TEXT = """
     const size = Math.abs(tick);
@@ -150,11 +153,12 @@ def keys_axis(axis: Axis, most: int = 0) -> Any:
 
     """
     if axis.names is not None:
-        labels = [_shortened(name) for name in axis.names]
+        labels = _labels(axis.names)
         # Labels come to the browser as data; as text on a canvas nothing in them is obeyed.
         formatter = CustomJSTickFormatter(args={"labels": labels}, code="return labels[tick] ?? ''")
         every = -(-len(labels) // most) if most else 1
-        return _styled(LinearAxis(ticker=SingleIntervalTicker(interval=every, num_minor_ticks=0), formatter=formatter))
+        names = LinearAxis(ticker=SingleIntervalTicker(interval=every, num_minor_ticks=0), formatter=formatter)
+        return _styled(names, apart=0)  # below each other they stand close
     if axis.time:
         return _styled(DatetimeAxis())
     return _styled(LinearAxis(formatter=BasicTickFormatter(use_scientific=axis.ends[1] > 1e7)))
@@ -204,7 +208,7 @@ def _same(one: Column, other: Column) -> bool:
     return all(np.array_equal(before, now, equal_nan=True) for before, now in pairs)
 
 
-def _styled(axis: Any) -> Any:
+def _styled(axis: Any, apart: int = _APART) -> Any:
     axis.axis_line_color = "#8a929c"
     axis.major_tick_line_color = None
     axis.minor_tick_line_color = None
@@ -213,9 +217,18 @@ def _styled(axis: Any) -> Any:
     axis.axis_label_text_color = "#57606a"
     axis.axis_label_text_font_size = "12px"
     axis.axis_label_text_font_style = "normal"
+    axis.major_label_policy = NoOverlap(min_distance=apart)  # on a phone there is room for fewer
     return axis
 
 
-def _shortened(name: str) -> str:
-    text = " ".join(name.split())
-    return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
+def _labels(names: Sequence[str]) -> list[str]:
+    """Names as they are written at an axis: those that begin alike are shortened in the middle."""
+    texts = [" ".join(name.split()) for name in names]
+    alike = Counter(text[: _LABEL - 1] for text in set(texts))
+    return [_shortened(text, _LABEL // 2 if alike[text[: _LABEL - 1]] > 1 else 0) for text in texts]
+
+
+def _shortened(text: str, at_end: int) -> str:
+    if len(text) <= _LABEL:
+        return text
+    return text[: _LABEL - 1 - at_end] + "…" + text[len(text) - at_end :]

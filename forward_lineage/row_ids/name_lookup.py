@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registration_store import Registrations
-from udafs.errors import NotRegisteredError, listed
+from udafs.errors import NotRegisteredError, Position, listed
 
 
 def registered(registrations: Registrations, name: str) -> Manifest:
@@ -24,11 +24,12 @@ def registered(registrations: Registrations, name: str) -> Manifest:
     return manifest
 
 
-def not_registered(name: str, known: Sequence[str]) -> NotRegisteredError:
+def not_registered(name: str, known: Sequence[str], at: Position | None = None) -> NotRegisteredError:
     """Say that a table is not registered, and which are: those whose names look like it, else the first of all."""
     spelled = {each.lower(): each for each in known}
     close = [spelled[each] for each in get_close_matches(name.lower(), spelled, n=3)]
     return NotRegisteredError(
         f"table {name} is not registered",
+        at=at,
         instead=f'Call lineage.register("{name}", …). Registered: {listed(close or known) or "nothing yet"}.',
     )

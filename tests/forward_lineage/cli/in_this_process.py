@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from forward_lineage.cli import main
+from forward_lineage.cli.opening import Opening
 
 
 def invoke(session: SparkSession, *arguments: object, stdin: str | None = None) -> Result:
@@ -23,6 +24,7 @@ def without_spark(*words: object, stdin: str = "SELECT 1 AS one") -> Result:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("forward_lineage.spark.local.local_session", _no_spark)
         patched.setattr(SparkSession, "getActiveSession", _no_spark)
+        patched.setattr(Opening, "is_running", False)  # the suite's own is none of the command's
         return CliRunner().invoke(
             main, [str(word) for word in words], stdin, {"COLUMNS": "120"}, catch_exceptions=False
         )

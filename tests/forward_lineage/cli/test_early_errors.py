@@ -106,6 +106,76 @@ def test_a_table_that_has_changed(spark: SparkSession, tmp_path: Path) -> None:
         without_spark("run", query, "--home", tmp_path / "home")
 
 
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    """A folder of Parquet files: one table, nation."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    pq.write_table(pa.table({"n_name": ["PERU"], "n_key": [1]}), folder / "nation.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("command", [["run"], ["save", "x"], ["ids"]])
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("selct n_name FROM nation", "no statement begins with selct. Did you mean SELECT?"),
+        ("SELECT n_name, FROM nation", "SQL that is not understood from `, FROM nation` on"),
+        ("SELECT n_name FORM nation", "malformed SQL near `nation`"),
+        ("SELECT n_name FROM nations", "table nations is not registered (line 1, column 20)."),
+        (
+            "WITH a AS (SELECT 1 AS b) SELECT (SELECT max(b) FROM c) FROM a",
+            "table c is not registered (line 1, column 54)",
+        ),
+    ],
+)
+def test_a_query_that_cannot_be_right(tmp_path: Path, catalog: Path, command: list[str], sql: str, says: str) -> None:
+    (tmp_path / "query.sql").write_text(sql)
+    home = ["--home", tmp_path, "--catalog", catalog]
+    assert error_of(command[0], tmp_path / "query.sql", *command[1:], *home).startswith(says)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r, Nation",
+        "SELECT count(*) FROM range(3) AS t, LATERAL (SELECT t.id) AS u, nation LATERAL VIEW explode(array(1)) v AS w",
+        "SELECT 1 FROM parquet.`/x/y.parquet`, VALUES (1) AS t(a), spark_catalog.default.sales",
+        "FROM nation |> WHERE n_key = 1 |> SELECT n_name",
+        "SELECT n_name FROM nation LINEAGE ON nation (n_key)",
+        "SELECT count(*) FROM BACKWARD(report, sales)",
+        "CREATE TABLE t AS SELECT * FROM unknown",
+        "SHOW TABLES",
+        "CALL other.run()",
+    ],
+)
+def test_what_only_spark_can_tell(tmp_path: Path, catalog: Path, sql: str) -> None:
+    (tmp_path / "query.sql").write_text(sql)
+    with pytest.raises(AssertionError, match="Spark was started"):
+        without_spark("run", tmp_path / "query.sql", "--home", tmp_path, "--catalog", catalog)
+
+
+def test_a_spark_that_may_know_other_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "query.sql").write_text("SELECT a FROM of_hive")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(AssertionError, match="Spark was started"):
+        without_spark("run", tmp_path / "query.sql", "--home", tmp_path)
+
+
+def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_text("SELECT 1")
+    said = error_of("register", "x", "--path", tmp_path / "query.sql", "--home", tmp_path)
+    assert said.startswith(f"{tmp_path / 'query.sql'} is no Parquet file. Name its format, as in --format csv")
+
+
+def test_a_result_is_not_called_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(2).createOrReplaceTempView("taken")
+    ForwardLineage(spark, tmp_path).register("taken", key="id")
+    (tmp_path / "query.sql").write_text("SELECT 1")
+    said = error_of("save", tmp_path / "query.sql", "Taken", "--home", tmp_path)
+    assert said == "Taken is a registered table. Save the result under another name."
+
+
 def test_a_command_that_is_misspelt() -> None:
     done = without_spark("impct")
     assert done.exit_code == 2 and "Did you mean impact?" in done.stderr

@@ -70,6 +70,13 @@ def test_a_box_shows_its_rows_and_a_row_what_it_was_made_of(page: Browser) -> No
     assert [row.text for row in page.all("#about tr.found")] == ["9 pen 5"]
 
 
+def test_heads_stand_above_their_values(page: Browser) -> None:
+    page.press_on(box("sales"))
+    aligned = "return [...document.querySelectorAll(arguments[0])].slice(1).map((e) => getComputedStyle(e).textAlign)"
+    heads, cells = (page.script(aligned, f"#about {each}") for each in ("th", "tr[data-row='9'] td"))
+    assert heads == cells and "right" in heads
+
+
 def test_what_is_touched_is_painted(page: Browser) -> None:
     touched = {each.get_attribute("data-name") for each in page.all(".step.touched")}
     assert touched == {"sales", "per_item", "large"}

@@ -58,6 +58,12 @@ def test_no_cell_fails_but_those_that_should(cells: dict[str, Any]) -> None:
     ]
 
 
+def test_spark_is_quiet(cells: dict[str, Any]) -> None:
+    streams = [each["text"] for cell in cells.values() for each in cell["outputs"] if each["output_type"] == "stream"]
+    noise = [line for text in streams for line in text.splitlines() if re.search(r"WARN|Stage|log4j|log level", line)]
+    assert [line for line in noise if "incubator" not in line] == []  # Java's own line comes before all else
+
+
 def test_rows_show_their_lineage_and_open_to_base_rows(cells: dict[str, Any]) -> None:
     shown = bundle(cells, "%%lineage\nSELECT category, count(*) AS sold")
     assert "sales {1, 4, 5, 8, 9, …} 20 rows" in shown["text/plain"]

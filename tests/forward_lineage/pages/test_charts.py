@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from bokeh.models import NoOverlap
 
 from forward_lineage import LineageError
-from forward_lineage.pages.charts import Chart, number
+from forward_lineage.pages.charts import Axis, Chart, number
+from forward_lineage.pages.drawing import keys_axis
 from forward_lineage.pages.grids import HeatMap, Marked, heat_map
 from forward_lineage.pages.page_definition import Kind
 from forward_lineage.pages.spans import Spans, TimeLine
@@ -134,3 +136,12 @@ def test_a_time_line_shows_means_of_what_it_has_no_room_for() -> None:
 def test_numbers_as_people_read_them() -> None:
     found = [number(each) for each in (1234567, Decimal("1234.50"), 0.1 + 0.2, 1e20, None, True, DAY)]
     assert found == ["1,234,567", "1,234.50", "0.3", "1e+20", "NULL", "true", "2001-01-01"]
+
+
+def test_labels_are_told_apart_and_do_not_meet() -> None:
+    """Long names that begin alike are shortened in the middle; where there is no room, labels are left out."""
+    names = tuple(f"A very long name of a city, number {i}" for i in range(3))
+    axes = [keys_axis(Axis(np.arange(3.0), names=names)), keys_axis(Axis(np.arange(3.0), time=True))]
+    labels = axes[0].formatter.args["labels"]
+    assert len(set(labels)) == 3 and labels[2].startswith("A very lo") and labels[2].endswith("number 2")
+    assert all(isinstance(axis.major_label_policy, NoOverlap) for axis in axes)

@@ -319,6 +319,18 @@ def test_a_brush_is_drawn_once(browser: Browser, page: Page) -> None:
     assert browser.script(widths) == before  # fewer rows have shorter numbers, and are not laid out anew
 
 
+def test_on_a_phone(browser: Browser, page: Page) -> None:
+    phone = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        browser.open(page.url)
+        assert browser.script("return document.documentElement.scrollWidth") <= 390
+        rows = "return [...document.querySelectorAll('.ask')].map((e) => e.clientHeight)"
+        assert max(browser.script(rows)) < 40, "a range and its button stand in one line"
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_to_scale(browser: Browser, page: Page) -> None:
     top = "return Bokeh.documents[0].roots()[arguments[0]].x_range.end"
     browser.open(page.url + "#lines=7")
