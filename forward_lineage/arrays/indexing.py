@@ -26,7 +26,7 @@ from forward_lineage.arrays.shapes import (
     everything,
     same,
 )
-from forward_lineage.arrays.values import gather, kept, prefix, taken, up_to_chosen
+from forward_lineage.arrays.values import gather, kept, let_in, prefix, taken, up_to_chosen
 from udafs.errors import NotTracedError
 
 
@@ -56,8 +56,8 @@ def read_item(array: Handle, key: Any) -> Handle:
 def _chosen(key: Any, shape: Shape) -> Rule:
     """The cells that a mask or indices choose: whole masks and indices of rows are told without listing all cells."""
     whole = np.asarray(key) if not isinstance(key, tuple) else None
-    if whole is not None and whole.dtype == bool and whole.shape == shape:
-        return gather(np.flatnonzero(whole))
+    if whole is not None and whole.dtype == bool and whole.ndim:
+        return let_in(whole)
     if whole is not None and whole.dtype.kind in "iu" and whole.ndim:
         return taken(0, whole)
     return gather(np.arange(prod(shape)).reshape(shape)[key])
