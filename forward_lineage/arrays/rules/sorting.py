@@ -52,7 +52,9 @@ def argsort(call: Call) -> None:
 
 def _by_order(output: Output, source: Input, order: np.ndarray, axis: int | None) -> None:
     output.data(source, gather(_along(order, source.shape, axis)))
-    output.control(source, everything if axis is None or not source.ndim else lanes([one_axis(axis, source.ndim)], kept=True))
+    output.control(
+        source, everything if axis is None or not source.ndim else lanes([one_axis(axis, source.ndim)], kept=True)
+    )
 
 
 def _along(order: np.ndarray, shape: Shape, axis: int | None) -> np.ndarray:

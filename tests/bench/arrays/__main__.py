@@ -24,7 +24,7 @@ from tests.bench.arrays import chains, encoding, questions, sizes
 @click.option("--paper", is_flag=True, help="The paper's sizes for all three.")
 @click.option("--runs", default=5, show_default=True, help="Of each question; the median counts.")
 @click.option("--only", type=click.Choice(["sizes", "encoding", "questions", "pipelines"]), help="One part.")
-@click.option("--operation", "names", multiple=True, help="Of Table VII, such as \"group by\"; all by default.")
+@click.option("--operation", "names", multiple=True, help='Of Table VII, such as "group by"; all by default.')
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all figures to this file.")
 def main(
     most_cells: int,
