@@ -348,12 +348,22 @@ def _different(columns: Sequence[Numbers]) -> list[Numbers]:
 def _order(columns: Sequence[Numbers]) -> Numbers | None:
     """The order of rows by some columns, the first one first; None where they are in order."""
     chosen = _different(columns)
-    if not chosen:
+    if _in_order(chosen):
         return None
-    key: Numbers | None = _packed(chosen)
-    if key is not None:
-        return None if bool(np.all(key[1:] >= key[:-1])) else np.argsort(key, kind="stable")
-    return np.lexsort(chosen[::-1])
+    key = _packed(chosen)
+    return np.lexsort(chosen[::-1]) if key is None else np.argsort(key, kind="stable")
+
+
+def _in_order(columns: Sequence[Numbers]) -> bool:
+    """Whether no row is smaller than the one before, by some columns, the first one first."""
+    equal: Flags | None = None  # rows that are like the one before in all columns so far
+    for column in columns:
+        falls = column[1:] < column[:-1]
+        if bool((falls if equal is None else falls & equal).any()):
+            return False
+        same = column[1:] == column[:-1]
+        equal = same if equal is None else equal & same
+    return True
 
 
 def _packed(columns: Sequence[Numbers]) -> Numbers | None:
