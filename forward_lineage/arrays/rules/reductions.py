@@ -23,6 +23,7 @@ from forward_lineage.arrays.shapes import (
     moved,
 )
 from forward_lineage.arrays.values import kept, stretches_of_lanes
+from udafs.errors import NotTracedError
 
 
 @rule(
@@ -133,6 +134,11 @@ def quantile(call: Call) -> None:
     """The lane, and the quantile that is asked for, on an axis in front for each of several."""
     source, asked, weights = call.input("a"), call.input("q"), call.maybe("weights")
     axes = normal_axes(call["axis"], source.ndim)
+    if asked.ndim > 1 and 1 < len(axes) < source.ndim and ".nan" in call.name:
+        raise NotTracedError(
+            f"{call.name} of several axes with quantiles of {asked.ndim} axes, which numpy gives in an odd order",
+            instead="Ask for the quantiles as one line, np.ravel(q), and reshape the result.",
+        )
     call.out.data(source, lanes(axes, kept=call.keeps_axes, front=asked.ndim))
     call.out.data(asked, moved([*range(asked.ndim), *[None] * (call.out.ndim - asked.ndim)]))
     if weights is not None:

@@ -142,6 +142,12 @@ TEMPLATES = [
     for line in family.strip().splitlines()
 ]
 SHAPES = [(3,), (4,), (2, 3), (2, 3), (3, 3), (3, 2), (1, 3), (2, 2, 2), (2, 1, 3), (3, 1), (1,), (), (0,), (2, 0)]
+_OTHER_TYPES: list[Callable[[np.ndarray], np.ndarray]] = [
+    lambda x: np.abs(2 * x).astype(int),
+    lambda x: x > 0,
+    lambda x: x + 1j * x[..., ::-1] if x.ndim else x * 1j,
+    lambda x: np.asfortranarray(x),
+]
 MOST_CELLS = 60
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 Line = str
@@ -240,6 +246,7 @@ def program(rng: random.Random, length: int) -> tuple[list[Line], dict[str, np.n
     """Some lines that numpy takes, and what to run them on."""
     numbers = np.random.default_rng(rng.getrandbits(32))
     x, y = numbers.uniform(-1.5, 1.5, rng.choice(SHAPES)), numbers.uniform(-1.5, 1.5, 3)
+    x = np.array(rng.choice([*[lambda each: each] * 6, *_OTHER_TYPES])(x))
     lines: list[Line] = []
     array = x
     with warnings.catch_warnings(), np.errstate(all="ignore"):

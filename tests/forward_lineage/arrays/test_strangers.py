@@ -24,6 +24,8 @@ FOUND = [
     ["X[0, 0]", "np.add.reduce(X)"],
     ["X.astype(object)", "X[0, 1] * 2"],
     ["X[np.array([True, False])]", "np.sort(X)"],
+    ["X.sum()", "np.polymul(X, Y)", "np.polyadd(X[0], X)"],
+    ["X.sum()", "np.diff(X, n=0, axis=None)"],
 ]
 
 
@@ -49,6 +51,14 @@ def _check(lines: list[str], inputs: dict[str, np.ndarray]) -> bool:
 def test_what_was_found(lines: list[str]) -> None:
     rng = np.random.default_rng(3)
     assert _check(lines, {"x": rng.uniform(-1.5, 1.5, (2, 3)), "y": rng.uniform(-1.5, 1.5, 3)})
+
+
+def test_an_order_of_numpys_own_is_refused() -> None:
+    x = track(np.zeros((2, 1, 3)), "x")
+    for refused in (np.nanquantile, np.nanpercentile):
+        with pytest.raises(LineageError, match="one line"):
+            refused(x, [[0.2], [0.3]], axis=(0, 2))
+    assert np.nanquantile(x, [[0.2], [0.3]], axis=(0, 1, 2)).shape == (2, 1)
 
 
 def _checked(seeds: range, length: int) -> int:
