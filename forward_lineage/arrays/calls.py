@@ -124,6 +124,12 @@ class Call:
         """The type of tracked arrays."""
         return next(type(each.array) for each in self.frozen.values() if each.array is not None)
 
+    @property
+    def keeps_axes(self) -> bool:
+        """Whether axes that are reduced stay, of length 1: numpy takes whatever is true for keepdims."""
+        keeps = self.plain.get("keepdims", False)
+        return keeps is not np._NoValue and bool(keeps)
+
     def __getitem__(self, argument: str) -> Any:
         """Return an argument with plain arrays in it."""
         return self.plain[argument]
@@ -178,7 +184,7 @@ CaptureRule = Callable[[Call], None]
 
 def normal_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes as they are meant: None is all of them, negative ones count from behind."""
-    if axes is None:
+    if axes is None or not ndim:  # numpy lets a number be reduced along axis 0 as well
         return tuple(range(ndim))
     return tuple(int(axis) % ndim for axis in ((axes,) if isinstance(axes, (int, np.integer)) else axes))
 

@@ -20,6 +20,8 @@ from forward_lineage.arrays.values import kept
 from udafs.errors import InternalError, NotTracedError
 
 Frozen = dict[int, Input]
+#: Arrays that compute as `ndarray` does.
+_PLAIN = (np.ndarray, np.memmap, np.recarray)
 
 
 def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -250,7 +252,18 @@ def frozen_inputs(given: Any) -> dict[int, Input]:
             open_ends.extend(each)
         elif isinstance(each, dict):
             open_ends.extend(each.values())
+        elif isinstance(each, np.ndarray):
+            refuse_kin(each)
     return found
+
+
+def refuse_kin(array: Values) -> None:
+    """Refuse arrays with rules of their own (masked, `matrix`, with units): what numpy makes of them would differ."""
+    if type(array) not in _PLAIN:
+        raise NotTracedError(
+            f"{type(array).__name__}, an array with rules of its own, together with tracked arrays",
+            instead="Make it a plain one first: array.filled(…) of a masked array, np.asarray(array) of others.",
+        )
 
 
 def unshared(frozen: Frozen, targets: Sequence[Handle]) -> Frozen:

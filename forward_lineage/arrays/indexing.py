@@ -26,19 +26,22 @@ from forward_lineage.arrays.shapes import (
     everything,
     same,
 )
-from forward_lineage.arrays.values import gather, kept, prefix, taken, up_to_chosen
+from forward_lineage.arrays.values import gather, kept, let_in, prefix, taken, up_to_chosen
 from udafs.errors import NotTracedError
 
 
 def read_item(array: Handle, key: Any) -> Handle:
     """``array[key]``."""
     _check(key)
-    values = np.asarray(array.shown[plain(key)])
     if is_basic(key):
+        # Of an array of objects numpy gives the object, which may be a list: a cell stays a cell.
+        one = array.shown.dtype == object and _is_cell(key, array.shown.ndim)
+        values = array.shown[_wider(key)].copy() if one else np.asarray(array.shown[key])
         steps = basic(key, array.shape)(values.shape, array.shape)
         if values.size and np.may_share_memory(values, array.shown):
             return array.showing(values, steps, "indexing")
         return type(array)(values, Buffer(Node(values.shape, [Edge(array.node, steps)], operation="indexing")))
+    values = np.asarray(array.shown[plain(key)])
     edges = [Edge(array.node, _chosen(plain(key), array.shape)(values.shape, array.shape))]
     for source in frozen_inputs(key).values():
         edges.append(_deciding(key, source, values.shape, array.shape))
@@ -53,8 +56,8 @@ def read_item(array: Handle, key: Any) -> Handle:
 def _chosen(key: Any, shape: Shape) -> Rule:
     """The cells that a mask or indices choose: whole masks and indices of rows are told without listing all cells."""
     whole = np.asarray(key) if not isinstance(key, tuple) else None
-    if whole is not None and whole.dtype == bool and whole.shape == shape:
-        return gather(np.flatnonzero(whole))
+    if whole is not None and whole.dtype == bool and whole.ndim:
+        return let_in(whole)
     if whole is not None and whole.dtype.kind in "iu" and whole.ndim:
         return taken(0, whole)
     return gather(np.arange(prod(shape)).reshape(shape)[key])
@@ -70,7 +73,7 @@ def write_item(array: Handle, key: Any, value: Any) -> None:
         )
     given = next(iter(sources.values()), None)
     if is_basic(key):
-        view = read_item(array, key) if np.ndim(array.shown[key]) or array.shown.ndim == 0 else _cell(array, key)
+        view = read_item(array, _wider(key) if _is_cell(key, array.shown.ndim) else key)
         array.shown[key] = plain(value)
         view.write(Node(view.shape, _written(given, view.shape), operation="writing"))
         return
@@ -89,18 +92,18 @@ def write_item(array: Handle, key: Any, value: Any) -> None:
     array.write(Node(array.shape, edges, operation="writing"))
 
 
-def _cell(array: Handle, key: Any) -> Handle:
-    """One cell as a view: numpy would give a number."""
-    wider = (*(key if isinstance(key, tuple) else (key,)), ...)
-    return read_item(array, wider)
+def _wider(key: Any) -> tuple[Any, ...]:
+    """The key that shows one cell as a view: numpy would give what it holds."""
+    return (*(key if isinstance(key, tuple) else (key,)), ...)
 
 
 def _written(given: Input | None, shape: Shape) -> list[Edge]:
     if given is None or given.node is None:
         return []
-    # numpy lets a value have more axes in front, all of length 1.
-    seen = given.shape[max(0, len(given.shape) - len(shape)) :]
-    steps = aligned(shape, seen)
+    # numpy lets a value have more axes in front, all of length 1; or a cell holds all of it, as an object.
+    in_front = max(0, len(given.shape) - len(shape))
+    is_object = prod(given.shape[:in_front]) != 1
+    steps = everything(shape, given.shape) if is_object else aligned(shape, given.shape[in_front:])
     return [Edge(given.node, steps)]
 
 
@@ -121,6 +124,12 @@ def is_basic(key: Any) -> bool:
     """Whether a key has slices, numbers, ``...`` and ``None`` only."""
     listed = key if isinstance(key, tuple) else (key,)
     return all(each is None or each is Ellipsis or isinstance(each, slice) or _is_number(each) for each in listed)
+
+
+def _is_cell(key: Any, ndim: int) -> bool:
+    """Whether a key names one cell: a number for each axis, and nothing else."""
+    listed = key if isinstance(key, tuple) else (key,)
+    return len(listed) == ndim and all(map(_is_number, listed))
 
 
 def _is_number(each: Any) -> bool:

@@ -41,8 +41,6 @@ _METHODS = frozenset(
         "argpartition",
         "argsort",
         "choose",
-        "clip",
-        "compress",
         "conj",
         "conjugate",
         "cumprod",
@@ -227,6 +225,14 @@ class TrackedArray(Handle, NDArrayOperatorsMixin):
     def astype(self, dtype: npt.DTypeLike, **how: Any) -> TrackedArray:
         """As numpy's: the same cells as another type."""
         return carried(self, self.shown.astype(dtype, **how), "astype")  # type: ignore[return-value]
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **how: Any) -> TrackedArray:  # noqa: A002
+        """As numpy's: either bound may be left out."""
+        return _of(np.clip, self, min, max, out=out, **how)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> TrackedArray:
+        """As numpy's: the cells, or those of an axis, where a condition holds."""
+        return _of(np.compress, condition, self, axis=axis, out=out)
 
     def fill(self, value: Any) -> None:
         """As numpy's: write one value into all cells."""

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forward_lineage.arrays.buffers import Buffer
+from forward_lineage.arrays.dispatch import refuse_kin
 from forward_lineage.arrays.graph import SOURCE, Node
 from forward_lineage.arrays.tracked import TrackedArray
 from udafs.errors import BadArgumentError
@@ -32,6 +33,7 @@ def track(array: npt.ArrayLike | TrackedArray, name: str) -> TrackedArray:
 
     Raises:
         BadArgumentError: the name is empty or no text, or the array has another one.
+        NotTracedError: a masked array, or another kind with rules of its own.
 
     """
     if not isinstance(name, str) or not name:
@@ -43,5 +45,7 @@ def track(array: npt.ArrayLike | TrackedArray, name: str) -> TrackedArray:
             )
         array.node.name = name
         return array
+    if isinstance(array, np.ndarray):
+        refuse_kin(array)
     values = np.array(array)
     return TrackedArray(values, Buffer(Node(values.shape, operation=SOURCE, name=name)))

@@ -44,6 +44,17 @@ def taken(axis: int, index: npt.NDArray[np.integer]) -> Rule:
     return rule
 
 
+def let_in(mask: npt.NDArray[np.bool_]) -> Rule:
+    """The places of a mask of the input's first axes that are true, each with all that lies behind it."""
+
+    def rule(out: Shape, into: Shape) -> Steps:
+        if not prod(out) or not prod(into):
+            return (BoxRelation.nothing(out, into),)
+        return (GatherRelation.from_index(out, into, np.flatnonzero(mask), prod(into[mask.ndim :])),)
+
+    return rule
+
+
 def kept(mask: npt.NDArray[np.bool_]) -> Rule:
     """The same cell where a mask is true; nothing elsewhere."""
 

@@ -49,19 +49,32 @@ def encode(relation: LineageRelation) -> bytes:
     writer = Writer()
     write_shapes(writer, boxes.out_shape, boxes.in_shape)
     writer.number(boxes.first.shape[0])
-    for first, last in zip(boxes.first.T, boxes.last.T, strict=True):
-        writer.column(zigzag(np.diff(first, prepend=0)))
-        writer.column(last - first)
-    for axis in range(len(boxes.in_shape)):
-        low, high = boxes.low.take(slice(None), axis), boxes.high.take(slice(None), axis)
-        writer.column(boxes.axis[:, axis] + 1)
-        writer.column(zigzag(low.scale))
-        writer.column(zigzag(np.diff(low.offset, prepend=0)))
-        writer.column(low.divisor - 1)
-        writer.column(zigzag(high.scale - low.scale))
-        writer.column(zigzag(np.diff(high.offset - low.offset, prepend=0)))
-        writer.column(zigzag(high.divisor - low.divisor))
+    for sides in (_of_output(boxes), _of_input(boxes)):
+        for columns in zip(*(each.T for each in sides), strict=True):  # of each axis in turn
+            for column in columns:
+                writer.column(column)
     return writer.bytes()
+
+
+def _of_output(boxes: BoxRelation) -> list[Numbers]:
+    """What is written of each output axis, shape (rows, output axes): the axes together, for rows are few mostly."""
+    return [zigzag(_from_last(boxes.first)), boxes.last - boxes.first]
+
+
+def _of_input(boxes: BoxRelation) -> list[Numbers]:
+    low, high = boxes.low, boxes.high
+    return [
+        *(boxes.axis + 1, zigzag(low.scale), zigzag(_from_last(low.offset)), low.divisor - 1),
+        *(zigzag(high.scale - low.scale), zigzag(_from_last(high.offset - low.offset))),
+        zigzag(high.divisor - low.divisor),
+    ]
+
+
+def _from_last(numbers: Numbers) -> Numbers:
+    """How much each row differs from the one before, the first from 0."""
+    moved = numbers.copy()
+    moved[1:] -= numbers[:-1]
+    return moved
 
 
 def can_hold(relation: BoxRelation | GatherRelation) -> bool:

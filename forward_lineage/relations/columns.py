@@ -44,7 +44,10 @@ class Writer:
                 f"a column of {values.size} numbers, a segment has at most {MOST_NUMBERS}",
                 instead="Some row was made of too many base rows to name them one by one: save it with LINEAGE ON.",
             )
-        if values.size:
+        if values.size == 1:
+            value = int(values[0])  # a plane would take two bytes
+            self.parts.append(bytes([_VARINTS << 4]) + _numbers(value) if value else bytes([_PLANES << 4]))
+        elif values.size:
             self.parts.append(_shortest(values.astype(np.uint64)))
 
     def bytes(self) -> bytes:
@@ -58,8 +61,6 @@ def _shortest(column: npt.NDArray[np.uint64]) -> bytes:
     width = (bits + 7) // 8
     if not width:
         return bytes([_PLANES << 4])  # nothing is shorter than one byte
-    if column.size == 1:
-        return bytes([_VARINTS << 4]) + _numbers(int(column[0]))  # a plane takes two bytes
     varints = varint.encode(column)
     packed: bytes = _ZSTD.compress(varints, asbytes=True)
     if bits < 8:  # then the only plane is the varints

@@ -27,6 +27,8 @@ from udafs.sorted_ids import sorted_distinct
 
 #: So many different parts of blocks are asked for one by one; beyond that, cell by cell.
 _FEW = 64
+#: Ids of so many times as many cells are sorted by writing them to their places.
+_SPARSE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +198,13 @@ class GatherRelation(LineageRelation):
     def _by_id(self) -> tuple[Numbers, Numbers]:
         """The rows in the order of their ids, and these ids."""
         row, ids = self.blocks()
+        inputs = math.prod(self.in_shape) // self.block
+        if inputs <= _SPARSE * row.size:
+            place = np.full(inputs, -1)
+            place[ids] = row
+            known = np.flatnonzero(place >= 0)
+            if known.size == ids.size:  # each id once, as of a sort: its row lies at its place
+                return place[known], known
         order = np.argsort(ids, kind="stable")
         return row[order], ids[order]
 
@@ -213,7 +222,11 @@ class GatherRelation(LineageRelation):
         if not math.prod(mine) or not math.prod(theirs):
             return LatticeBoxes.nothing(theirs)
         if self.block == 1:
-            return boxes_of_numbers(theirs, self._other_side(*runs_of(cells), backward=backward))
+            whole, cells = self._whole_lanes(reshaped(cells, mine))
+            if not cells:
+                return whole
+            found = boxes_of_numbers(theirs, self._other_side(*runs_of(cells), backward=backward))
+            return merged(whole.together(found)) if whole else found
         blocks, found = math.prod(theirs) // self.block, []
         each = reshaped(cells, (math.prod(mine) // self.block, self.block))
         if np.any(each.linked):
@@ -237,6 +250,29 @@ class GatherRelation(LineageRelation):
         for part in found:
             whole = whole.together(part)
         return merged(reshaped(whole.normal(), theirs))
+
+    def _whole_lanes(self, cells: LatticeBoxes) -> tuple[LatticeBoxes, LatticeBoxes]:
+        """Boxes of whole lanes of a sort, which are made of themselves, and all others."""
+        axis = self._lane
+        if axis is None:
+            return cells.take(np.zeros(0, np.int64)), cells
+        size = self.out_shape[axis]
+        whole = (cells.start[:, axis] == 0) & (cells.count[:, axis] == 1) & (cells.width[:, axis] == size)
+        return cells.take(np.flatnonzero(whole)), cells.take(np.flatnonzero(~whole))
+
+    @cached_property
+    def _lane(self) -> int | None:
+        """The axis along which each lane holds all cells of its own, in another order; None: there is none."""
+        if self.packed is None or self.out_shape != self.in_shape or self.block > 1:
+            return None
+        for axis, size in enumerate(self.out_shape):
+            behind = math.prod(self.out_shape[axis + 1 :])
+            ids = self.packed.reshape(-1, size, behind)
+            if _stay_in_lanes(ids[:1]) and _stay_in_lanes(ids):
+                seen = np.zeros(ids.size, bool)
+                seen[self.packed] = True
+                return axis if bool(seen.all()) else None
+        return None
 
     def _other_side(self, first: Numbers, last: Numbers, *, backward: bool) -> Numbers:
         return self._ids_of(first, last) if backward else self._rows_of(first, last)
@@ -304,6 +340,7 @@ class GatherRelation(LineageRelation):
     def release(self) -> None:
         """See `LineageRelation`."""
         self.__dict__.pop("_by_id", None)
+        self.__dict__.pop("_lane", None)
 
     def assert_consistent(self) -> None:
         """See `LineageRelation`."""
@@ -328,6 +365,15 @@ def _blocks(out_shape: Sequence[int], in_shape: Sequence[int], block: int) -> tu
             f"blocks of {block} cells in arrays of {outputs} and {inputs}", instead="Let blocks fill both arrays."
         )
     return outputs // block, inputs // block
+
+
+def _stay_in_lanes(ids: npt.NDArray[np.signedinteger]) -> bool:
+    """Whether ids of shape (in front, lane, behind) are cells of the lane that they stand in."""
+    front, size, behind = ids.shape
+    row = ids // behind
+    inside = ids - row * behind == np.arange(behind, dtype=ids.dtype)
+    of_lane = row // size == np.arange(front, dtype=ids.dtype)[:, None, None]
+    return bool(inside.all() and of_lane.all())
 
 
 def _columns(boxes: LatticeBoxes) -> tuple[Numbers, ...]:

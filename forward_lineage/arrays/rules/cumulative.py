@@ -74,10 +74,10 @@ def unwrap(call: Call) -> None:
 def diff(call: Call) -> None:
     """Of the n-th difference n + 1 cells, over what was put in front and behind, too."""
     source, n = call.input("a"), call["n"]
-    axis = one_axis(call["axis"], source.ndim)
     if n == 0:
         call.out.data(source, along_axes({}))
         return
+    axis = one_axis(call["axis"], source.ndim)
     parts = [part for part in (call.maybe("prepend"), source, call.maybe("append")) if part is not None]
     offset = 0
     for part in parts:

@@ -9,6 +9,7 @@ from forward_lineage.arrays.graph import Shape
 from forward_lineage.arrays.registry import rule
 from forward_lineage.arrays.shapes import (
     At,
+    Rule,
     Steps,
     Stretch,
     along_axes,
@@ -28,7 +29,7 @@ def polyadd(call: Call) -> None:
         size = source.values.size
         first = call.out.values.size - size
         stretch = Stretch(first, first + size - 1, {0: (At(1, -first), At(1, -first))})
-        call.out.data(source, along_axes({0: [stretch]}))
+        call.out.data(source, _as_line(along_axes({0: [stretch]})))
 
 
 @rule(np.polymul)
@@ -39,8 +40,13 @@ def polymul(call: Call) -> None:
     cut = [int(np.argmax(each.values != 0)) if each.values.any() else each.values.size - 1 for each in (first, second)]
     for source, other, at in ((first, second, 0), (second, first, 1)):
         lowest = cut[at] - (other.values.size - 1 - cut[1 - at])
-        call.out.data(source, along_axes({0: window(0, size, lowest, cut[at])}))
-        call.out.control(source, lambda out, into: boxes(out, into, {}, {0: (0, into[0] - 1)}))
+        call.out.data(source, _as_line(along_axes({0: window(0, size, lowest, cut[at])})))
+        call.out.control(source, everything)
+
+
+def _as_line(then: Rule) -> Rule:
+    """A number is a polynomial of one coefficient."""
+    return lambda out, into: then(out, into or (1,))
 
 
 @rule(np.polydiv, np.roots, np.poly)
@@ -56,7 +62,7 @@ def polyder(call: Call) -> None:
     """The coefficient that moves; the constants of an integral."""
     source, times = call.input("p"), call["m"]
     kept = min(source.values.size, call.out.values.size)
-    call.out.data(source, along_axes({0: [Stretch(0, kept - 1, {0: (At(), At())})]}))
+    call.out.data(source, _as_line(along_axes({0: [Stretch(0, kept - 1, {0: (At(), At())})]})))
     constants = call.maybe("k")
     if constants is not None and constants.ndim:
         size = call.out.values.size

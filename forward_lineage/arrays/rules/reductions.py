@@ -23,6 +23,7 @@ from forward_lineage.arrays.shapes import (
     moved,
 )
 from forward_lineage.arrays.values import kept, stretches_of_lanes
+from udafs.errors import NotTracedError
 
 
 @rule(
@@ -47,17 +48,12 @@ def reduction(call: Call) -> None:
     axes = normal_axes(call["axis"], source.ndim)
     _reduce(call, call.out, source, axes)
     call.out.data(call.maybe("initial"), everything)
-    by_lane = lanes(axes, kept=_keeps(call))
+    by_lane = lanes(axes, kept=call.keeps_axes)
     call.out.data(call.maybe("mean"), lambda out, into: by_lane(out, source.shape) + aligned(source.shape, into))
 
 
-def _keeps(call: Call) -> bool:
-    keeps = call.plain.get("keepdims")
-    return keeps is True or (isinstance(keeps, (bool, np.bool)) and bool(keeps))
-
-
 def _reduce(call: Call, output: Output, source: Input, axes: tuple[int, ...], front: int = 0) -> None:
-    by_lane = lanes(axes, kept=_keeps(call), front=front)
+    by_lane = lanes(axes, kept=call.keeps_axes, front=front)
     where = call.maybe("where")
     if where is None or (where.values.ndim == 0 and where.node is None and bool(where.values)):
         output.data(source, by_lane)
@@ -118,10 +114,10 @@ def average(call: Call) -> None:
     """The lane, and its weights; the sum of these, where it is asked for, of the weights alone."""
     source, weights = call.input("a"), call.maybe("weights")
     axes = normal_axes(call["axis"], source.ndim)
-    call.outputs[0].data(source, lanes(axes, kept=_keeps(call)))
+    call.outputs[0].data(source, lanes(axes, kept=call.keeps_axes))
     for output in call.outputs:
         if weights is not None:
-            output.data(weights, _weights(axes, source, _keeps(call)))
+            output.data(weights, _weights(axes, source, call.keeps_axes))
 
 
 def _weights(axes: tuple[int, ...], source: Input, keeps: bool) -> Rule:
@@ -138,11 +134,16 @@ def quantile(call: Call) -> None:
     """The lane, and the quantile that is asked for, on an axis in front for each of several."""
     source, asked, weights = call.input("a"), call.input("q"), call.maybe("weights")
     axes = normal_axes(call["axis"], source.ndim)
-    call.out.data(source, lanes(axes, kept=_keeps(call), front=asked.ndim))
+    if asked.ndim > 1 and 1 < len(axes) < source.ndim and ".nan" in call.name:
+        raise NotTracedError(
+            f"{call.name} of several axes with quantiles of {asked.ndim} axes, which numpy gives in an odd order",
+            instead="Ask for the quantiles as one line, np.ravel(q), and reshape the result.",
+        )
+    call.out.data(source, lanes(axes, kept=call.keeps_axes, front=asked.ndim))
     call.out.data(asked, moved([*range(asked.ndim), *[None] * (call.out.ndim - asked.ndim)]))
     if weights is not None:
         whole = weights.shape == source.shape
-        call.out.data(weights, lanes(axes, kept=_keeps(call), front=asked.ndim) if whole else everything)
+        call.out.data(weights, lanes(axes, kept=call.keeps_axes, front=asked.ndim) if whole else everything)
 
 
 @rule(np.trapezoid)
@@ -162,7 +163,7 @@ def norm(call: Call) -> None:
     """The lane, or the matrix."""
     source = call.input("x")
     axis = (-2, -1) if call.name.endswith("matrix_norm") else call["axis"]
-    call.out.data(source, lanes(normal_axes(axis, source.ndim), kept=_keeps(call)))
+    call.out.data(source, lanes(normal_axes(axis, source.ndim), kept=call.keeps_axes))
 
 
 @rule(np.cov, np.corrcoef)

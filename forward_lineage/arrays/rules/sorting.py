@@ -52,11 +52,13 @@ def argsort(call: Call) -> None:
 
 def _by_order(output: Output, source: Input, order: np.ndarray, axis: int | None) -> None:
     output.data(source, gather(_along(order, source.shape, axis)))
-    output.control(source, everything if axis is None else lanes([one_axis(axis, source.ndim)], kept=True))
+    output.control(
+        source, everything if axis is None or not source.ndim else lanes([one_axis(axis, source.ndim)], kept=True)
+    )
 
 
 def _along(order: np.ndarray, shape: Shape, axis: int | None) -> np.ndarray:
-    if axis is None:
+    if axis is None or not shape:
         return order
     cells = np.arange(prod(shape)).reshape(shape)
     place = one_axis(axis, len(shape))
@@ -86,7 +88,7 @@ def argmax(call: Call) -> None:
     """The cell that is named; control adds the lane."""
     source = call.input("a")
     axes = normal_axes(call["axis"], source.ndim)
-    keeps = call.plain.get("keepdims") is True
+    keeps = call.keeps_axes
     by_lane = lanes(axes, kept=keeps)
 
     def cell(out: Shape, into: Shape) -> Steps:

@@ -1,6 +1,6 @@
 """Sizes, encoding and questions of array lineage beside the paper's figures.
 
-    python -m tests.bench.arrays [--paper] [--only PART] [--json FILE]
+    python -m tests.bench.arrays [--paper] [--only PART] [--operation NAME] [--json FILE]
 
 By default arrays are so large that it takes some minutes. With --paper they have the paper's sizes: rivals write 82
 million pairs and ask 250 million, which takes most of an hour, 4 GB of memory and 15 GB of disk.
@@ -24,9 +24,17 @@ from tests.bench.arrays import chains, encoding, questions, sizes
 @click.option("--paper", is_flag=True, help="The paper's sizes for all three.")
 @click.option("--runs", default=5, show_default=True, help="Of each question; the median counts.")
 @click.option("--only", type=click.Choice(["sizes", "encoding", "questions", "pipelines"]), help="One part.")
+@click.option("--operation", "names", multiple=True, help='Of Table VII, such as "group by"; all by default.')
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all figures to this file.")
 def main(
-    most_cells: int, most_pairs: int, rows: int, paper: bool, runs: int, only: str | None, file: Path | None
+    most_cells: int,
+    most_pairs: int,
+    rows: int,
+    paper: bool,
+    runs: int,
+    only: str | None,
+    names: tuple[str, ...],
+    file: Path | None,
 ) -> None:
     """Measure, and print."""
     if paper:
@@ -34,7 +42,7 @@ def main(
     console = Console(width=160)
     found: dict[str, object] = {}
     if only in (None, "sizes"):
-        found["sizes"] = sizes.measure(most_pairs)
+        found["sizes"] = sizes.measure(most_pairs, names)
         sizes.show(console, found["sizes"])
     if only in (None, "encoding"):
         found["encoding"] = encoding.measure(most_cells, runs)

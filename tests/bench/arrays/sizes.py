@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,9 +24,9 @@ from tests.bench.arrays.rivals import ArrayRelation
 Found = list[dict[str, Any]]
 
 
-def measure(most_pairs: int) -> Found:
-    """Figures of every operation."""
-    return [_measure(operation, most_pairs) for operation in OPERATIONS]
+def measure(most_pairs: int, names: Sequence[str] = ()) -> Found:
+    """Figures of the operations of these names, or of all."""
+    return [_measure(each, most_pairs) for each in OPERATIONS if not names or each.name in names]
 
 
 def _measure(operation: Operation, most_pairs: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forward_lineage.arrays import TrackedArray
+from forward_lineage.arrays import TrackedArray, backward, forward, track
 from forward_lineage.arrays.graph import Node
 
 Arrays = Mapping[str, np.ndarray]
@@ -113,3 +113,42 @@ def relations(result: Any, inputs: Mapping[str, TrackedArray], name: str, *, con
             yield relation(each.node, inputs[name].node, control=control).reshape(each.size, inputs[name].size)
         else:
             yield np.zeros((np.asarray(each).size, inputs[name].size), bool)
+
+
+# ------------------------------------------------------------ a whole program
+
+
+def assert_as_told(run_it: Callable[..., Any], inputs: Arrays) -> None:
+    """A program of plain and of tracked arrays: the same values, and lineage that answers as changing cells does."""
+    before = run(run_it, inputs)
+    if before is None:
+        return
+    tracked = {name: track(array, name) for name, array in inputs.items()}
+    result = run_it(**tracked)
+    assert isinstance(result, TrackedArray) and result.dtype == before[0].dtype and result.shape == before[0].shape
+    assert not np.any(differs(before[0], result.values))
+    for name in inputs:
+        (data,) = relations(result, tracked, name, control=False)
+        (control,) = relations(result, tracked, name, control=True)
+        (small,) = changed(run_it, inputs, name, a_little)
+        (large,) = changed(run_it, inputs, name, far)
+        assert not (small & ~data).any(), f"data lacks {np.argwhere(small & ~data).tolist()}"
+        assert not ((small | large) & ~control).any(), f"control lacks {np.argwhere(large & ~control).tolist()}"
+        _assert_answers(result, tracked[name], name, data, control)
+
+
+def _assert_answers(result: TrackedArray, source: TrackedArray, name: str, data: Matrix, control: Matrix) -> None:
+    """Questions in both directions say what the pairs say."""
+    for row in {0, result.size // 2, result.size - 1} if result.size else ():
+        place = tuple(int(each) for each in np.unravel_index(row, result.shape))
+        for semantics, expected in (("data", data), ("control", control)):
+            found = backward(result, place, semantics=semantics).get(name)  # type: ignore[arg-type]
+            mask = found.mask() if found is not None else np.zeros(source.shape, bool)
+            assert np.array_equal(mask.reshape(-1), expected[row])
+    if name not in backward(result):
+        assert not data.any()
+        return
+    assert np.array_equal(forward(name, None, result).mask().reshape(-1), data.any(axis=1))
+    for cell in range(source.size):
+        place = tuple(int(each) for each in np.unravel_index(cell, source.shape))
+        assert np.array_equal(forward(name, place, result).mask().reshape(-1), data[:, cell])

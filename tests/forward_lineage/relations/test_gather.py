@@ -62,6 +62,24 @@ def test_take_is_that_of_numpy(axis: int) -> None:
     assert relation == GatherRelation.from_index(taken.shape, x.shape, taken)
 
 
+@settings(max_examples=40)
+@given(st.data())
+def test_whole_lanes_of_a_sort(data: st.DataObject) -> None:
+    """A lane that is only put into another order answers for itself; one in which a cell comes twice does not."""
+    shape = data.draw(box_cases.shapes(3, 5).filter(len))
+    axis, rng = data.draw(st.integers(0, len(shape) - 1)), np.random.default_rng(data.draw(st.integers(0, 99)))
+    order = np.argsort(rng.random(shape), axis=axis)
+    if data.draw(st.booleans()):
+        order = rng.integers(0, shape[axis], shape)
+    index = np.take_along_axis(np.arange(order.size).reshape(shape), order, axis)
+    relation = GatherRelation.from_index(shape, shape, index)
+    lane = tuple(slice(None) if k == axis else data.draw(st.integers(0, n - 1)) for k, n in enumerate(shape))
+    for asked in (boxes_of(shape, lane), data.draw(box_cases.questions(shape))):
+        cells = numbers_of(asked)
+        assert np.array_equal(numbers_of(relation.backward_cells(asked)), np.unique(index.reshape(-1)[cells]))
+        assert np.array_equal(numbers_of(relation.forward_cells(asked)), np.flatnonzero(np.isin(index, cells)))
+
+
 def test_linked_cells_of_a_block() -> None:
     rows = GatherRelation.take((4, 4), 0, [3, 2, 1, 0])
     same = boxes_of((16,), slice(0, 16, 5))  # the diagonal
