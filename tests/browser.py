@@ -99,7 +99,7 @@ class Browser:
         end = time.monotonic() + PATIENCE
         while not (value := true()):
             assert time.monotonic() < end, f"waited in vain; the browser says {self.said()}"
-            time.sleep(0.02)
+            time.sleep(0.05)  # to ask is work for the browser, too
         return value
 
     @contextmanager

@@ -25,9 +25,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Many short queries on few cores: the optimising compiler and parallel collectors cost more than they give. Without the
 # compiler Java reserves 48 MB for compiled code, which are full after two minutes; what comes later is interpreted.
+# Classes take 200 MB: with Java's 21 to begin with, each process collects its whole heap once or twice for them.
 # Programs that tests start have Sparks of their own, which read this too.
 os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:NewSize=400m"
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:NewSize=400m -XX:MetaspaceSize=512m",
 )
 
 # Java's command line is split at spaces.
@@ -63,9 +65,10 @@ settings.load_profile("forward_lineage")
 
 # The quick tier has no Spark but here: the public calls.
 QUICK_WITH_SPARK = (REPOSITORY / "tests" / "forward_lineage" / "test_session.py",)
-# Processes of their own, a browser, a compiler, thousands of draws.
+# Processes of their own, a browser, a compiler, a server, waiting, thousands of draws.
 SLOW_WITHOUT_SPARK = (
     "test_kernel_codecs", "test_campaign", "test_data", "test_shadowing", "test_in_browser", "test_object_homes",
+    "test_brute_force", "test_object_store", "test_leases", "test_tpch_data", "test_start",
 )  # fmt: skip
 
 

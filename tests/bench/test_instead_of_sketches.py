@@ -39,6 +39,7 @@ def test_instances_come_from_so_many_settings() -> None:
     assert all(each.first < each.end for each in asked)
 
 
+@pytest.mark.long  # the bench compares them, too
 def test_views_and_sketches_give_the_rows_of_the_query(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()  # tables are registered in it
     write_tables(session, tmp_path / "data", 0.0002)

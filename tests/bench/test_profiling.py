@@ -20,6 +20,7 @@ def test_physicians_are_what_they_were(seed: int) -> None:
     assert physicians(1000, seed) != physicians(1000, seed + 1)
 
 
+@pytest.mark.long  # the bench compares them, too
 def test_everybody_says_the_same(spark: SparkSession, tmp_path: Path) -> None:
     files = generate(tmp_path / "data", ROWS, seed=7)
     all_ways = our_ways(spark, files, tmp_path) + rivals(files, all_columns=True)

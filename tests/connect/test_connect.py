@@ -25,6 +25,7 @@ QUERIES = tpch_queries.names()[:22]
 EVERY_DAY = ("q17",)  # Q3 is saved, below
 
 
+@pytest.mark.long  # every day Q16 is traced and results are saved and asked through both doors, below
 def test_tpch(spark: SparkSession, client: Client, tpch: Path, tmp_path: Path) -> None:
     found = client.call(answers.traced_tpch, tpch, tmp_path / "there", EVERY_DAY, "control")
     assert answers.differences(found, answers.traced_tpch(spark, tpch, tmp_path / "here", EVERY_DAY, "control")) == []

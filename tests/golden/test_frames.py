@@ -54,7 +54,7 @@ def _params(cases: list[Case]) -> list[object]:
             case,
             id=case.name,
             marks=[
-                *([] if place % 20 == 0 else [pytest.mark.long]),
+                *([] if place % 40 == 0 else [pytest.mark.long]),
                 *([pytest.mark.since(*case.since)] if case.since else []),
             ],
         )

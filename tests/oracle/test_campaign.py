@@ -52,6 +52,7 @@ def test_continued_blocks_and_settings_have_seeds_of_their_own() -> None:
     assert set(blocks(0, 0, 5, continuations=300)) <= set(found)
 
 
+@pytest.mark.long  # as the campaign itself is
 def test_a_block_that_ended_spark_is_reported_and_its_process_replaced(tmp_path: Path) -> None:
     todo = [Block(f"b{place}", place, 1, continued=True) for place in (11, 12)]
     outcomes = list(judge_blocks(todo, 1, dying))
@@ -110,6 +111,7 @@ def test_the_fingerprint_is_of_what_decides(tmp_path: Path, monkeypatch: pytest.
     assert fingerprint() != before
 
 
+@pytest.mark.long  # as the campaign itself is
 def test_all_blocks_are_judged_by_processes_that_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "BLOCKS_A_SPARK", 2)
     todo = blocks(500, 0, 100)

@@ -28,9 +28,8 @@ pytestmark = pytest.mark.timeout(1800)
 # Padding and collations decide what a comparison means where it stands; wide decimals, floats and variants how values
 # are carried.
 DAILY = {
-    ("CHAR(3)", "exists"), ("CHAR(3)", "a maximum of the key"), ("STRING COLLATE UTF8_LCASE", "groups joined"),
-    ("DECIMAL(38, 6)", "groups joined"), ("DOUBLE", "union"), ("TINYINT", "exists"), ("TIMESTAMP", "constants"),
-    ("VARIANT", "windows joined"),
+    ("CHAR(3)", "exists"), ("STRING COLLATE UTF8_LCASE", "groups joined"), ("DECIMAL(38, 6)", "groups joined"),
+    ("DOUBLE", "union"), ("TIMESTAMP", "constants"), ("VARIANT", "windows joined"),
 }  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def ids_by_group(data: DataFrame) -> dict[int, list[int]]:
     return dict(tuple(row) for row in data.selectExpr("g", "dl_ids(d)").collect())
 
 
-@pytest.mark.parametrize("partitions", [2, 11])
+@pytest.mark.parametrize("partitions", every_day([2, 11], [11]))
 def test_same_bytes_in_every_plan(
     sql: SparkSession, frame: Frames, reference: dict[int, bytes], partitions: int
 ) -> None:

@@ -53,7 +53,7 @@ def test_a_step_does_the_same_to_a_plain_frame(lineage: ForwardLineage, name: st
         assert sorted(map(str, traced.select(*mine).collect())) == sorted(map(str, plain.collect()))
 
 
-@pytest.mark.parametrize("query", [TOTALS, SESSIONS], ids=["totals", "sessions"])
+@pytest.mark.parametrize("query", every_day([TOTALS, SESSIONS], [TOTALS]), ids=["totals", "sessions"])
 def test_continuations_of_shared_windows(lineage: ForwardLineage, tmp_path: Path, query: str) -> None:
     law = continued(4, tmp_path)
     law.try_on(lambda: lineage.sql(query), "data")

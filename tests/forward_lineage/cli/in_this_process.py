@@ -12,11 +12,11 @@ from forward_lineage.cli import main
 from forward_lineage.cli.opening import Opening
 
 
-def invoke(session: SparkSession, *arguments: object, stdin: str | None = None) -> Result:
+def invoke(session: SparkSession, *arguments: object, stdin: str | None = None, width: int = 120) -> Result:
     words = [str(argument) for argument in arguments]
     # Several sessions share the suite's Spark, and the active one is whichever made the last data frame.
     with patch.object(SparkSession, "getActiveSession", lambda: session):
-        return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": "120"}, catch_exceptions=False)
+        return CliRunner().invoke(main, words, input=stdin, env={"COLUMNS": str(width)}, catch_exceptions=False)
 
 
 def without_spark(*words: object, stdin: str = "SELECT 1 AS one") -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -79,15 +80,30 @@ def test_ids_measures_orders(spark: SparkSession, data: Path) -> None:
     assert lines[2][:6] == ["t", "v", "2", "1.5", "1.0", "66.67"]
 
 
-def test_the_demo_reads_well_on_80_columns(tpch: Path) -> None:
+def test_the_demo_reads_well_on_80_columns(spark: SparkSession, tpch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = spark.newSession()
+    monkeypatch.setattr(session, "stop", session.catalog.clearCache)
+    monkeypatch.setattr(importlib.import_module("forward_lineage.cli.demo"), "local_session", lambda *_, **__: session)
+    monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tpch.parent.parent))
+    done = invoke(session, "demo", "--scale", "0.01", width=80)
+    assert done.exit_code == 0, done.stderr
+    assert_reads_well(done.stdout)
+
+
+@pytest.mark.long  # the same with a Spark of its own
+def test_the_demo_starts_and_ends_spark(tpch: Path) -> None:
     done = program("demo", "--scale", "0.01", "--master", "local[2]", FORWARD_LINEAGE_DATA=str(tpch.parent.parent))
     assert done.returncode == 0, done.stderr
-    assert max(map(len, (line.rstrip() for line in done.stdout.splitlines()))) <= 80
+    assert_reads_well(done.stdout)
+
+
+def assert_reads_well(printed: str) -> None:
+    assert max(map(len, (line.rstrip() for line in printed.splitlines()))) <= 80
     for line in (
         "Target  binder  store {2}  item {1}  sales {4}",
         "Macy's   5400  item {3, 4}  store {3, 4}  sales {7, 8, 9, 10}",
         "Target   6800  sales {4}",
     ):
-        assert line in done.stdout
-    assert "lineitem {" in done.stdout
-    assert "bytes per result row" in done.stdout
+        assert line in printed
+    assert "lineitem {" in printed
+    assert "bytes per result row" in printed

@@ -33,7 +33,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark.newSession()
 
 
-@pytest.fixture(scope="module", params=[2_500, pytest.param(8_000, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[1_000, pytest.param(8_000, marks=pytest.mark.long)])
 def decided(session: SparkSession, file: Path, request: pytest.FixtureRequest) -> Decided:
     """What is decided here of so many conditions that are drawn; most are doubtful, so that few must not be left."""
     arrays = {name: column.combine_chunks() for name, column in zip(rows().column_names, rows().columns, strict=True)}

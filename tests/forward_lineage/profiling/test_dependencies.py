@@ -120,9 +120,9 @@ WAYS = [
 ]
 
 
-# Every day each kind of constraint, of ids and of NULLs.
+# Every day each kind of NULLs, and the ids that cost most to find.
 @pytest.mark.parametrize(
-    ("how", "nulls", "constraints"), every_day(WAYS, WAYS[:1] + WAYS[2:]), ids=["files", "files, equal", "key", "copy"]
+    ("how", "nulls", "constraints"), every_day(WAYS, [WAYS[0], WAYS[3]]), ids=["files", "files, equal", "key", "copy"]
 )
 def test_random_relations(
     lineage: ForwardLineage, tmp_path: Path, how: str, nulls: Any, constraints: list[str]

@@ -72,7 +72,7 @@ READINGS = {
 QUICK = ("tiny splits", "no vectorised reader")
 # Kin of others that are tried every day.
 SELDOM = (
-    "one split", "many partitions", "no AQE", "small batches", "no filter pushdown", "record filter",
+    "as usual", "one split", "many partitions", "no AQE", "small batches", "no filter pushdown", "record filter",
     "interpreted in stages", "bucketed by size", "no generated code",
 )  # fmt: skip
 PREDICATES = {

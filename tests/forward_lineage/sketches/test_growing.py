@@ -44,7 +44,7 @@ OF_NEW_GROUPS = "CAST(5000 + id % 2 AS INT) AS g, CAST(id AS INT) AS v"
 WITHOUT_GROUP = "CAST(NULL AS INT) AS g, 50 AS v"
 
 
-@pytest.mark.parametrize("sql", every_day([TOP, LARGE, JOINED, WITH_SUBQUERY], [TOP, WITH_SUBQUERY]))
+@pytest.mark.parametrize("sql", every_day([TOP, LARGE, JOINED, WITH_SUBQUERY], [WITH_SUBQUERY]))
 def test_appended_rows_are_seen(tuned: ForwardLineage, rows: Path, sql: str) -> None:
     tuned.run(sql)
     for selected in (OF_OLD_GROUPS, OF_NEW_GROUPS, WITHOUT_GROUP):

@@ -13,6 +13,7 @@ from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.results import meaning_of
 from forward_lineage.tracing import granule_cache, granule_types
 from tests.task_errors import REFUSED
+from tests.tiers import every_day
 
 GROUPED = "SELECT g, count(*) AS n FROM t WHERE v % 3 <> 0 GROUP BY g LINEAGE ON t.word"
 QUERIES = (
@@ -61,7 +62,7 @@ def kept(lineage: ForwardLineage, table: str = "t") -> list[str]:
     return sorted(each.name for each in (lineage.home / "tables" / table).glob("granules-*"))
 
 
-@pytest.mark.parametrize("semantics", ["data", "control"])
+@pytest.mark.parametrize("semantics", every_day(["data", "control"], ["control"]))  # which has the ids of data, too
 def test_ids_and_values_are_those_of_a_dictionary(
     lineage_of_t: ForwardLineage, semantics: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
