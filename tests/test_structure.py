@@ -32,7 +32,7 @@ ROOMS = {
     "row_ids": {"showing", "storage", "spark", "catalog", "results", "stored_tables"},
     "columns": {"relations", "storage", "row_ids", "spark"},
     "dataframes": {"relations", "row_ids", "spark", "results", "stored_tables"},
-    "tracing": {"columns", "frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
+    "tracing": {"storage", "columns", "frontend", "row_ids", "spark", "catalog", "results", "stored_tables"},
     "store": {
         "showing",
         "relations",
@@ -48,7 +48,7 @@ ROOMS = {
     "predicates": {"spark.names"},
     "embedded": {"predicates", "store.asking", "store.library", "row_ids", "storage", "catalog", "spark.paths"},
     "views": {"columns", "relations", "storage", "store", "row_ids", "frontend", "spark"},
-    "profiling": {"columns", "relations", "store", "row_ids", "frontend", "spark"},
+    "profiling": {"storage", "columns", "relations", "store", "row_ids", "frontend", "spark"},
     "workloads": {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },

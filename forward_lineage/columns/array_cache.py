@@ -1,18 +1,15 @@
 """Arrays of a table on disk: made once, then mapped into memory by every process that asks for the same.
 
 HOME/<room>/<what was asked>/<of which versions>/    <room>.json, sealed, written last; one file an array, raw
-HOME/<room>/<what was asked>/.lock                   held by whoever makes them; others wait and find them made
 
-They say nothing that the tables and saved results do not say. So files of other versions, damaged or half done, are
-made anew, not mourned. Checksums are compared whenever a folder is opened; that also brings it into memory.
+They are derived files (`storage.derived`). Checksums are compared whenever a folder is opened; that also brings it into
+memory.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import uuid
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from forward_lineage.storage.derived import DerivedFolders
 from forward_lineage.storage.fields import made
-from forward_lineage.storage.local_folder import make_folder, writable
-from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.local_folder import writable
 from forward_lineage.storage.own_files import check_no_link, open_file
 from forward_lineage.storage.sealed import seal, unseal
 from udafs.errors import DamagedError
@@ -187,13 +184,8 @@ class ArrayReader:
             return np.memmap(file, np.uint8, "r")
 
 
-def digest(*said: object) -> str:
-    """Return a short name for what was said."""
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
-
-
 class Shelf:
-    """Where the arrays that answer something are kept.
+    """Where the arrays that answer something are kept; see `storage.derived`.
 
     Args:
         home: the folder of registrations and results.
@@ -203,60 +195,28 @@ class Shelf:
     """
 
     def __init__(self, home: Path, room: str, asked: str) -> None:
-        self._room, self._folder, self._manifest = home / room, home / room / asked, f"{room}.json"
+        self._manifest = f"{room}.json"
+        self._derived = DerivedFolders(home / room, asked, self._manifest)
+        self.making, self.forget = self._derived.making, self._derived.forget
 
     def find(self, versions: str) -> ArrayReader | None:
         """Return what was made of some versions, if it is there and whole."""
-        check_no_link(self._room, self._folder.name)
-        if not (self._folder / versions / self._manifest).exists():
-            return None
+        folder = self._derived.find(versions)
         try:
-            return ArrayReader(self._folder / versions, self._manifest)
+            return None if folder is None else ArrayReader(folder, self._manifest)
         except DamagedError:
             return None
-
-    @contextmanager
-    def making(self) -> Iterator[None]:
-        """Let nobody else make these arrays meanwhile, in this process or another.
-
-        Raises:
-            SetupError: the home cannot be written.
-
-        """
-        check_no_link(self._room, f"{self._folder.name}/.lock")
-        with writable(self._folder):
-            make_folder(self._folder)
-            lock = Lock(self._folder / ".lock")
-        with lock:
-            yield
 
     @contextmanager
     def writing(self, versions: str) -> Iterator[Writer]:
         """Yield what to write arrays with, while `making`; they take the place of those of other versions at the end.
 
-        Processes that have those open keep them: a file lives as long as somebody has it mapped.
-
         Raises:
             SetupError: the home cannot be written.
 
         """
-        unfinished = self._folder / f".{uuid.uuid4().hex[:12]}.partial"
-        for old in self._folder.glob(".*.partial"):  # of whoever was killed: only one makes these
-            shutil.rmtree(old, ignore_errors=True)
-        with writable(self._folder):
-            unfinished.mkdir()
-        try:
-            yield Writer(unfinished, self._manifest)
-            with writable(self._folder):
-                self._publish(unfinished, versions)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-
-    def _publish(self, unfinished: Path, versions: str) -> None:
-        for old in self._folder.iterdir():
-            if old.is_dir() and old != unfinished:
-                shutil.rmtree(old, ignore_errors=True)
-        unfinished.rename(self._folder / versions)
+        with self._derived.writing(versions) as folder:
+            yield Writer(folder, self._manifest)
 
 
 def _checksum(array: npt.NDArray[Any]) -> int:

@@ -38,6 +38,15 @@ class BaseTables:
         """
         return registered(self._registrations, name)
 
+    def check_known(self, name: str) -> None:
+        """Check that there is such a table at all.
+
+        Raises:
+            NotRegisteredError: it is not registered.
+
+        """
+        self.registered(name)
+
     def takes_on_trust(self, name: str) -> bool:
         """Tell whether a table is registered with ``trusted=True`` now."""
         manifest = self._registrations.latest(name)

@@ -18,14 +18,12 @@ from forward_lineage.store.asking.ancestors import (
     Edge,
     all_rows,
     ancestor,
-    check_one_kind_of_ids,
-    known_as,
     numbers_of,
     refuse_both,
     steps_of,
 )
-from forward_lineage.store.asking.pipeline import Pipeline, Reached, node_of
-from forward_lineage.store.asking.staleness import stale_inputs, taken_on_trust
+from forward_lineage.store.asking.pipeline import Pipeline
+from forward_lineage.store.asking.walks import Walks
 from forward_lineage.store.library.cells import cell_columns
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
@@ -48,6 +46,7 @@ class Questions:
     def __init__(self, home: Home) -> None:
         self.library = Library(home).capturing(_left_to_spark)
         self.tables = BaseTables(Registrations(home))
+        self._walks = Walks(self.library, self.tables)
 
     def backward(
         self, result: str, where: str | None = None, *, rows: Iterable[int] | None = None, table: str | None = None
@@ -62,13 +61,12 @@ class Questions:
             numbers = numbers_of(saved, rows)
         else:
             numbers = all_rows(saved) if where is None else _conditioned(_rows_of(saved), where)
-        reached = pipeline.backward(saved, numbers, name)
-        reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
-        edges = [(owner, edge) for owner, edge, _ in reached.edges]
-        check_one_kind_of_ids(saved, edges, self.library, self.tables)
-        edge = edges[0][1]
+        reached = self._walks.back(saved, numbers, name)
+        edge = reached.edges[0][1]
         if edge.is_result:
-            newest = max(each.version for _, each in edges)  # has the rows of the others, perhaps more behind them
+            newest = max(
+                each.version for _, each, _ in reached.edges
+            )  # has the rows of the others, perhaps more behind them
             return _rows_of(self.library.saved(edge.name, newest)).pick(reached.ids)
         picked = self.tables.rows(edge).pick(reached.ids)
         if len(picked.ids) != len(reached.ids):
@@ -82,30 +80,20 @@ class Questions:
         """Return the rows of a result that were made of some rows of a table."""
         saved = self.library.saved(result)
         seeds = self._seeds(where, ids)
-        pipeline = Pipeline(self.library, [saved])
-        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds).get(node_of(saved))
+        rows = self._walks.forth(table, seeds, saved)
         seeds.check_still()
-        answer = _rows_of(saved).pick((touched and touched.rows) or LineageSet())
-        return replace(answer, trusted=self._on_trust(steps_of(pipeline, table)))
+        return replace(_rows_of(saved).pick(rows), trusted=self._on_trust([saved], table))
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> Impact:
         """Return every result with rows that were made of suspected ones, those made of others behind these."""
         seeds = self._seeds(where, ids)
-        latest = self.library.all_saved()
-        pipeline = Pipeline(self.library, latest)
-        name = known_as(pipeline, table)
-        if name is None:
-            self.tables.registered(table)
-            return Impact((), ())
-        touched = pipeline.forward(name, seeds)
+        found = self._walks.impact(table, seeds)
         seeds.check_still()
-        found = [touched[node] for node in pipeline.nodes if node in touched and pipeline.nodes[node] in latest]
-        return Impact(tuple(found), self._on_trust(steps_of(pipeline, table)))
+        return Impact(tuple(found), self._on_trust(self.library.all_saved(), table))
 
     def stale(self) -> Stale:
         """Return the results that were made of something that has changed since."""
-        found = stale_inputs(self.library, self.tables)
-        return Stale(tuple(found), self._on_trust(steps_of(Pipeline(self.library, self.library.every()[0]))))
+        return Stale(tuple(self._walks.stale()), self._on_trust(self.library.every()[0]))
 
     def touched(self, table: str, where: str | None) -> dict[str, LineageSet]:
         """Return the rows that rows of a table touch, by the name of their result in lower case."""
@@ -129,8 +117,8 @@ class Questions:
         saved = self.library.find(name)
         return self.tables.rows_now(name) if saved is None else _rows_of(saved)
 
-    def _on_trust(self, edges: Iterable[Edge]) -> tuple[str, ...]:
-        return tuple(sorted(taken_on_trust(edges, self.tables)))
+    def _on_trust(self, saved: Iterable[Saved], table: str | None = None) -> tuple[str, ...]:
+        return tuple(sorted(self._walks.taken_on_trust(self._walks.steps_to(saved, table))))
 
     def _seeds(self, where: str | None, ids: Iterable[int] | None) -> _Suspects:
         refuse_both("where=", where, "ids=", ids)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage.columns import files
-from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer, digest
+from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer
 from forward_lineage.columns.comparing import FLOATS, compared, positive_zero
 from forward_lineage.columns.files import ID, Asked, Ids
 from forward_lineage.columns.rows import over_rows, rows_of
@@ -31,6 +31,7 @@ from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.progress import spark_progress
 from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.storage.derived import digest
 from udafs.errors import ChangedError
 
 FORMAT = 1

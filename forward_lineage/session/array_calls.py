@@ -59,16 +59,35 @@ class ArrayCalls:
                 then you are told the cast to write.
 
         Examples:
+            >>> import numpy as np
             >>> amounts = lineage.to_array("by_item", columns=["amount"])
             >>> shares = lineage.save(amounts / amounts.sum(), "shares")
             >>> lineage.array("shares")
             TrackedArray([[0.78571429],
                           [0.21428571]], name='shares')
-            >>> lineage.backward_ids("shares", cells=np.s_[1], table="by_item")
-            LineageSet({0, 1})
+            >>> lineage.backward_ids("shares", cells=np.s_[1])
+            LineageSet({1, 2, 3})
 
         """
         return arrays_of(self._parts).of_result(result, columns, version)
+
+
+def save_as_table(parts: Parts, array: Any, name: str | None, columns: Sequence[str] | None) -> None:
+    """Save the rows of an array as a result, under a name that means nothing else.
+
+    Raises:
+        BadArgumentError: there is no name, or the columns are not those of the array.
+        NameTakenError: the name is in use.
+        LineageError: as for `save`.
+
+    """
+    if name is None:
+        raise BadArgumentError("an array is a table under a name", instead='Write lineage.table(array, "scores_t").')
+    parts.saver.check_free(name)
+    from forward_lineage.store.arrays.table_of_array import save_table  # noqa: PLC0415 - see above
+
+    save_table(parts.tables.spark, parts.library, array, name, columns)
+    parts.result_tables.bring_up_to_date()
 
 
 def arrays_of(parts: Parts) -> SavedArrays:

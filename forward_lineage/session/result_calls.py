@@ -11,7 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.relations.segment import Form
 from forward_lineage.results import LINEAGE_COLUMN, as_answer
-from forward_lineage.session.array_calls import arrays_of, chosen_numbers, is_array, refuse_query_options
+from forward_lineage.session.array_calls import (
+    arrays_of,
+    chosen_numbers,
+    is_array,
+    refuse_query_options,
+    save_as_table,
+)
 from forward_lineage.session.components import Parts
 from forward_lineage.session.save_again import noted_rerun, save_and_tell
 from forward_lineage.session.stopping import says_what_is_kept
@@ -389,14 +395,23 @@ class ResultCalls:
         """
         return as_answer(self._parts.questions.stale())
 
-    def table(self, relation: str) -> DataFrame:
-        """Return lineage as a relation that you can join and aggregate.
+    def table(
+        self,
+        relation: str | TrackedArray | npt.NDArray[Any],
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> DataFrame:
+        """Return lineage as a relation that you can join and aggregate; or save an array as a table to query.
 
         Args:
-            relation: ``"lineage_of(a saved result, a table)"``.
+            relation: ``"lineage_of(a saved result, a table)"``. Or an array with one axis or two: its rows become a
+                saved result, each made of what the cells in it were made of.
+            name: of that result.
+            columns: names of its columns.
 
         Returns:
-            ``row BIGINT, id BIGINT``, every pair once: the row of the result was made of the table's row.
+            ``row BIGINT, id BIGINT``, every pair once: the row of the result was made of the table's row. Of an array
+            the rows of the saved result.
 
         Raises:
             LineageError: as for `backward`.
@@ -412,4 +427,7 @@ class ResultCalls:
             +---+---+
 
         """
-        return self._parts.questions.table(relation)
+        if not is_array(relation):
+            return self._parts.questions.table(cast(str, relation))
+        save_as_table(self._parts, relation, name, columns)
+        return self._parts.questions.rows(str(name))

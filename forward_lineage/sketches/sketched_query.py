@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from forward_lineage.columns.array_cache import digest
 from forward_lineage.frontend import Statement, parse
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
@@ -22,6 +21,7 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import string_literal
 from forward_lineage.spark.planning import Arguments
 from forward_lineage.spark.tables import is_char
+from forward_lineage.storage.derived import digest
 from forward_lineage.tracing.names import SessionNames
 from rewrites.aliases import table_name
 from rewrites.tables import BaseTable

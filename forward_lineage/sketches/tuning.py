@@ -18,6 +18,7 @@ from sqlglot import exp
 from forward_lineage.frontend import Statement
 from forward_lineage.sketches.sketch_store import Capture, KeptSketches
 from forward_lineage.sketches.sketched_query import AskedQuery
+from forward_lineage.storage.derived import beyond_budget
 from udafs.errors import BadArgumentError
 
 HOPED_FOR = 0.7
@@ -114,10 +115,5 @@ def too_many(kept: KeptSketches, budget: int, uses: Counter[str]) -> Iterable[Ca
         uses: by name of a capture, how often this session used it.
 
     """
-    found = [(each, kept.size(each)) for each in kept.all()]
-    excess = sum(size for _, size in found) - budget
-    for each, size in sorted(found, key=lambda pair: (1 + uses[pair[0].name]) * pair[0].gain / max(pair[1], 1)):
-        if excess <= 0:
-            return
-        excess -= size
-        yield each
+    sized = ((each, kept.size(each)) for each in kept.all())
+    return beyond_budget(sized, budget, lambda each: (1 + uses[each.name]) * each.gain)

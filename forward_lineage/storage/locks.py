@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from forward_lineage.storage.own_files import open_file
+from forward_lineage.storage.local_folder import make_folder, writable
+from forward_lineage.storage.own_files import check_no_link, open_file
 from udafs.errors import DamagedError
 
 
@@ -41,6 +44,29 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+@contextmanager
+def only_one(root: Path, key: str, name: str) -> Iterator[None]:
+    """Let nobody else hold the lock of a folder while the block runs, in this process or another.
+
+    Args:
+        root: a folder of a home, from which on nothing may be a link.
+        key: of the folder below it, which is made if it is not there.
+        name: of the file of the lock.
+
+    Raises:
+        SetupError: the home cannot be written.
+        DamagedError: the lock is reached through a link.
+
+    """
+    check_no_link(root, f"{key}/{name}")
+    folder = root / key
+    with writable(folder):
+        make_folder(folder)
+        lock = Lock(folder / name)
+    with lock:
+        yield
 
 
 def is_held(path: Path) -> bool:

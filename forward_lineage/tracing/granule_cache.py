@@ -9,7 +9,6 @@ join. Files never change: other settings, expressions or rows have another diges
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -31,6 +30,7 @@ from forward_lineage.spark.names import data_source, glob_literal
 from forward_lineage.spark.own_parquet import write_parquet
 from forward_lineage.spark.tables import only_row, type_name
 from forward_lineage.spark.versions import FAILURES
+from forward_lineage.storage.derived import digest, take_place
 from forward_lineage.tracing.column_ranges import KnownRanges
 from forward_lineage.tracing.granule_types import KnownInSession
 from rewrites.granules import DistinctValues, KeptValues
@@ -43,6 +43,7 @@ from udafs.errors import SetupError
 MOST_ROWS = 1 << 25
 """Ids of rows that are looked up so, at most: each takes 4 bytes on the driver and on every executor."""
 _WASTE = 4  # places for each row, at most: keys have gaps
+_WITNESS = "by_row"  # the file without which a folder of values does not count
 _MAGIC = b"FLGRN\x01"
 # Those that are the same when they are read back from Parquet, and are equal there as they are in Spark's DISTINCT.
 _TYPES = re.compile(r"STRING|BINARY|BOOLEAN|TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|DATE|DECIMAL\(\d+,\d+\)")
@@ -84,10 +85,9 @@ class KnownHere(KnownInSession):
         key = (manifest.digest(), table.row_id, *self._key(manifest, values, expressions))
         if key in self._not_kept:
             return None
-        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
-        folder = self._tables.registrations.granules_folder(manifest, digest)
-        found = KeptValues(table, tuple(expressions), str(folder / "by_row"), glob_literal(folder / "entries"))
-        if not is_plain(str(folder)) or not ((folder / "by_row").exists() or self._made(manifest, found, folder)):
+        folder = self._tables.registrations.granules_folder(manifest, digest(*key))
+        found = KeptValues(table, tuple(expressions), str(folder / _WITNESS), glob_literal(folder / "entries"))
+        if not is_plain(str(folder)) or not ((folder / _WITNESS).exists() or self._made(manifest, found, folder)):
             self._not_kept.add(key)
             return None
         return found
@@ -106,7 +106,7 @@ class KnownHere(KnownInSession):
                     shutil.rmtree(new, ignore_errors=True)
                     return False
                 self._tables.check_unchanged([manifest.name])
-                _put(new, folder)
+                take_place(new, folder, _WITNESS)
         except (*FAILURES, SetupError, OSError):  # a value cannot be computed, or nothing can be written here
             return False
         # Of the version before frames may still be decoded.
@@ -125,7 +125,7 @@ class KnownHere(KnownInSession):
         shutil.rmtree(new / "pairs")
         data = _packed(pairs["row"].to_numpy(), pairs["granule"].to_numpy(), rows)
         if data is not None:
-            with (new / "by_row").open("wb") as file:
+            with (new / _WITNESS).open("wb") as file:
                 file.write(_MAGIC + zlib.crc32(data).to_bytes(4, "little") + data)
                 os.fsync(file.fileno())
         return data is not None
@@ -168,15 +168,3 @@ def _granule_of_each_row(wanted: KeptValues, entries: Path) -> str:
     return (
         f"SELECT rows.row, CAST(entries.__id AS INT) AS granule FROM ({rows}) AS rows JOIN {kept} AS entries ON {same}"
     )
-
-
-def _put(new: Path, folder: Path) -> None:
-    """Give a folder its name; whoever was quicker has made the same."""
-    if folder.exists() and not (folder / "by_row").exists():  # somebody took files out of it
-        shutil.rmtree(folder, ignore_errors=True)
-    try:
-        new.rename(folder)
-    except OSError:
-        if not (folder / "by_row").exists():
-            raise
-        shutil.rmtree(new, ignore_errors=True)

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from forward_lineage.columns import files
-from forward_lineage.columns.array_cache import Shelf, Writer, digest
+from forward_lineage.columns.array_cache import Shelf, Writer
 from forward_lineage.columns.files import Batch, Ids
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.storage.derived import digest
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.views import engine_files, saved

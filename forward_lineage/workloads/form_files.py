@@ -10,13 +10,13 @@ answered from the captured lineage. Files of form n: ``<n>.run``, ``<n>.starts``
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer, digest
+from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer
+from forward_lineage.storage.derived import digest
 from forward_lineage.storage.fields import made
 from forward_lineage.storage.homes import Home, folder_of
 from forward_lineage.store.library.saved_result import SavedResult
@@ -93,7 +93,7 @@ class FormShelf:
             SetupError: the home cannot be written.
 
         """
-        shelf = self._shelf(saved)
+        shelf = self._shelf(saved.name)
         with shelf.making(), shelf.writing(_versions(saved)) as writer:
             for number, each in enumerate(forms):
                 _write(writer, number, each.form)
@@ -112,7 +112,7 @@ class FormShelf:
 
     def find(self, saved: SavedResult) -> KeptForms | None:
         """Return the forms of a version of a result; None: there are none, or they are damaged."""
-        reader = self._shelf(saved).find(_versions(saved))
+        reader = self._shelf(saved.name).find(_versions(saved))
         if reader is None:
             return None
         try:
@@ -124,12 +124,10 @@ class FormShelf:
 
     def forget(self, name: str) -> None:
         """Remove the forms of a result."""
-        place = self._home / _ROOM / name.lower()
-        if not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+        self._shelf(name).forget()
 
-    def _shelf(self, saved: SavedResult) -> Shelf:
-        return Shelf(self._home, _ROOM, saved.name.lower())
+    def _shelf(self, name: str) -> Shelf:
+        return Shelf(self._home, _ROOM, name.lower())
 
 
 def _versions(saved: SavedResult) -> str:

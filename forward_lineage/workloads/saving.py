@@ -63,6 +63,18 @@ class WorkloadSaver:
         self._answering.forget(saved.name)
         return saved
 
+    def check_free(self, name: str) -> None:
+        """Check that something that is no query may be saved as a result of a name.
+
+        Raises:
+            BadArgumentError: queries could not use it.
+            NameTakenError: it is in use.
+
+        """
+        Wish(name).check()
+        self._saver.check_free(name, "overwrite")
+        self._answering.forget(name)
+
     def explain(self, sql: str, name: str, semantics: str, scope: Scope, foreseen: Foreseen) -> str:
         """Return what would be captured and made, in lines."""
         wish = Wish(name, semantics, scope=scope)

@@ -84,8 +84,8 @@ class SavedArrays:
         """See `ForwardLineage.save`."""
         self._check(name, semantics, mode)
         node = array.node if isinstance(array, TrackedArray) else None
-        values = _plain(array)
-        lineage = Related() if node is None else _lineage_of(node, self._home, semantics)
+        values = plain_cells(array)
+        lineage = lineage_of(node, self._home, semantics)
 
         def draft(newest: int) -> SavedArray:
             if newest and mode == "error":
@@ -93,7 +93,7 @@ class SavedArrays:
             return saved
 
         with self._library.writing(name) as folder:
-            written = _Written(folder, values.size)
+            written = Written(folder, values.size)
             saved = SavedArray(
                 name=name,
                 version=0,
@@ -134,8 +134,8 @@ class SavedArrays:
             )
 
 
-class _Written:
-    """Writes the files of an array into its data folder.
+class Written:
+    """The files of an array, as they are written into its data folder.
 
     Args:
         folder: the data folder.
@@ -147,6 +147,7 @@ class _Written:
         self._folder, self._cells = folder, cells
 
     def cells(self, values: npt.NDArray[np.generic]) -> RowFile:
+        """Write the cells themselves."""
         path = self._folder / _FILE
         path.parent.mkdir()
         with path.open("xb") as file:
@@ -166,9 +167,11 @@ class _Written:
         )
 
     def refers(self, lineage: Related) -> tuple[StageLineage, ...]:
+        """Write where the cells lead in stages."""
         return self._to_stages("lineage", lineage.leads, self._cells)
 
     def stages(self, lineage: Related) -> tuple[Stage, ...]:
+        """Write the stages."""
         found = []
         for number, (cells, leads) in enumerate(lineage.stages):
             place = f"stages/{number}"
@@ -194,7 +197,16 @@ class _Written:
         return (write_segment(self._folder, path, relation, first_row=0, rows=cells, form="auto"),)
 
 
-def _lineage_of(node: Node, home: str, semantics: str) -> Related:
+def lineage_of(node: Node | None, home: str, semantics: str) -> Related:
+    """Return the lineage of a state of an array in the saved things of a home; of a plain array, None, there is none.
+
+    Raises:
+        NotTracedError: it was made of a tracked array that is not saved.
+        ChangedError: it was made of two versions of one thing.
+
+    """
+    if node is None:
+        return Related()
     found = related(node, home, control=semantics == "control")
     for one, other in pairwise(found.origins()):
         if one.name.lower() == other.name.lower():
@@ -205,8 +217,13 @@ def _lineage_of(node: Node, home: str, semantics: str) -> Related:
     return found
 
 
-def _plain(array: TrackedArray | npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Return the cells as they are written: in C order, of a type that every machine reads alike."""
+def plain_cells(array: TrackedArray | npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """Return the cells as they are written: in C order, of a type that every machine reads alike.
+
+    Raises:
+        NotTracedError: they are no numbers, or more than an array.
+
+    """
     values = array.shown if isinstance(array, TrackedArray) else array
     if type(values) is not np.ndarray:
         raise NotTracedError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
@@ -18,28 +17,23 @@ from forward_lineage.store.asking.ancestors import (
     Edge,
     all_rows,
     ancestor,
-    check_one_kind_of_ids,
-    known_as,
     numbers_of,
     refuse_both,
     steps_of,
 )
 from forward_lineage.store.asking.pipeline import (
     BlockedError,
-    Node,
     Pipeline,
     Reached,
     Seeds,
     Touched,
-    left_out,
-    node_of,
 )
 from forward_lineage.store.asking.result_rows import ResultRows
 from forward_lineage.store.asking.rows import IdentifiedRows
-from forward_lineage.store.asking.staleness import stale_inputs, taken_on_trust
 from forward_lineage.store.asking.suspected_ids import Suspects
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.asking.trust import on_trust
+from forward_lineage.store.asking.walks import Walks
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
@@ -64,6 +58,8 @@ class Questions:
         self._library = library
         self.tables_now = TablesNow(tables)
         self.result_rows = ResultRows(tables.spark)
+        self._walks = Walks(library, self.tables_now)
+        self.taken_on_trust = self._walks.taken_on_trust
 
     # ------------------------------------------------------------ backward
 
@@ -108,15 +104,11 @@ class Questions:
 
     def _on_trust(self, answer: DataFrame, edges: Iterable[Edge]) -> DataFrame:
         """Say in an answer which of the tables it relies on are taken on trust, now or when a result was saved."""
-        return on_trust(answer, self.taken_on_trust(edges))
-
-    def taken_on_trust(self, edges: Iterable[Edge]) -> frozenset[str]:
-        """Return those tables that steps lead to and that are taken on trust, now or when a result was saved."""
-        return taken_on_trust(edges, self.tables_now)
+        return on_trust(answer, self._walks.taken_on_trust(edges))
 
     def steps_to(self, saved: Saved, table: str) -> list[Edge]:
         """Return the steps of a result, and of those that it was made of, that read a table."""
-        return steps_of(Pipeline(self._library, [saved]), table)
+        return self._walks.steps_to([saved], table)
 
     def _backward(
         self, result: str, where: str | None, rows: Iterable[int] | None, table: str | None
@@ -148,10 +140,7 @@ class Questions:
         within = self._captured_within(saved, name, steps_of(pipeline, name), around)
         if within is not None:
             return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
-        reached = pipeline.backward(saved, rows, name)
-        reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
-        self._check_one_kind_of_ids(saved, reached)
-        return reached
+        return self._walks.back(saved, rows, name)
 
     def _captured_within(
         self, saved: Saved, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]
@@ -169,10 +158,6 @@ class Questions:
         if recipe is None or among_settings(recipe.settings) != settings_of_values(self._spark):
             return False
         return self.tables_now.depends_on(table, condition) is None
-
-    def _check_one_kind_of_ids(self, saved: Saved, reached: Reached) -> None:
-        edges = [(owner, edge) for owner, edge, _ in reached.edges]
-        check_one_kind_of_ids(saved, edges, self._library, self.tables_now)
 
     def _row_numbers(self, saved: Saved, where: str | None, rows: Iterable[int] | None) -> LineageSet:
         refuse_both("where=", where, "rows=", rows)
@@ -209,20 +194,13 @@ class Questions:
             LineageError: as for `ForwardLineage.forward`.
 
         """
-        pipeline = Pipeline(self._library, [saved])
-        blocked: dict[Node, BlockedError] = {}
-        touched = pipeline.forward(ancestor(pipeline, saved, table), seeds, blocked).get(node_of(saved))
-        if node_of(saved) in blocked:
-            behind = [pipeline.nodes[node] for node in pipeline.nodes if node in blocked]
-            latest = [each for each in behind if each is saved or each == self._library.find(each.name)]
-            raise left_out([(each, blocked[node_of(saved)]) for each in latest])
-        return (touched and touched.rows) or LineageSet()
+        return self._walks.forth(table, seeds, saved)
 
     def impact(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> DataFrame:
         """See `ForwardLineage.impact`."""
         found = [each.facts() for each in self.impacted(table, where, ids=ids)]
         answer = self._spark.createDataFrame(found, "result STRING, rows_touched BIGINT, rows BIGINT, path STRING")
-        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.all_saved()), table))
+        return self._on_trust(answer, self._walks.steps_to(self._library.all_saved(), table))
 
     def impacted(self, table: str, where: str | None = None, *, ids: Iterable[int] | None = None) -> list[Touched]:
         """Return every saved result with rows that were made of suspected ones, those made of others behind these.
@@ -231,24 +209,7 @@ class Questions:
             BlockedError: of no result it can be told; of some it is said in their place.
 
         """
-        latest = self._library.all_saved()
-        pipeline = Pipeline(self._library, latest)
-        name = known_as(pipeline, table)
-        if name is None:
-            self.tables_now.check_known(table)
-            return []
-        blocked: dict[Node, BlockedError] = {}
-        touched = pipeline.forward(name, self._seeds(where, ids), blocked)
-        leading = pipeline.leading_to(name)
-        asked = [node for node in pipeline.nodes if node in leading and pipeline.nodes[node] in latest]
-        refused = [(pipeline.nodes[node], blocked[node]) for node in asked if node in blocked]
-        if refused:
-            error = left_out(refused)
-            if len(refused) == len(asked):
-                raise error
-            warnings.warn(f"impact leaves out what it cannot tell: {error}", stacklevel=4)
-        unknown = {node: Touched(pipeline.nodes[node], None, pipeline.way_from(name, node)) for node in blocked}
-        return [(unknown | touched)[node] for node in asked if node in unknown or node in touched]
+        return self._walks.impact(table, self._seeds(where, ids))
 
     def _seeds(self, where: str | None, ids: Iterable[int] | None) -> Suspects:
         refuse_both("where=", where, "ids=", ids)
@@ -262,8 +223,7 @@ class Questions:
         saved = self._library.saved(result)
         pipeline = Pipeline(self._library, [saved])
         name = ancestor(pipeline, saved, table)
-        reached = pipeline.backward(saved, LineageSet(), name)
-        self._check_one_kind_of_ids(saved, reached)
+        self._walks.check_one_kind_of_ids(saved, pipeline.backward(saved, LineageSet(), name))
         return self._on_trust(self._pairs(pipeline.relation(saved, name)), steps_of(pipeline, name))
 
     def table(self, text: str) -> DataFrame:
@@ -319,6 +279,6 @@ class Questions:
 
     def stale(self) -> DataFrame:
         """See `ForwardLineage.stale`."""
-        found = stale_inputs(self._library, self.tables_now)
+        found = self._walks.stale()
         answer = self._spark.createDataFrame(found, "result STRING, `table` STRING, saved_with BIGINT, now BIGINT")
-        return self._on_trust(answer, steps_of(Pipeline(self._library, self._library.every()[0])))
+        return self._on_trust(answer, self._walks.steps_to(self._library.every()[0]))

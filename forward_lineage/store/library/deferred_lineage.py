@@ -18,10 +18,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from forward_lineage.relations.segment import CorruptSegmentError
+from forward_lineage.storage.derived import take_place
 from forward_lineage.storage.fields import made
-from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folder, sync_folders, writable
-from forward_lineage.storage.locks import Lock
-from forward_lineage.storage.own_files import check_no_link, read_file
+from forward_lineage.storage.local_folder import LocalFolder, sync_folders, writable
+from forward_lineage.storage.locks import only_one
+from forward_lineage.storage.own_files import read_file
 from forward_lineage.storage.sealed import seal, unseal
 from forward_lineage.store.library import bounds
 from forward_lineage.store.library.capture_state import Captured
@@ -98,12 +99,8 @@ class Later:
             SetupError: the home cannot be written.
 
         """
-        name = saved.name.lower()
-        check_no_link(self._place.root, f"{name}/.capturing")
-        with writable(self._place.path(name)):
-            make_folder(self._place.path(name))  # of a home in an object store it may not be on this machine
-            lock = Lock(self._place.path(f"{name}/.capturing"))
-        with lock:
+        # Of a home in an object store the folder of the result may not be on this machine.
+        with only_one(self._place.root, saved.name.lower(), ".capturing"):
             yield
 
     def publish(self, saved: SavedResult, folder: Path, lineage: LaterLineage, *, whole: bool) -> SavedResult:
@@ -127,9 +124,8 @@ class Later:
                 file.flush()
                 os.fsync(file.fileno())
             sync_folders(folder)
-            folder.rename(target)
+            take_place(folder, target, _MANIFEST)
             (target / BUSY).unlink(missing_ok=True)  # it came along
-            sync_folder(target.parent)
         found = self.find(saved, whole=whole)
         assert found is not None, "it was written"
         return found

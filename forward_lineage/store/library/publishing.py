@@ -17,8 +17,8 @@ from typing import Protocol
 from forward_lineage.storage.homes import ObjectHome
 from forward_lineage.storage.interface import TakenError
 from forward_lineage.storage.leases import Lease
-from forward_lineage.storage.local_folder import LocalFolder, make_folder, sync_folders, writable
-from forward_lineage.storage.locks import Lock
+from forward_lineage.storage.local_folder import LocalFolder, sync_folders, writable
+from forward_lineage.storage.locks import only_one
 from forward_lineage.storage.mirror import Mirror
 from forward_lineage.storage.object_store import LostError
 from forward_lineage.storage.own_files import check_no_link
@@ -101,11 +101,7 @@ class UnderLock:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        check_no_link(self._place.root, ".lock")
-        with writable(self._place.root):
-            make_folder(self._place.root)
-            lock = Lock(self._place.root / ".lock")
-        with lock:
+        with only_one(self._place.root, "", ".lock"):
             yield
 
 

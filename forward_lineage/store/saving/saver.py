@@ -90,7 +90,7 @@ class Saver:
 
         """
         wish.check()
-        self._check_free(wish.name, wish.mode)
+        self.check_free(wish.name, wish.mode)
         query = self._tracer.query(df_or_sql, wish.semantics, wish.scope)
         made_of = [query.applied(each) for each in origins(query.meaning, self._tables, self._library)]
         reads(made_of)
@@ -112,7 +112,7 @@ class Saver:
 
         """
         wish.check()
-        self._check_free(wish.name, wish.mode)
+        self.check_free(wish.name, wish.mode)
         tables = [{"name": computed.table.name, "version": computed.table.version}]
         meaning = {"sql": computed.sql, "semantics": wish.semantics, "tables": tables}
         spark = self._tables.spark
@@ -153,8 +153,13 @@ class Saver:
 
     # ------------------------------------------------------------ the name
 
-    def _check_free(self, name: str, mode: Mode) -> None:
-        """The name must not be that of anything else: queries call the result by it."""
+    def check_free(self, name: str, mode: Mode) -> None:
+        """Check that a name is not that of anything else: queries call the result by it.
+
+        Raises:
+            NameTakenError: it is.
+
+        """
         another = "Save the result under another name."
         known = self._tables.get(name)
         if known is not None and known.provider is not Provider.RESULT:

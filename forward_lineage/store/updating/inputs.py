@@ -87,7 +87,7 @@ class Inputs:
     def _version_now(self, edge: TracedTable) -> int | None:
         if not edge.is_result:
             return self._now.version(edge.name)
-        latest = self._library.latest(edge.name)
+        latest = self._library.find(edge.name)
         return None if latest is None else latest.version
 
     def _there(self, saved: SavedResult, edge: TracedTable, now: int | None) -> int:

@@ -286,6 +286,7 @@ def test_backward_forward_and_impact(scores: Path) -> None:
     assert questions.backward("scores", where="value > 12", table="scaled").ids.tolist() == [3, 4]
     impact = questions.impact("scaled", where="axis0 = 0")
     assert impact.objects() == [{"result": "scores", "rows_touched": 1, "rows": 4, "path": "scaled → scores"}]
+    assert questions.impact("scores", where="axis0 = 0").objects() == [], "nothing was made of it"
     path = questions.impact("features", ids=[2]).objects()[-1]["path"]
     assert path == "features → scaled → scores"
 
