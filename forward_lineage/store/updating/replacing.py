@@ -59,7 +59,8 @@ MOST_KEYS = 100_000
 """Of touched parts; with more the query runs as a whole."""
 MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
-_COMPARABLE = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
+_INTEGERS = ["tinyint", "smallint", "int", "bigint"]
+_COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 _CAME_IN_ORDER = "its rows have an order, and some came"
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
@@ -178,12 +179,14 @@ class Replacer:
 
     def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
-        fields = self.tables.spark.sql(keyed.inputs).schema.fields
-        kinds = [field.dataType.simpleString() for field in fields]
-        kinds += [saved.columns[column][1].lower() for column in keyed.columns]
-        for kind in kinds:
-            if kind not in _COMPARABLE and not kind.startswith("decimal("):
-                raise NotProvableError(f"keys of type {kind} are not compared")
+        wanted = [saved.columns[column][1].lower() for column in keyed.columns]
+        for text in keyed.inputs:
+            kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(text).schema.fields]
+            if kinds[: len(wanted)] != wanted:
+                raise NotProvableError("its columns have other types than what they are made of")
+            for kind in kinds:
+                if kind not in _COMPARABLE and not kind.startswith("decimal("):
+                    raise NotProvableError(f"keys of type {kind} are not compared")
 
     def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
@@ -259,10 +262,8 @@ class Replacer:
         with configured(spark, QUICK_VALUES):
             frame = self._statements.run(traced)
         schema = StructType.fromJson(saved.schema)
-        fields = {field.name: field.dataType for field in frame.schema.fields}
-        tables = fields.pop(LINEAGE_COLUMN).names if LINEAGE_COLUMN in fields else []  # type: ignore[attr-defined]
-        if [kind.simpleString() for kind in fields.values()] != [each.dataType.simpleString() for each in schema]:
-            raise NotProvableError("its touched part alone has columns of other types")
+        tables = _traced_in(frame)
+        frame = _of_types(frame, schema)
         folder.mkdir()
         target = Target(folder, saved.name, schema, "runs")
         written = write_result(frame, LINEAGE_COLUMN if tables else None, tables, target)
@@ -284,6 +285,30 @@ def _spark_may_refuse() -> Iterator[None]:
             yield
     except LineageError as error:
         raise NotProvableError(f"its touched part could not be asked for: {error.what}") from None
+
+
+def _traced_in(frame: DataFrame) -> list[str]:
+    """The tables that rows of a frame are traced to."""
+    last = frame.schema.fields[-1]
+    names: list[str] = last.dataType.names if last.name == LINEAGE_COLUMN else []  # type: ignore[attr-defined]
+    return names
+
+
+def _of_types(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of a part in the types of the result: what UNION ALL makes of integers, and nothing else."""
+    wanted = [field.dataType.simpleString() for field in schema]
+    there = [field.dataType.simpleString() for field in frame.schema][: len(wanted)]
+    if there == wanted:
+        return frame
+    for kind, other in zip(there, wanted, strict=True):
+        if kind != other and not (kind in _INTEGERS and other in _INTEGERS[_INTEGERS.index(kind) :]):
+            raise NotProvableError("its touched part alone has columns of other types")
+    names = [f"c{i}" for i in range(len(wanted))]
+    renamed = frame.toDF(*names, *frame.columns[len(names) :])
+    return renamed.select(
+        *(renamed[name].cast(kind).alias(name) for name, kind in zip(names, wanted, strict=True)),
+        *frame.columns[len(names) :],
+    )
 
 
 def _keys_of(rows: IdentifiedRows, keyed: Keyed) -> DataFrame:

@@ -62,6 +62,19 @@ KEYED = [
         f"WHERE {among('b')}",
         f"SELECT DISTINCT b AS __fl_k0 FROM {PLACE} AS sales",
     ),
+    (
+        "SELECT a, count(*) FROM sales GROUP BY a UNION ALL (SELECT b, 1 FROM u WHERE c)",
+        (0,),
+        f"SELECT a, count(*) FROM sales WHERE {among('a')} GROUP BY a UNION ALL "
+        f"(SELECT b, 1 FROM u WHERE (c) AND {among('b')})",
+        f"SELECT DISTINCT a AS __fl_k0 FROM {PLACE} AS sales",
+    ),
+    (
+        "SELECT a, 'x' FROM sales INTERSECT SELECT b, c FROM u",
+        (0, 1),
+        f"SELECT a, 'x' FROM sales WHERE {among('a', chr(39) + 'x' + chr(39))} INTERSECT SELECT b, c FROM u",
+        f"SELECT DISTINCT a AS __fl_k0, 'x' AS __fl_k1 FROM {PLACE} AS sales",
+    ),
 ]
 
 
@@ -82,8 +95,9 @@ REFUSED = [
     ("SELECT a, rank() OVER (ORDER BY a) FROM sales", "none of its columns says which of its partitions a row is in"),
     ("SELECT a, rank() OVER w FROM sales WINDOW w AS (PARTITION BY a)", "it has ALIAS"),
     ("SELECT DISTINCT * FROM sales", r"it selects \*"),
-    ("SELECT n FROM sales UNION SELECT n FROM shops", "no rule tells which of its rows UNION touches"),
-    ("SELECT max(n) FROM sales UNION ALL SELECT n FROM shops", "no rule tells which rows of a group behind UNION ALL"),
+    ("SELECT n FROM u EXCEPT SELECT n FROM shops", "a table that changed is behind EXCEPT"),
+    ("SELECT max(n) FROM sales UNION ALL SELECT n FROM shops", "all its rows are one group"),
+    ("SELECT n, 1 FROM sales UNION SELECT max(n), 2 FROM shops GROUP BY m", "none of its columns says which"),
     ("SELECT explode(a) FROM sales", "it selects more than values of a row"),
     ("SELECT mine(a) FROM sales", "it selects more than values of a row"),
     ("SELECT n, (SELECT max(a) FROM u) FROM sales", "it selects more than values of a row"),
