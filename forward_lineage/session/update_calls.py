@@ -41,7 +41,8 @@ class UpdateCalls:
         Returns:
             ``result STRING, way STRING, why STRING, version BIGINT``: a row for each result that was behind, in order.
             The way is ``untouched``, ``partly`` or ``recomputed``. Or it is ``left``, with a warning: the result is
-            stale as before. A plan may say ``depends``: on whether a result that is read has other rows when it is recomputed.
+            stale as before. A plan may say ``depends``: on whether a result that is read has other rows when it is
+            recomputed.
 
         Raises:
             LineageError: there is no such result, or it cannot be brought up to date. Or another session saved one

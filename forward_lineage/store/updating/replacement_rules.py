@@ -208,6 +208,8 @@ def _with_place(select: exp.Select, place: exp.Table) -> exp.Select:
 
 
 def _keyed(tree: exp.Expr, blocks: list[exp.Select], changed: set[str], *, only_came: bool) -> Keyed:
+    if _loses_groups(tree, blocks, only_came=only_came):
+        raise NotProvableError("a group that INTERSECT or EXCEPT kept out may be another one when rows go")
     keys = [_keys(block) for block in blocks]
     columns = sorted(set.intersection(*(set(each) for each in keys)))
     what = _what(blocks[0]) if len(blocks) == 1 else "values"
@@ -282,6 +284,12 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
         if joined.is_of_one_row(plain) and _in_each(plain, windows):
             found[place] = plain
     return found
+
+
+def _loses_groups(tree: exp.Expr, blocks: list[exp.Select], *, only_came: bool) -> bool:
+    """Whether a group may be in no saved row, and be one when it has lost rows."""
+    made = any(block.args.get("group") or any(_windows(block)) for block in blocks)
+    return made and not only_came and tree.find(exp.Intersect, exp.Except) is not None
 
 
 def _loses(only_came: bool) -> set[str]:

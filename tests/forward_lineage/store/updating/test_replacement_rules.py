@@ -96,6 +96,10 @@ REFUSED = [
     ("SELECT a, rank() OVER w FROM sales WINDOW w AS (PARTITION BY a)", "it has ALIAS"),
     ("SELECT DISTINCT * FROM sales", r"it selects \*"),
     ("SELECT n FROM u EXCEPT SELECT n FROM shops", "a table that changed is behind EXCEPT"),
+    (
+        "SELECT a, count(*) FROM sales GROUP BY a INTERSECT SELECT b, c FROM u",
+        "a group that INTERSECT or EXCEPT kept out",
+    ),
     ("SELECT max(n) FROM sales UNION ALL SELECT n FROM shops", "all its rows are one group"),
     ("SELECT n, 1 FROM sales UNION SELECT max(n), 2 FROM shops GROUP BY m", "none of its columns says which"),
     ("SELECT explode(a) FROM sales", "it selects more than values of a row"),
