@@ -172,7 +172,7 @@ def by_number(lineage: ForwardLineage, name: str) -> Iterator[tuple[int, tuple[o
 
 def check_questions(lineage: ForwardLineage) -> None:
     """The same answers with Spark and without, of versions that were made in part."""
-    without = Questions(lineage.home)
+    without = Questions(Path(lineage.home))
     for name, bonn in (("groups", [77]), ("folks", [77]), ("sizes", [77])):
         where = "n = 10" if name == "sizes" else "city = 'Bonn'"
         assert lineage.backward_ids(name, where=where, table="people").ids().tolist() == bonn
