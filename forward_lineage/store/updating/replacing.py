@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
+from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.manifest import Provider
@@ -35,7 +36,7 @@ from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
-from forward_lineage.store.updating.matching import matched
+from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover
 from forward_lineage.store.updating.replacement_rules import (
@@ -340,14 +341,14 @@ def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pair
     lineage = _stacked(parts)
     if isinstance(touched.how, Keyed):
         columns = touched.how.columns
-        names = _by_key(old, columns), _by_key(rows, columns)
+        names: tuple[Names, Names] = _by_key(old, columns), _by_key(rows, columns)
     else:
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
     return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
 
 
-def _rows_of(saved: SavedResult, numbers: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
     """The rows of some numbers, which are ascending."""
     found = [pq.read_table(saved.folder / saved.row_files[0].path).slice(0, 0)]
     for file in saved.row_files:
@@ -357,7 +358,7 @@ def _rows_of(saved: SavedResult, numbers: np.ndarray) -> pa.Table:  # type: igno
     return pa.concat_tables(found)
 
 
-def _pairs_of(saved: SavedResult, table: str, numbers: np.ndarray) -> Pairs:  # type: ignore[type-arg]
+def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
     edge = saved.traced(table)
     assert edge is not None, "it is one of its own"
     relation = StoredRelation(saved.segment_files(edge.segments), SegmentCache())
@@ -378,14 +379,14 @@ def _stacked(parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> dict[str, Pa
     }
 
 
-def _by_key(rows: pa.Table, columns: Sequence[int]) -> list[tuple[str, tuple[object, ...]]]:
+def _by_key(rows: pa.Table, columns: Sequence[int]) -> Names:
     """Names of rows: all values, and keys alone."""
     whole = [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
     keys = zip(*(rows.column(column).to_pylist() for column in columns), strict=True)
     return list(zip(whole, keys, strict=True))
 
 
-def _by_lineage(lineage: dict[str, Pairs], rows: int) -> list[tuple[tuple[tuple[str, int], ...]]]:
+def _by_lineage(lineage: dict[str, Pairs], rows: int) -> Names:
     """Names of rows: what they were made of."""
     found: list[list[tuple[str, int]]] = [[] for _ in range(rows)]
     for table in sorted(lineage):
