@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.row_values import has_aggregates
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
-from rewrites.block import is_aggregate
 
 KEYS = "__fl_keys__"
 """What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
@@ -176,12 +176,7 @@ def _blocks(tree: exp.Expr, changed: set[str]) -> Iterator[exp.Select]:
 def _falls_apart(select: exp.Select) -> bool:
     """Whether rows of the result are made of several joined rows, or look at others."""
     parts = ("group", "distinct", "having", "qualify", "windows")
-    return _has_aggregates(select) or any(_windows(select)) or any(select.args.get(part) for part in parts)
-
-
-def _has_aggregates(select: exp.Select) -> bool:
-    calls = (node for each in select.expressions for node in each.find_all(exp.Anonymous))
-    return any(is_aggregate(call) for call in calls if call.find_ancestor(exp.Window, exp.Select) is select)
+    return has_aggregates(select) or any(_windows(select)) or any(select.args.get(part) for part in parts)
 
 
 # ------------------------------------------------------------ joined rows, as they are
@@ -270,7 +265,7 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
         joined.refuse_parts(group, {"expressions"})
         if not all(map(joined.is_of_one_row, group.expressions)):
             raise NotProvableError("it groups by more than values of a row")
-    elif _has_aggregates(select) or select.args.get("having"):
+    elif has_aggregates(select) or select.args.get("having"):
         raise NotProvableError("all its rows are one group")
     if windows and (group is not None or select.args.get("distinct")):
         raise NotProvableError("its windows look at groups")

@@ -51,8 +51,7 @@ from forward_lineage.store.updating.replacement_rules import (
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
-from forward_lineage.tracing.trace_scope import Narrowed
-from rewrites.tables import BaseTable
+from forward_lineage.tracing.trace_scope import Narrowed, not_traced
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -217,9 +216,8 @@ class Replacer:
         saved = touched.saved
         with self._library.writing(saved.name) as folder:
             with _spark_may_refuse():
-                parts = [
-                    self._run(touched, sql, placed, folder / f"again-{i}") for i, (sql, placed) in self._runs(touched)
-                ]
+                runs = enumerate(self._runs(touched))
+                parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
             made = _made_again(touched, parts)
             if touched.is_ordered and (made.numbers < 0).any():
                 raise NotProvableError(_CAME_IN_ORDER)
@@ -232,33 +230,33 @@ class Replacer:
             share_files(saved, (NAME, *written.shared), folder)
             return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
 
-    def _runs(self, touched: Touched) -> Iterator[tuple[int, tuple[str, BaseTable]]]:
-        """The statements that give the new rows, each with a relation that it reads."""
+    def _runs(self, touched: Touched) -> Iterator[tuple[str, Narrowed]]:
+        """The statements that give the new rows, each with the relation that it reads besides."""
         by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        names = tuple(edge.name for edge in touched.saved.tables)
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"
             if touched.keys.num_rows:
                 name = f"__fl_keys_{uuid4().hex}"
                 arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
-                keys = BaseTable(name, tuple(touched.keys.column_names), name, key_column(0))
                 try:
-                    yield 0, (touched.how.sql.replace(KEYS, name), keys)
+                    keys = not_traced(name, touched.keys.column_names)
+                    yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
                 finally:
                     self.tables.spark.catalog.dropTempView(name)
             return
-        for number, added in enumerate(touched.how):
+        for added in touched.how:
             found = by_name[added.probe.table]
             assert found.changes is not None, "others were turned away before"
             manifest = self.tables.registered(found.edge.name)
             by_value = manifest.provider is Provider.KEY
             chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
             table = self._chosen.table_of(chosen)
-            yield number, (added.sql.replace(PLACE, table.relation), table)
+            yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
-    def _run(self, touched: Touched, sql: str, placed: BaseTable, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
+    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
         saved, spark = touched.saved, self.tables.spark
-        narrowed = Narrowed(tuple(edge.name for edge in saved.tables), placed=(placed,))
         traced = self._statements.trace(sql, saved.semantics, narrowed=narrowed)
         with configured(spark, QUICK_VALUES):
             frame = self._statements.run(traced)
