@@ -28,7 +28,8 @@ def update(*, name: str | None, plan: bool, full: bool, as_json: bool, opening: 
     """Bring saved results up to date with what they were made of.
 
     Each comes after those that it reads. With NAME: that result, and all that it was made of. A result stays as it is
-    where that is proven to be the same, or has its touched rows or groups made again where a rule says which. Exit code 1: one could not be brought up to date.
+    where that is proven to be the same, or has its touched rows or groups made again where a rule says which. Exit code
+    1: one could not be brought up to date.
     """
     if name is not None:
         Library(home_folder(opening.home)).get(name)  # what is not there is said before Spark starts

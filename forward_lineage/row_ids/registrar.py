@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids import copies, dictionary, kept_hashes, position
 from forward_lineage.row_ids import key as keys
 from forward_lineage.row_ids.checks import check_name, check_unchanged
-from forward_lineage.row_ids.data_files import with_offsets
+from forward_lineage.row_ids.data_files import DataFile, with_offsets
 from forward_lineage.row_ids.file_locations import as_list, source_of
 from forward_lineage.row_ids.formats import provider
 from forward_lineage.row_ids.formats.versions import Table, check_kept, table_of
@@ -42,6 +43,8 @@ from forward_lineage.spark.tables import (
 from rewrites.tables import BaseTable
 from udafs.attach import is_remote
 from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError, listed
+
+_NUMBERED = re.compile(r"/part-(\d{19})\.parquet$")
 
 
 class Registrar:
@@ -132,8 +135,8 @@ class Registrar:
 
         Args:
             name: the result's name, of one part.
-            place: the folder of its Parquet files, or its address; ids are the numbers of the rows in the order of
-                the files' names.
+            place: the folder of its Parquet files, or its address. Ids are the numbers of the rows: files are called
+                by that of their first row.
             schema: what the files say that their columns are, as JSON, if it is known.
 
         Raises:
@@ -148,8 +151,9 @@ class Registrar:
 
         def draft(last: Manifest | None) -> Manifest:
             rows = position.from_source(self.spark, name, {"path": path}, columns=columns)
-            manifest = replace(rows, provider=Provider.RESULT)
-            return replace(manifest, next_id=max(manifest.next_id, last.next_id if last is not None else 0))
+            files = tuple(replace(file, offset=_first_number(file)) for file in rows.files)
+            ends = (rows.next_id, last.next_id if last is not None else 0, *(each.offset + each.rows for each in files))
+            return replace(rows, provider=Provider.RESULT, files=files, next_id=max(ends))
 
         written = self.registrations.write(draft, name, of_result=True)
         self.registrations.clear_results(name)
@@ -343,6 +347,12 @@ class Registrar:
 
     def _make_view(self, manifest: Manifest) -> None:
         make_views(self.spark, manifest, self.registrations.base_table(manifest))
+
+
+def _first_number(file: DataFile) -> int:
+    """The number of the first row in a file of a saved result; others call their files as they like."""
+    named = _NUMBERED.search(file.path)
+    return file.offset if named is None else int(named[1])
 
 
 def _as_spark_has_them(table: BaseTable, frame: DataFrame) -> tuple[tuple[str, str], ...]:

@@ -29,8 +29,9 @@ class UpdateCalls:
     def update(self, name: str | None = None, *, full: bool = False, plan: bool = False) -> DataFrame:
         """Bring saved results up to date with what they were made of, each after those that it reads.
 
-        A result stays as it is where it is proven that its query would give the same rows with the same lineage. Where a
-        rule says which rows or groups are touched, these are made again. Otherwise its query runs again. If its rows come out equal, results that were made of it stay in turn.
+        A result stays as it is where it is proven that its query would give the same rows with the same lineage. If a
+        rule says which rows or groups are touched, these are made again. Otherwise its query runs again. If its rows
+        come out equal, results that were made of it stay in turn.
 
         Args:
             name: a result, with all that it was made of; all results when not given.
@@ -39,8 +40,9 @@ class UpdateCalls:
 
         Returns:
             ``result STRING, way STRING, why STRING, version BIGINT``: a row for each result that was behind, in order.
-            The way is ``untouched``, ``partly`` or ``recomputed``. Or it is ``left``, with a warning: the result is stale as
-            before. A plan may say ``depends``: on whether a result that is read has other rows when it is recomputed.
+            The way is ``untouched``, ``partly`` or ``recomputed``. Or it is ``left``, with a warning: the result is
+            stale as before. A plan may say ``depends``: on whether a result that is read has other rows when it is
+            recomputed.
 
         Raises:
             LineageError: there is no such result, or it cannot be brought up to date. Or another session saved one

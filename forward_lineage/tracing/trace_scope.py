@@ -37,3 +37,8 @@ def restricted(table: BaseTable, condition: str) -> BaseTable:
 def only(tables: Collection[BaseTable]) -> Narrowed:
     """Trace these tables, with their given rows, and nothing else."""
     return Narrowed(tuple(table.name for table in tables), tuple(tables))
+
+
+def not_traced(name: str, columns: Collection[str]) -> BaseTable:
+    """Return a relation of the session that a statement may read, and that it is not traced to."""
+    return BaseTable(name, tuple(columns), name, "0")

@@ -12,4 +12,5 @@ The judge is the interpreter of `tests/oracle`, which knows nothing of saving, o
 
     python -m tests.updates --cases 1000          # results × edits; --seed N begins elsewhere
     python -m tests.updates --cases 300 --spoil   # each rule disabled, too: all must be caught
+    python -m tests.updates --cases 10000 --state campaign.json     # may be stopped, and goes on from there
 """

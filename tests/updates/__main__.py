@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 import tempfile
 import time
@@ -37,17 +38,22 @@ def verdicts(
 @click.option("--cases", default=300, show_default=True, help="Results × edits.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
 @click.option("--spoil", is_flag=True, help="Disable each rule on purpose, too; all must be caught.")
-def main(cases: int, seed: int, spoil: bool) -> None:
+@click.option("--state", type=click.Path(path_type=Path), help="A file of what was tried: go on from there.")
+def main(cases: int, seed: int, spoil: bool, state: Path | None) -> None:
     """Compare what `update` leaves with the interpreter; exit code 1 if a result is wrong, or a spoilt rule passes."""
-    ways: Counter[str] = Counter()
+    before = json.loads(state.read_text()) if state is not None and state.exists() else {"next": seed, "ways": {}}
+    ways: Counter[str] = Counter(before["ways"])
     caught: dict[str, int] = {}
-    wrong, began = 0, time.monotonic()
+    wrong, began, seed = 0, time.monotonic(), before["next"]
 
     def at_large() -> list[str]:
         return [rule for rule in SPOILED if spoil and rule not in caught]
 
     with tempfile.TemporaryDirectory() as scratch, oracle_session(Path(scratch)) as spark:
         for at, verdict in verdicts(spark, Path(scratch), seed, at_large):
+            if state is not None and at > before["next"]:
+                before = {"next": at, "ways": dict(ways)}
+                state.write_text(json.dumps(before))
             if verdict.way in SPOILED:
                 if verdict.way not in caught:
                     print(f"caught {verdict.way} by seed {at}: {verdict.wrong}", flush=True)

@@ -20,7 +20,7 @@ from tests.oracle.expressions import MoreThanOneRowError, NondeterministicError
 from tests.oracle.interpreter import interpret
 from tests.oracle.printing import Printer
 from tests.oracle.strategies import databases
-from tests.updates.queries import small_query
+from tests.updates.queries import query_in_parts, small_query
 from tests.updates.spoiled import SPOILED
 from tests.updates.tables import Tables, edited
 
@@ -182,7 +182,7 @@ def queries_over(database: Database, chance: random.Random) -> Iterator[Statemen
     """Yield queries that have lineage and one answer, each once."""
     known: set[Statement] = set()
     while len(known) < QUERIES:
-        statement = small_query(chance)
+        statement = chance.choice([small_query, query_in_parts])(chance)
         if statement not in known and _has_lineage(statement, database):
             known.add(statement)
             yield statement

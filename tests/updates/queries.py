@@ -39,6 +39,8 @@ _INTS = {
 }
 _JOINS = ["INNER", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"]
 
+_POSITIVE = ["INNER", "INNER", "CROSS", "LEFT"]
+
 
 def small_query(chance: random.Random) -> Statement:
     """Return a query over r, t and u of one block or two."""
@@ -57,10 +59,15 @@ def small_query(chance: random.Random) -> Statement:
 
 def query_in_parts(chance: random.Random) -> Statement:
     """Return a query of a class that a rule for parts of results knows, each class as often as the others."""
-    shape = chance.choice(["rows", "union all", "distinct", "group", "having", "window"])
+    shape = chance.choice(
+        ["rows", "union all", "distinct", "group", "having", "window", "UNION", "INTERSECT", "EXCEPT"]
+    )
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
-    return Statement(Query(_select(chance, shape, joins=["INNER", "CROSS", "LEFT"])))
+    if shape.isupper():
+        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_POSITIVE) for _ in range(2))
+        return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
+    return Statement(Query(_select(chance, shape, joins=_POSITIVE)))
 
 
 def _select(

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
-from forward_lineage.frontend.nodes import KeywordCall, TypedLiteral
+from forward_lineage.frontend.row_values import is_of_one_row
 
 
 class NotProvableError(Exception):
@@ -60,17 +60,6 @@ _IN_WORDS = {
 _KEEPS_ALL_ROWS: type[exp.SetOperation] = exp.Union
 GENERATORS = {
     *("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"),
-}
-_ROW_NODES = (
-    *(exp.Column, exp.Identifier, exp.Literal, exp.Alias, exp.Star, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul),
-    *(exp.Div, exp.Mod, exp.IntDiv, exp.DPipe, exp.Case, exp.If, exp.Cast, exp.DataType, exp.Null, exp.Boolean),
-    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Is, exp.In, exp.Like, exp.And, exp.Or),
-    *(exp.Not, exp.Var, TypedLiteral),
-)
-_ROW_FUNCTIONS = {
-    *("abs", "ceil", "coalesce", "concat", "date_add", "date_sub", "date_trunc", "day", "extract", "floor", "greatest"),
-    *("hour", "if", "least", "length", "lower", "month", "nullif", "nvl", "quarter", "round", "substr", "substring"),
-    *("trim", "upper", "year"),
 }
 PLACE = "__fl_rows_that_came__"
 """What stands in a probe for the rows of a table that came or changed."""
@@ -259,15 +248,6 @@ def sources(select: exp.Select) -> Iterator[exp.Expr]:
         yield select.args["from_"].this
     for join in select.args.get("joins") or ():
         yield join.this
-
-
-def is_of_one_row(selected: exp.Expr) -> bool:
-    """Tell whether an expression is known to be computed of one row: it groups none, looks at none, makes none."""
-    for node in selected.walk():
-        call = isinstance(node, exp.Anonymous | KeywordCall)
-        if not (node.name.lower() in _ROW_FUNCTIONS if call else type(node) in _ROW_NODES):
-            return False
-    return True
 
 
 def mentions(node: exp.Expr | None, changed: set[str]) -> bool:

@@ -13,14 +13,15 @@ import numpy as np
 
 from forward_lineage.relations.relation import Numbers
 
+Names = Sequence[tuple[Hashable, ...]]
+"""The names of rows, the most telling one of each row first."""
 
-def matched(
-    old: Sequence[tuple[Hashable, ...]], numbers: Sequence[int], new: Sequence[tuple[Hashable, ...]]
-) -> Numbers:
+
+def matched(old: Names, numbers: Sequence[int], new: Names) -> Numbers:
     """Return for each new row the number of the old one that it replaces; −1: there is none left.
 
     Args:
-        old: names of the rows that went, the most telling one of each row first.
+        old: names of the rows that went.
         numbers: their numbers.
         new: names of the rows that were made again.
 

@@ -94,8 +94,8 @@ def write_new_rows(saved: SavedResult, made: MadeAgain, folder: Path) -> Written
     if new.size or not files:
         files.append(_write(made.rows.take(new), end, folder))
     lineage = {table.name: tuple(_segments(saved, place, made, folder)) for place, table in enumerate(saved.tables)}
-    entries = [entry for each in lineage.values() for entry in each]
-    shared = [entry.path for entry in (*files, *entries) if not (folder / entry.path).exists()]
+    paths = [file.path for file in files] + [entry.path for each in lineage.values() for entry in each]
+    shared = [path for path in paths if not (folder / path).exists()]
     return Written(tuple(files), lineage, tuple(shared), end + int(new.size))
 
 

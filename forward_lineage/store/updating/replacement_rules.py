@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
+from forward_lineage.frontend.row_values import has_aggregates
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
-from rewrites.block import is_aggregate
 
 KEYS = "__fl_keys__"
 """What stands for the relation of the keys of touched parts, in the columns that `key_column` names."""
 _EACH = "__fl_key"  # a row of it
+_NUMBER = "number"  # a mark on a node
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Keyed:
         columns: the places of the keys in the result.
         probes: give the keys of joined rows that came, a probe for each place.
         sql: gives the parts of the result whose keys are in the relation `KEYS`.
-        inputs: gives the columns that the keys are computed of; their types say whether they can be compared.
+        inputs: of each SELECT, gives the keys, and then what they are computed of: their types say whether keys can be
+            compared.
         what: what a part is, in plural: ``groups``.
 
     """
@@ -62,7 +64,7 @@ class Keyed:
     columns: tuple[int, ...]
     probes: tuple[Probe, ...]
     sql: str
-    inputs: str
+    inputs: tuple[str, ...]
     what: str
 
 
@@ -87,10 +89,10 @@ def replacement(tree: exp.Expr, changed: Collection[str], *, only_came: bool = F
 
     """
     names = {name.lower() for name in changed}
-    blocks = list(_blocks(tree))
-    if len(blocks) == 1 and _falls_apart(blocks[0]):
-        return _keyed(blocks[0], names, only_came=only_came)
-    return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
+    blocks = list(_blocks(tree, names))
+    if _keeps_all(tree) and not any(_falls_apart(block) for block in blocks):
+        return tuple(each for number, block in enumerate(blocks) for each in _added(block, number, names))
+    return _keyed(tree, blocks, names, only_came=only_came)
 
 
 def check_each_once(active: Sequence[Added]) -> None:
@@ -109,16 +111,18 @@ def check_each_once(active: Sequence[Added]) -> None:
 
 
 def is_ordered(tree: exp.Expr) -> bool:
-    """Tell whether a query of one SELECT says in which order its rows are."""
-    return any(block.args.get("order") for block in _blocks(tree))
+    """Tell whether a query says in which order its rows are."""
+    return _unwrapped(tree).args.get("order") is not None
 
 
 def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
     """Tell whether rows stay in the order of a query if each is replaced by one with equal keys."""
-    (tree,) = _blocks(tree)
+    tree = _unwrapped(tree)
     order = tree.args.get("order")
     if order is None:
         return True
+    if not isinstance(tree, exp.Select):
+        return False
     items = [tree.expressions[column] for column in keyed.columns]
     names = {item.alias_or_name.lower() for item in items}
     for each in order.expressions:
@@ -131,15 +135,38 @@ def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
     return True
 
 
-def _blocks(tree: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs of a query that UNION ALL puts together."""
+def _unwrapped(tree: exp.Expr) -> exp.Expr:
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this
+    return tree
+
+
+def _keeps_all(tree: exp.Expr) -> bool:
+    """Whether a query is SELECTs behind UNION ALL."""
+    tree = _unwrapped(tree)
+    if isinstance(tree, exp.SetOperation):
+        all_of = isinstance(tree, exp.Union) and not tree.args.get("distinct")
+        return all_of and _keeps_all(tree.this) and _keeps_all(tree.expression)
+    return True
+
+
+def _blocks(tree: exp.Expr, changed: set[str]) -> Iterator[exp.Select]:
+    """The SELECTs of a query whose rows are rows of the result, or decide with others which are.
+
+    What stands behind EXCEPT, or beside INTERSECT, and reads nothing that changed, is left as it is.
+    """
     if isinstance(tree, exp.Subquery):
         joined.refuse_parts(tree, {"this"})
-        yield from _blocks(tree.this)
-    elif isinstance(tree, exp.Union) and not tree.args.get("distinct"):
-        joined.refuse_parts(tree, {"this", "expression"})
-        yield from _blocks(tree.this)
-        yield from _blocks(tree.expression)
+        yield from _blocks(tree.this, changed)
+    elif isinstance(tree, exp.SetOperation):
+        joined.refuse_parts(tree, {"this", "expression", "distinct"})
+        takes_away, both = isinstance(tree, exp.Except), isinstance(tree, exp.Intersect)
+        if takes_away and joined.mentions(tree.expression, changed):
+            raise NotProvableError("a table that changed is behind EXCEPT")
+        for side in (tree.this, tree.expression):
+            stays = side is tree.expression if takes_away else both
+            if not (stays and not joined.mentions(side, changed)):
+                yield from _blocks(side, changed)
     elif isinstance(tree, exp.Select):
         yield tree
     else:
@@ -149,20 +176,13 @@ def _blocks(tree: exp.Expr) -> Iterator[exp.Select]:
 def _falls_apart(select: exp.Select) -> bool:
     """Whether rows of the result are made of several joined rows, or look at others."""
     parts = ("group", "distinct", "having", "qualify", "windows")
-    return _has_aggregates(select) or any(_windows(select)) or any(select.args.get(part) for part in parts)
-
-
-def _has_aggregates(select: exp.Select) -> bool:
-    calls = (node for each in select.expressions for node in each.find_all(exp.Anonymous))
-    return any(is_aggregate(call) for call in calls if call.find_ancestor(exp.Window, exp.Select) is select)
+    return has_aggregates(select) or any(_windows(select)) or any(select.args.get(part) for part in parts)
 
 
 # ------------------------------------------------------------ joined rows, as they are
 
 
 def _added(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
-    if _falls_apart(select):
-        raise NotProvableError("no rule tells which rows of a group behind UNION ALL are touched")
     if not all(map(joined.is_of_one_row, select.expressions)):
         raise NotProvableError("it selects more than values of a row")
     if not joined.mentions(select, changed):
@@ -182,27 +202,54 @@ def _with_place(select: exp.Select, place: exp.Table) -> exp.Select:
 # ------------------------------------------------------------ parts with keys
 
 
-def _keyed(select: exp.Select, changed: set[str], *, only_came: bool) -> Keyed:
-    loses = _loses(only_came)
-    if loses and select.args.get("having") and joined.mentions(select.args["having"], changed):
-        raise NotProvableError("it asks a subquery about a table that changed")
-    keys = _keys(select)
-    if not keys:
-        raise NotProvableError(f"none of its columns says which of its {_what(select)} a row is in")
-    named = [exp.alias_(each.copy(), key_column(i)) for i, each in enumerate(keys.values())]
+def _keyed(tree: exp.Expr, blocks: list[exp.Select], changed: set[str], *, only_came: bool) -> Keyed:
+    if _loses_groups(tree, blocks, only_came=only_came):
+        raise NotProvableError("a group that INTERSECT or EXCEPT kept out may be another one when rows go")
+    keys = [_keys(block) for block in blocks]
+    columns = sorted(set.intersection(*(set(each) for each in keys)))
+    what = _what(blocks[0]) if len(blocks) == 1 else "values"
+    if not any(each[column].find(exp.Column) for each in keys for column in columns):
+        raise NotProvableError(f"none of its columns says which of its {what} a row is in")
     probes: list[Probe] = []
-    for probe, place in joined.probed_places(select, changed, also=loses):
-        source = _with_place(select, place)
-        probes.append(Probe(probe.table, print_sql(_of_joined_rows(source, named, distinct=True))))
-    restricted = select.copy()
-    restricted.set("order", None)
-    where = restricted.args.get("where")
-    among = _among(list(keys.values()))
-    condition = exp.and_(exp.paren(where.this.copy()), among) if where is not None else among
-    restricted.set("where", exp.Where(this=condition))
-    columns = [column.copy() for each in keys.values() for column in each.find_all(exp.Column)]
-    inputs = print_sql(_of_joined_rows(select, columns, distinct=False))
-    return Keyed(tuple(keys), tuple(probes), print_sql(restricted), inputs, _what(select))
+    for block, known in zip(blocks, keys, strict=True):
+        named = [exp.alias_(known[column].copy(), key_column(i)) for i, column in enumerate(columns)]
+        probes += _probes_for_keys(block, named, changed, _loses(only_came))
+    restricted = _restricted(tree, blocks, [[known[column] for column in columns] for known in keys])
+    inputs = tuple(_inputs(block, [known[c] for c in columns]) for block, known in zip(blocks, keys, strict=True))
+    return Keyed(tuple(columns), tuple(probes), print_sql(restricted), inputs, what)
+
+
+def _probes_for_keys(block: exp.Select, named: list[exp.Expr], changed: set[str], loses: set[str]) -> Iterator[Probe]:
+    if not joined.mentions(block, changed):
+        return
+    if joined.mentions(block.args.get("having"), changed):
+        raise NotProvableError("it asks a subquery about a table that changed")
+    for probe, place in joined.probed_places(block, changed, also=loses):
+        source = _with_place(block, place)
+        yield Probe(probe.table, print_sql(_of_joined_rows(source, named, distinct=True)))
+
+
+def _restricted(tree: exp.Expr, blocks: list[exp.Select], keys: list[list[exp.Expr]]) -> exp.Expr:
+    """The query over those joined rows alone whose keys are among those of `KEYS`."""
+    for number, block in enumerate(blocks):
+        block.meta[_NUMBER] = number
+    copied = tree.copy()
+    for block in blocks:
+        del block.meta[_NUMBER]
+    for block in list(copied.find_all(exp.Select)):
+        if _NUMBER in block.meta:
+            among, where = _among(keys[block.meta[_NUMBER]]), block.args.get("where")
+            condition = among if where is None else exp.and_(exp.paren(where.this.copy()), among)
+            block.set("where", exp.Where(this=condition))
+            block.set("order", None)
+    return copied
+
+
+def _inputs(block: exp.Select, keys: list[exp.Expr]) -> str:
+    """The keys, and what they are computed of."""
+    columns = [column for each in keys for column in each.find_all(exp.Column)]
+    items = [exp.alias_(each.copy(), f"c{i}") for i, each in enumerate([*keys, *columns])]
+    return print_sql(_of_joined_rows(block, items, distinct=False))
 
 
 def _what(select: exp.Select) -> str:
@@ -218,7 +265,7 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
         joined.refuse_parts(group, {"expressions"})
         if not all(map(joined.is_of_one_row, group.expressions)):
             raise NotProvableError("it groups by more than values of a row")
-    elif _has_aggregates(select) or not (select.args.get("distinct") or windows):
+    elif has_aggregates(select) or select.args.get("having"):
         raise NotProvableError("all its rows are one group")
     if windows and (group is not None or select.args.get("distinct")):
         raise NotProvableError("its windows look at groups")
@@ -229,10 +276,15 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
         if item.is_star:
             raise NotProvableError("it selects *")
         plain = item.unalias()
-        told = plain.find(exp.Column) is not None and joined.is_of_one_row(plain)
-        if told and _in_each(plain, windows):
+        if joined.is_of_one_row(plain) and _in_each(plain, windows):
             found[place] = plain
     return found
+
+
+def _loses_groups(tree: exp.Expr, blocks: list[exp.Select], *, only_came: bool) -> bool:
+    """Whether a group may be in no saved row, and be one when it has lost rows."""
+    made = any(block.args.get("group") or any(_windows(block)) for block in blocks)
+    return made and not only_came and tree.find(exp.Intersect, exp.Except) is not None
 
 
 def _loses(only_came: bool) -> set[str]:

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
+from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.stored import SegmentCache, StoredRelation
 from forward_lineage.results import LINEAGE_COLUMN
 from forward_lineage.row_ids.manifest import Provider
@@ -35,7 +36,7 @@ from forward_lineage.store.saving.execution import Target, write_result
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
-from forward_lineage.store.updating.matching import matched
+from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
 from forward_lineage.store.updating.proving import Prover
 from forward_lineage.store.updating.replacement_rules import (
@@ -50,8 +51,7 @@ from forward_lineage.store.updating.replacement_rules import (
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
-from forward_lineage.tracing.trace_scope import Narrowed
-from rewrites.tables import BaseTable
+from forward_lineage.tracing.trace_scope import Narrowed, not_traced
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
 
@@ -59,7 +59,8 @@ MOST_KEYS = 100_000
 """Of touched parts; with more the query runs as a whole."""
 MOST_ROWS = 1_000_000
 """That are made again: they pass through the driver."""
-_COMPARABLE = {"tinyint", "smallint", "int", "bigint", "string", "date", "boolean"}
+_INTEGERS = ["tinyint", "smallint", "int", "bigint"]
+_COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 _CAME_IN_ORDER = "its rows have an order, and some came"
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
@@ -178,12 +179,14 @@ class Replacer:
 
     def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
-        fields = self.tables.spark.sql(keyed.inputs).schema.fields
-        kinds = [field.dataType.simpleString() for field in fields]
-        kinds += [saved.columns[column][1].lower() for column in keyed.columns]
-        for kind in kinds:
-            if kind not in _COMPARABLE and not kind.startswith("decimal("):
-                raise NotProvableError(f"keys of type {kind} are not compared")
+        wanted = [saved.columns[column][1].lower() for column in keyed.columns]
+        for text in keyed.inputs:
+            kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(text).schema.fields]
+            if kinds[: len(wanted)] != wanted:
+                raise NotProvableError("its columns have other types than what they are made of")
+            for kind in kinds:
+                if kind not in _COMPARABLE and not kind.startswith("decimal("):
+                    raise NotProvableError(f"keys of type {kind} are not compared")
 
     def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
@@ -213,9 +216,8 @@ class Replacer:
         saved = touched.saved
         with self._library.writing(saved.name) as folder:
             with _spark_may_refuse():
-                parts = [
-                    self._run(touched, sql, placed, folder / f"again-{i}") for i, (sql, placed) in self._runs(touched)
-                ]
+                runs = enumerate(self._runs(touched))
+                parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
             made = _made_again(touched, parts)
             if touched.is_ordered and (made.numbers < 0).any():
                 raise NotProvableError(_CAME_IN_ORDER)
@@ -228,41 +230,39 @@ class Replacer:
             share_files(saved, (NAME, *written.shared), folder)
             return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
 
-    def _runs(self, touched: Touched) -> Iterator[tuple[int, tuple[str, BaseTable]]]:
-        """The statements that give the new rows, each with a relation that it reads."""
+    def _runs(self, touched: Touched) -> Iterator[tuple[str, Narrowed]]:
+        """The statements that give the new rows, each with the relation that it reads besides."""
         by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        names = tuple(edge.name for edge in touched.saved.tables)
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"
             if touched.keys.num_rows:
                 name = f"__fl_keys_{uuid4().hex}"
                 arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
-                keys = BaseTable(name, tuple(touched.keys.column_names), name, key_column(0))
                 try:
-                    yield 0, (touched.how.sql.replace(KEYS, name), keys)
+                    keys = not_traced(name, touched.keys.column_names)
+                    yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
                 finally:
                     self.tables.spark.catalog.dropTempView(name)
             return
-        for number, added in enumerate(touched.how):
+        for added in touched.how:
             found = by_name[added.probe.table]
             assert found.changes is not None, "others were turned away before"
             manifest = self.tables.registered(found.edge.name)
             by_value = manifest.provider is Provider.KEY
             chosen = Chosen(self.tables.base_table(manifest), manifest.version, found.changes.after, by_value)
             table = self._chosen.table_of(chosen)
-            yield number, (added.sql.replace(PLACE, table.relation), table)
+            yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
-    def _run(self, touched: Touched, sql: str, placed: BaseTable, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
+    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
         saved, spark = touched.saved, self.tables.spark
-        narrowed = Narrowed(tuple(edge.name for edge in saved.tables), placed=(placed,))
         traced = self._statements.trace(sql, saved.semantics, narrowed=narrowed)
         with configured(spark, QUICK_VALUES):
             frame = self._statements.run(traced)
         schema = StructType.fromJson(saved.schema)
-        fields = {field.name: field.dataType for field in frame.schema.fields}
-        tables = fields.pop(LINEAGE_COLUMN).names if LINEAGE_COLUMN in fields else []  # type: ignore[attr-defined]
-        if [kind.simpleString() for kind in fields.values()] != [each.dataType.simpleString() for each in schema]:
-            raise NotProvableError("its touched part alone has columns of other types")
+        tables = _traced_in(frame)
+        frame = _of_types(frame, schema)
         folder.mkdir()
         target = Target(folder, saved.name, schema, "runs")
         written = write_result(frame, LINEAGE_COLUMN if tables else None, tables, target)
@@ -284,6 +284,30 @@ def _spark_may_refuse() -> Iterator[None]:
             yield
     except LineageError as error:
         raise NotProvableError(f"its touched part could not be asked for: {error.what}") from None
+
+
+def _traced_in(frame: DataFrame) -> list[str]:
+    """The tables that rows of a frame are traced to."""
+    last = frame.schema.fields[-1]
+    names: list[str] = last.dataType.names if last.name == LINEAGE_COLUMN else []  # type: ignore[attr-defined]
+    return names
+
+
+def _of_types(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The columns of a part in the types of the result: what UNION ALL makes of integers, and nothing else."""
+    wanted = [field.dataType.simpleString() for field in schema]
+    there = [field.dataType.simpleString() for field in frame.schema][: len(wanted)]
+    if there == wanted:
+        return frame
+    for kind, other in zip(there, wanted, strict=True):
+        if kind != other and not (kind in _INTEGERS and other in _INTEGERS[_INTEGERS.index(kind) :]):
+            raise NotProvableError("its touched part alone has columns of other types")
+    names = [f"c{i}" for i in range(len(wanted))]
+    renamed = frame.toDF(*names, *frame.columns[len(names) :])
+    return renamed.select(
+        *(renamed[name].cast(kind).alias(name) for name, kind in zip(names, wanted, strict=True)),
+        *frame.columns[len(names) :],
+    )
 
 
 def _keys_of(rows: IdentifiedRows, keyed: Keyed) -> DataFrame:
@@ -315,14 +339,14 @@ def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pair
     lineage = _stacked(parts)
     if isinstance(touched.how, Keyed):
         columns = touched.how.columns
-        names = _by_key(old, columns), _by_key(rows, columns)
+        names: tuple[Names, Names] = _by_key(old, columns), _by_key(rows, columns)
     else:
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
     return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
 
 
-def _rows_of(saved: SavedResult, numbers: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
     """The rows of some numbers, which are ascending."""
     found = [pq.read_table(saved.folder / saved.row_files[0].path).slice(0, 0)]
     for file in saved.row_files:
@@ -332,7 +356,7 @@ def _rows_of(saved: SavedResult, numbers: np.ndarray) -> pa.Table:  # type: igno
     return pa.concat_tables(found)
 
 
-def _pairs_of(saved: SavedResult, table: str, numbers: np.ndarray) -> Pairs:  # type: ignore[type-arg]
+def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
     edge = saved.traced(table)
     assert edge is not None, "it is one of its own"
     relation = StoredRelation(saved.segment_files(edge.segments), SegmentCache())
@@ -353,14 +377,14 @@ def _stacked(parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> dict[str, Pa
     }
 
 
-def _by_key(rows: pa.Table, columns: Sequence[int]) -> list[tuple[str, tuple[object, ...]]]:
+def _by_key(rows: pa.Table, columns: Sequence[int]) -> Names:
     """Names of rows: all values, and keys alone."""
     whole = [repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
     keys = zip(*(rows.column(column).to_pylist() for column in columns), strict=True)
     return list(zip(whole, keys, strict=True))
 
 
-def _by_lineage(lineage: dict[str, Pairs], rows: int) -> list[tuple[tuple[tuple[str, int], ...]]]:
+def _by_lineage(lineage: dict[str, Pairs], rows: int) -> Names:
     """Names of rows: what they were made of."""
     found: list[list[tuple[str, int]]] = [[] for _ in range(rows)]
     for table in sorted(lineage):

@@ -65,7 +65,7 @@ class Shelf:
         touched = chance.sample(sorted(self.rows), min(len(self.rows), chance.choice([0, 1, 3, 6])))
         replaced = touched[: chance.randrange(len(touched) + 1)]
         numbers = np.array([*replaced, *[-1] * chance.choice([0, 0, 1, 4])], np.int64)
-        chance.shuffle(numbers)
+        numbers = numbers[chance.sample(range(numbers.size), numbers.size)]
         made = [(chance.randrange(50), frozenset(chance.sample(range(9), chance.randrange(3)))) for _ in numbers]
         pairs = [(place, one) for place, (_, ids) in enumerate(made) for one in sorted(ids)]
         columns = [np.array(column, np.int64) for column in (zip(*pairs, strict=True) if pairs else ([], []))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -90,7 +91,9 @@ def check_in_step(lineage: ForwardLineage, results: Mapping[str, str] = RESULTS)
             for number, row in rows
         ]
         there = [tuple(row) for row in wanted]
-        assert (found if "ORDER BY" in sql else sorted(found)) == (there if "ORDER BY" in sql else sorted(there)), name
+        if not re.search(r"ORDER BY \w+$", sql):
+            found, there = sorted(found), sorted(there)
+        assert found == there, name
 
 
 def test_one_cell(town: ForwardLineage) -> None:
@@ -123,6 +126,7 @@ IN_PART = {
     "folks": "SELECT id, city FROM people WHERE id > 1 UNION ALL SELECT v, 'visit' FROM visits",
     "ranks": "SELECT id, city, rank() OVER (PARTITION BY city ORDER BY id) AS place FROM people",
     "many": "SELECT city, top FROM groups WHERE n > 1",
+    "sizes": "SELECT top, n * 10 AS n FROM groups",
     "met": "SELECT g.n, f.id FROM groups g JOIN folks f ON g.top = f.id",
 }
 
@@ -136,9 +140,15 @@ def test_parts(town: ForwardLineage) -> None:
     plan = {row.result: row.way for row in town.update(plan=True).collect()}
     assert {plan[name] for name in ("groups", "folks", "ranks")} == {"partly"} and plan["met"] == "depends"
     found = ways(town)
-    assert {name: found[name][0] for name in IN_PART} == {**dict.fromkeys(IN_PART, "partly"), "many": "untouched"}
+    assert {name: found[name][0] for name in IN_PART} == {
+        **dict.fromkeys(IN_PART, "partly"),
+        "many": "untouched",
+        "met": "recomputed",  # rows came in both of its places
+    }
     check_in_step(town, IN_PART)
     for name, (then, rows) in before.items():
+        if name == "met":
+            continue
         now = dict(by_number(town, name))
         stayed = {number for number, row in rows.items() if "Rome" not in row and 77 not in row}
         assert {number: now[number] for number in stayed} == {number: rows[number] for number in stayed}, name
@@ -162,18 +172,17 @@ def by_number(lineage: ForwardLineage, name: str) -> Iterator[tuple[int, tuple[o
 
 def check_questions(lineage: ForwardLineage) -> None:
     """The same answers with Spark and without, of versions that were made in part."""
-    without = Questions(lineage.home)
-    for name, bonn in (("groups", [77]), ("folks", [77]), ("met", [77])):
-        where = "n = 1" if name == "met" else "city = 'Bonn'"
+    without = Questions(Path(lineage.home))
+    for name, bonn in (("groups", [77]), ("folks", [77]), ("sizes", [77])):
+        where = "n = 10" if name == "sizes" else "city = 'Bonn'"
         assert lineage.backward_ids(name, where=where, table="people").ids().tolist() == bonn
         assert without.backward(name, where, table="people").ids.tolist() == bonn
         touched = lineage.forward_ids("people", where="id = 77", result=name)
         assert touched.ids().tolist() == without.forward("people", "id = 77", result=name).ids.tolist()
         assert len(touched) == 1
     counted = {row.result: row.rows_touched for row in lineage.impact("people", where="id = 77").collect()}
-    assert {name: counted[name] for name in ("groups", "folks", "ranks", "met")} == {
-        **dict.fromkeys(("groups", "folks", "ranks", "met"), 1)
-    }
+    parts = ("groups", "folks", "ranks", "sizes")
+    assert {name: counted[name] for name in parts} == dict.fromkeys(parts, 1)
     assert counted == {each.result.name: len(each.rows or ()) for each in without.impact("people", "id = 77").touched}
 
 
