@@ -22,7 +22,7 @@ from forward_lineage.store.library.library import Library
 @where_option("rows of either version")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @session_options
-def compare(  # noqa: PLR0913
+def compare(
     *,
     name: str,
     before: int | None,

@@ -53,7 +53,7 @@ class BaseRow:
         table: its table.
         row_id: its id there.
         change: ``came``, ``gone`` or ``differs``: the row itself changed. ``joined`` or ``left``: it is what it was,
-            and counts now, or counts no more, for another reason.
+            and counts now, or counts no more, because of a row that only decides.
 
     """
 
@@ -91,12 +91,19 @@ class Attribution:
         forms: place of a column → how it adds up.
         tables: names of the tables, in the order of `JoinedRow.ids`.
         changes: table → which of its rows are not what they were; none of a table of which that is not known.
+        everywhere: the joined rows of all groups before and after, if they are known. An outer join pads a row when its
+            partners go, and stops to when one comes. These are in no joined row of the group, but in those of others.
 
     """
 
     def __init__(
-        self, forms: Mapping[int, Form], tables: Sequence[str], changes: Mapping[str, RowChanges | None]
+        self,
+        forms: Mapping[int, Form],
+        tables: Sequence[str],
+        changes: Mapping[str, RowChanges | None],
+        everywhere: tuple[Iterable[JoinedRow], Iterable[JoinedRow]] = ((), ()),
     ) -> None:
+        self._elsewhere = [_by_base_row(rows) for rows in everywhere]
         self._forms, self._tables = forms, tables
         found = [changes.get(table) for table in tables]
         self._before = [frozenset() if each is None else frozenset(each.before) for each in found]
@@ -184,15 +191,14 @@ class Attribution:
         taken: set[int] = set()
         by_place = {id(row): row for row in (*left, *right)}
         for rows, others, of_after in ((right, left, True), (left, right, False)):
-            sharing: dict[tuple[int, int], list[JoinedRow]] = defaultdict(list)
-            for each in others:
-                for key in _keys(each):
-                    sharing[key].append(each)
+            sharing = _by_base_row(others)
             for row in rows:
                 told = self._changed(*((None, row) if of_after else (row, None)))
                 if id(row) in taken or (told and not _is_inner(row)):
                     continue
-                shared = Counter(id(each) for key in _keys(row) for each in sharing[key] if id(each) not in taken)
+                shared = Counter(
+                    id(each) for key in _keys(row) for each in sharing.get(key, ()) if id(each) not in taken
+                )
                 if shared:
                     partner = by_place[shared.most_common(1)[0][0]]
                     taken |= {id(row), id(partner)}
@@ -207,8 +213,18 @@ class Attribution:
             return tuple(sorted(found))
         row, change = (new, "joined") if new is not None else (old, "left")
         assert row is not None, "one of them is there"
+        found = self._of_partners(row, was=change == "joined")
+        if found:
+            return tuple(sorted(found))
         each_of = enumerate(self._tables)
         return tuple(sorted(BaseRow(table, each, change) for at, table in each_of for each in row.ids[at]))
+
+    def _of_partners(self, row: JoinedRow, *, was: bool) -> set[BaseRow]:
+        """The base rows that changed among those that a row was joined with, or is joined with now."""
+        keys = _keys(row)
+        rows = self._elsewhere[0 if was else 1].get(keys[0], ()) if keys else ()
+        with_it = [each for each in rows if all(ids <= others for ids, others in zip(row.ids, each.ids, strict=True))]
+        return set().union(*(self._changed(*((each, None) if was else (None, each))) for each in with_it))
 
     def _changed(self, old: JoinedRow | None, new: JoinedRow | None) -> set[BaseRow]:
         found: set[BaseRow] = set()
@@ -271,6 +287,14 @@ def _of_same_rows(
         else:
             left.append(row)
     return pairs, [row for rows in by_ids.values() for row in rows], left
+
+
+def _by_base_row(rows: Iterable[JoinedRow]) -> dict[tuple[int, int], list[JoinedRow]]:
+    found: dict[tuple[int, int], list[JoinedRow]] = defaultdict(list)
+    for row in rows:
+        for key in _keys(row):
+            found[key].append(row)
+    return found
 
 
 def _is_inner(row: JoinedRow) -> bool:

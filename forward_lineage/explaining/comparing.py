@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -153,7 +154,7 @@ class Comparer:
         self._past.check_text(saved)
         texts = [[_literal(value) for value in values] for values in only]
         listable = len(texts) <= _MOST_LISTED and all(text is not None for values in texts for text in values)
-        sql = block.joined_rows(by, texts if listable else None)  # type: ignore[arg-type]
+        sql = block.joined_rows(by, texts if listable and not block.pads else None)  # type: ignore[arg-type]
         names = self._past.names_then(saved)
         rewritten = rewrite_statement(parse(sql), names, Options(by_reference=False))
         ids = [f"dl_ids(DL.{quoted(table)}) AS i{at}" for at, table in enumerate(rewritten.tables)]
@@ -240,7 +241,9 @@ class _Comparing:
                 raise
             self._notes.append(f"differences are not attributed: {error.what}")
             return error.what
-        return _Joined(block, before, after, Attribution(block.forms, tables, self._changes))
+        everywhere = (chain.from_iterable(before.values()), chain.from_iterable(after.values()))
+        attribution = Attribution(block.forms, tables, self._changes, everywhere if block.pads else ((), ()))
+        return _Joined(block, before, after, attribution)
 
     def _row(self, row: MatchedRow, joined: _Joined | str, test: Mapping[str, Any]) -> RowChange:
         old = None if row.before is None else row.before[1]

@@ -50,7 +50,7 @@ class ExplainCalls:
             ...     rows = [(at, "pen" if at < 3 else "ink", amount) for at, amount in enumerate(amounts, 1)]
             ...     spark.createDataFrame(rows, "id INT, item STRING, amount INT").createOrReplaceTempView("bill_rows")
             >>> bills(40, 30, 70)
-            >>> lineage.register("bills", source="SELECT * FROM bill_rows", key="id").version
+            >>> lineage.register("bills", source="bill_rows", key="id").version
             1
             >>> by_bill = "SELECT item, sum(amount) AS amount FROM bills GROUP BY item"
             >>> saved = lineage.save(by_bill, "billed", keep_versions=True)
