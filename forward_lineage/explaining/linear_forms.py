@@ -13,6 +13,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from forward_lineage.frontend import print_sql
+
 _PASSED = {"round", "bround", "coalesce", "ifnull", "nvl", "double", "float", "bigint", "int", "decimal"}
 _NUMERIC = {"DECIMAL", "DOUBLE", "FLOAT", "BIGINT", "INT", "SMALLINT", "TINYINT"}
 
@@ -79,7 +81,7 @@ class FormReader:
         match node:
             case exp.Alias():
                 return self._quotient(node.this)
-            case exp.Cast() if str(node.to.this.value).upper() in _NUMERIC:
+            case exp.Cast() if print_sql(node.args["to"]).partition("(")[0].upper() in _NUMERIC:
                 return self._quotient(node.this)
             case exp.Div() | exp.Mul() | exp.Neg() | exp.Add() | exp.Sub():
                 return self._arithmetic(node)
