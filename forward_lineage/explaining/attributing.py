@@ -80,6 +80,8 @@ class Part:
     joined: tuple[int, int]
 
 
+Sums = Sequence[Fraction]
+"""Of each aggregate; none of no rows."""
 _Where = tuple[tuple[BaseRow, ...], tuple[Any, ...]]
 _Pair = tuple["JoinedRow | None", "JoinedRow | None"]
 
@@ -111,18 +113,18 @@ class Attribution:
         self._gone = [frozenset() if each is None else frozenset(each.gone) for each in found]
         self._came = [frozenset() if each is None else frozenset(each.came) for each in found]
 
-    def totals(self, rows: Iterable[JoinedRow]) -> dict[int, Fraction | None]:
-        """Return the exact value of each column over the joined rows of a group; None where there is none."""
-        sums = self._sums(rows)
-        found: dict[int, Fraction | None] = {}
-        for place, form in self._forms.items():
-            over, under = self._both(form, sums)
-            found[place] = None if under == 0 else over / under
-        return found
+    def parts(
+        self, before: Sequence[JoinedRow], after: Sequence[JoinedRow], sums: tuple[Sums, Sums] | None = None
+    ) -> list[Part]:
+        """Return what the difference between two groups is made of.
 
-    def parts(self, before: Sequence[JoinedRow], after: Sequence[JoinedRow]) -> list[Part]:
-        """Return what the difference between two groups is made of."""
-        weights = self._weights(before, after)
+        Args:
+            before: the joined rows; those that both groups have may be left out if `sums` are given.
+            after: likewise.
+            sums: each aggregate added up over all joined rows, before and after.
+
+        """
+        weights = self._weights(*(sums or (self._sums(before), self._sums(after))))
         amounts: dict[_Where, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         counts: dict[_Where, list[int]] = defaultdict(lambda: [0, 0])
         for old, new in self._pairs(*_apart(before, after)):
@@ -136,14 +138,6 @@ class Attribution:
                     amounts[where][place] += sign * amount
         return [Part(*where, dict(amounts[where]), (old, new)) for where, (old, new) in counts.items()]
 
-    @staticmethod
-    def kept(before: Sequence[JoinedRow], after: Sequence[JoinedRow]) -> Counter[tuple[Any, ...]]:
-        """Return how many joined rows of a group are what they were, by what differences are added up by."""
-        found: Counter[tuple[Any, ...]] = Counter()
-        for row, times in (Counter(before) & Counter(after)).items():
-            found[row.by] += times
-        return found
-
     # ------------------------------------------------------------ numbers
 
     def _sums(self, rows: Iterable[JoinedRow]) -> list[Fraction]:
@@ -155,11 +149,8 @@ class Attribution:
             return Fraction(0), Fraction(0 if form.under is not None else 1)
         return form.over.of(sums), Fraction(1) if form.under is None else form.under.of(sums)
 
-    def _weights(
-        self, before: Sequence[JoinedRow], after: Sequence[JoinedRow]
-    ) -> dict[int, tuple[Fraction, Fraction] | None]:
+    def _weights(self, then: Sums, now: Sums) -> dict[int, tuple[Fraction, Fraction] | None]:
         """For each column: by what a row's share of the divisor counts, and what all is divided by."""
-        then, now = self._sums(before), self._sums(after)
         found: dict[int, tuple[Fraction, Fraction] | None] = {}
         for place, form in self._forms.items():
             (over, under), (_, divisor) = self._both(form, then), self._both(form, now)
