@@ -321,7 +321,7 @@ class _Comparing:
         try:
             blocks = [summed_block(each.sql, self._names) for each in (self._then, self._now)]
             if blocks[0] is None or blocks[1] is None:
-                return "the query makes no groups"
+                return "a row is made of its own lineage, there are no groups"
             if blocks[0].select.sql() != blocks[1].select.sql():
                 return "the two versions are those of different queries"
             block = blocks[1]

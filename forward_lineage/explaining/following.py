@@ -16,7 +16,6 @@ from forward_lineage.explaining.block_way import NAMED, BlockWay, Rows, Way
 from forward_lineage.explaining.blocks import (
     Condition,
     Item,
-    mentioned,
     own,
     refuse_unfollowed,
 )
@@ -202,10 +201,9 @@ class Follower:
     def _starts(self, block: ResolvedBlock, items: Sequence[Item], wanted: Wanted) -> list[int]:
         if wanted.table:
             return [at for at, item in enumerate(items) if self._leads_to(item, wanted.table)]
-        for each in block.asked_of_rows:
-            names = mentioned(each.node)
-            if len(names) == 1 and not each.asks:
-                return [at for at, item in enumerate(items) if item.alias.lower() in names]
+        for at, item in enumerate(items):
+            if any(block.tells(each, item) for each in block.asked_of_rows):
+                return [at]
         raise BadArgumentError(
             "the condition names no column that is a column of one table, so it does not say which rows are missing",
             instead="Ask about a column of a table, or give table= and ids=.",
@@ -247,7 +245,7 @@ class Follower:
     def _from(self, block: ResolvedBlock, start: int, name: str, wanted: Wanted) -> Way:
         """Follow rows from one item to the end of the block."""
         item = block.items[start]
-        mine = [each for each in block.asked_of_rows if mentioned(each.node) == {item.alias.lower()} and not each.asks]
+        mine = [each for each in block.asked_of_rows if block.tells(each, item)]
         rest = [each for each in block.asked_of_rows if not any(each is one for one in mine)]
         if isinstance(item.node, exp.Table) and isinstance(meant := self.grounding.meaning(item.node), BaseTable):
             way, marked = self._read(meant, item, name, wanted, mine)

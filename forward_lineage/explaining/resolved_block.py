@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from forward_lineage.explaining.blocks import Condition, Item, conjuncts, own, qualified
+from forward_lineage.explaining.blocks import Condition, Item, conjuncts, mentioned, own, qualified
 from forward_lineage.explaining.grounding import INSTEAD
 from forward_lineage.frontend import print_sql
 from rewrites.aliases import output_name
@@ -41,6 +41,7 @@ class ResolvedBlock:
         ground: Callable[[exp.Expr], exp.Expr],
     ) -> None:
         self.select, self.items, self._ground = select, items, ground
+        self._twice: set[str] = set()
         self.outputs = self._outputs()
         where = select.args.get("where")
         self.where = [
@@ -57,8 +58,23 @@ class ResolvedBlock:
         self.grouped = bool(select.args.get("group") or select.args.get("having")) or any(
             is_aggregate(node) for item in select.expressions for node in own(item)
         )
+        if self.grouped and select.args.get("qualify"):
+            refuse(select.args["qualify"], "QUALIFY over groups is not followed", INSTEAD)
         if has_grouping_sets(select.args.get("group")):
             refuse(select.args["group"], "ROLLUP, CUBE and GROUPING SETS are not followed", INSTEAD)
+
+    def tells(self, asked: Condition, item: Item) -> bool:
+        """Tell whether what is asked for says which rows of an item are meant, before it is joined.
+
+        An outer join may put NULLs in place of its rows. Then a condition that holds of NULL says nothing of them.
+        """
+        if asked.asks or mentioned(asked.node) != {item.alias.lower()}:
+            return False
+        return not self._is_padded(item) or _holds_of_no_null(asked.node)
+
+    def _is_padded(self, item: Item) -> bool:
+        at = next(at for at, each in enumerate(self.items) if each.alias == item.alias)
+        return item.how in ("LEFT", "FULL") or any(each.how in ("RIGHT", "FULL") for each in self.items[at + 1 :])
 
     def _outputs(self) -> dict[str, exp.Expr]:
         found: dict[str, exp.Expr] = {}
@@ -71,10 +87,15 @@ class ResolvedBlock:
                         column = exp.column(
                             exp.to_identifier(name, quoted=True), exp.to_identifier(each.alias, quoted=True)
                         )
-                        found.setdefault(name.lower(), column)
+                        self._note(found, name, column)
             elif output_name(item):
-                found[output_name(item).lower()] = self._qualified(item.unalias())
+                self._note(found, output_name(item), self._qualified(item.unalias()))
         return found
+
+    def _note(self, found: dict[str, exp.Expr], name: str, meant: exp.Expr) -> None:
+        if name.lower() in found:
+            self._twice.add(name.lower())
+        found.setdefault(name.lower(), meant)
 
     def over_outputs(self, condition: exp.Expr) -> exp.Expr:
         """Return a condition over the output as one over FROM.
@@ -90,6 +111,8 @@ class ResolvedBlock:
                 raise BadArgumentError(
                     f"there is no column {column.name} in the result", instead=f"It has {', '.join(self.outputs)}."
                 )
+            if column.name.lower() in self._twice:
+                raise BadArgumentError(f"several columns are called {column.name}", instead="Ask with table= and ids=.")
             column.replace(exp.paren(meant.copy()) if not isinstance(meant, exp.Column) else meant.copy())
         return _in(copied)
 
@@ -140,6 +163,14 @@ class ResolvedBlock:
 def _in(parentheses: exp.Expr) -> exp.Expr:
     inner: exp.Expr = parentheses.this
     return inner
+
+
+def _holds_of_no_null(node: exp.Expr) -> bool:
+    """Whether it is a plain comparison, which is never true of NULL."""
+    compares = isinstance(
+        node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE | exp.Between | exp.In | exp.Like
+    )
+    return compares and not node.find(exp.Anonymous, exp.Case, exp.Is, exp.Query)
 
 
 def _folds(node: exp.Expr) -> bool:

@@ -47,9 +47,9 @@ def median(runs: int, ask: Callable[[], object]) -> float:
 
 def saved_twice(spark: SparkSession, lineage: ForwardLineage, data: Path) -> None:
     """Register, save, correct 1,000 orders, and save again."""
-    for name in KEYS:
+    for name, key in KEYS.items():
         spark.read.parquet(f"{data}/{name}.parquet").createOrReplaceTempView(f"{name}_rows")
-        lineage.register(name, source=f"{name}_rows", key=KEYS[name])
+        lineage.register(name, source=f"{name}_rows", key=key)
     lineage.save(REVENUE, "revenue", keep_versions=True)
     rows = spark.read.parquet(f"{data}/orders.parquet")
     columns = [f"{CORRECTED} AS {name}" if name == "o_totalprice" else name for name in rows.columns]
