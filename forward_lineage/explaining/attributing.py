@@ -1,13 +1,14 @@
 """A difference of a sum, attributed to base rows by exact arithmetic.
 
-What a joined row added before and adds after is known. Rows that both have, with the same values, cancel. What is left
-is the difference, row by row: nothing is estimated and no order matters. A quotient A/B is attributed, too:
+A joined row added something before, and adds something after. Rows that both versions have, with the same values,
+cancel. The others are the difference, row by row: nothing is estimated and no order matters. A quotient A/B is
+attributed, too:
 
     A1/B1 - A0/B0 = ((A1 - A0) - A0/B0 · (B1 - B0)) / B1
 
 so a joined row that adds a to A and b to B explains (a - A0/B0 · b) / B1. An average is a sum by a count.
 
-Values are taken as they are: integers and decimals exactly, FLOAT and DOUBLE as the binary fractions that they are. So
+Every value is a fraction: an integer, a decimal, or the binary fraction that a FLOAT or DOUBLE stands for. So
 parts add up to the exact difference of the exact sums. How far the saved numbers are from it is the remainder: 0 for
 integers and decimals, the rounding of Spark's additions for FLOAT and DOUBLE, and all that is not linear.
 """
@@ -92,7 +93,7 @@ class Attribution:
     Args:
         forms: place of a column → how it adds up.
         tables: names of the tables, in the order of `JoinedRow.ids`.
-        changes: table → which of its rows are not what they were; none of a table of which that is not known.
+        changes: table → its rows that are not what they were; None where nobody knows.
         everywhere: the joined rows of all groups before and after, if they are known. An outer join pads a row when its
             partners go, and stops to when one comes. These are in no joined row of the group, but in those of others.
 

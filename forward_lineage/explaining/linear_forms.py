@@ -1,4 +1,4 @@
-"""Which columns of a query are sums: linear in aggregates of the rows of a group, or a quotient of two that are.
+"""Columns of a query that are sums: linear in aggregates of the rows of a group, or a quotient of two that are.
 
 `sum`, `count` and `count_if` add up over rows. So does whatever is made of them by adding, subtracting, and multiplying
 with numbers. An average is the quotient of a sum and a count. For everything else no part of a difference belongs to a
