@@ -195,7 +195,8 @@ class Comparer:
         both = " UNION ALL ".join(f"SELECT {sign} AS sign, {shape.listed()} FROM ({text})" for sign, text in parts)
         sides = _Side(), _Side()
         self._differing(both, shape, sides)
-        self._all_together(both, shape, sides)
+        if by or any(form.under is not None for form in block.forms.values()):  # else nobody asks
+            self._all_together(both, shape, sides)
         return tables, *sides
 
     def _differing(self, both: str, shape: _Shape, sides: tuple[_Side, _Side]) -> None:
