@@ -27,7 +27,7 @@ COMMANDS = {
     "bench": "Measure what lineage costs, and write a report.",
     "capture": "Capture the lineage that `save --capture later` left out, before the first question does.",
     "check": "Run every statement of every .sql file in FOLDER with lineage and without, and say what became of it.",
-    "compare": "Say which rows of the saved result NAME differ between two versions, and which base rows that is due to.",
+    "compare": "Say which rows of the saved result NAME differ between two versions, and what that is due to.",
     "completion": "Print what makes a shell complete commands, options, tables and results.",
     "demo": "Show the paper's store example and a TPC-H query, with the base rows of their results.",
     "describe": "Say what is known of a registered table or a saved result.",

@@ -33,7 +33,7 @@ def compare(
     as_json: bool,
     opening: Opening,
 ) -> None:
-    """Say which rows of the saved result NAME differ between two versions, and which base rows that is due to.
+    """Say which rows of the saved result NAME differ between two versions, and what that is due to.
 
     Differences of sums, counts and averages are attributed to base rows. Save with --keep-versions to have versions.
     """

@@ -128,7 +128,13 @@ class Comparer:
                     instead="Earlier ones stay with lineage.save(…, keep_versions=True).",
                 )
             return older[-1], now
-        return self._library.get(name, before), now
+        then = self._library.get(name, before)
+        if then.version > now.version:
+            raise BadArgumentError(
+                f"version {then.version} of {name} is later than version {now.version}",
+                instead="Give before= the earlier version, and after= the later one.",
+            )
+        return then, now
 
     def _key(self, now: SavedResult, key: Sequence[str] | None) -> Sequence[str]:
         if key is not None:
@@ -182,7 +188,8 @@ class Comparer:
             LineageError: the query cannot be asked again, or rows are gone; too many differ.
 
         """
-        texts = [[_literal(value) for value in values] for values in only]
+        kinds = [versions[1].columns[at][1] for at in block.keys]
+        texts = [[_literal(value, kind) for value, kind in zip(values, kinds, strict=True)] for values in only]
         listable = len(texts) <= _MOST_LISTED and all(text is not None for values in texts for text in values)
         sql = block.joined_rows(by, texts if listable and not block.pads else None)  # type: ignore[arg-type]
         statement, parts = parse(sql), []
@@ -448,8 +455,10 @@ def _exact(value: Any) -> Fraction:
         return Fraction(0)
 
 
-def _literal(value: Any) -> str | None:
-    """A value of a key as SQL; None where it is not written exactly, as a float."""
+def _literal(value: Any, kind: str) -> str | None:
+    """A value of a key as SQL; None where it is not written exactly, as a float, or other values may equal it."""
+    if kind.lower().startswith(("char", "varchar", "string collate")):
+        return None
     if value is None or isinstance(value, bool):
         return "NULL" if value is None else str(value).upper()
     if isinstance(value, int):

@@ -120,8 +120,7 @@ class Trial:
     def _count(self, case: Case, table: str, key: int, passed: list[str], *, joined: bool) -> int:
         source = case.source if joined else table
         conditions = [f"{_ID[table]} = {key}", *passed]
-        on_left = case.how == "LEFT JOIN" and table == case.tables[0]
-        if joined and case.how == "JOIN" and not on_left:
+        if joined and case.how == "JOIN":  # a condition of one table is a step of its own
             source = f"{case.tables[0]} JOIN {case.tables[1]} ON {_linking(case)}"
         return int(asked(self._tables, f"SELECT count(*) FROM {source} WHERE {' AND '.join(conditions)}")[0][0])
 
