@@ -27,7 +27,7 @@ COMMANDS = {
     "bench": "Measure what lineage costs, and write a report.",
     "capture": "Capture the lineage that `save --capture later` left out, before the first question does.",
     "check": "Run every statement of every .sql file in FOLDER with lineage and without, and say what became of it.",
-    "compare": "Say which rows of a saved result differ between two versions, and which base rows that is due to.",
+    "compare": "Say which rows of the saved result NAME differ between two versions, and what that is due to.",
     "completion": "Print what makes a shell complete commands, options, tables and results.",
     "demo": "Show the paper's store example and a TPC-H query, with the base rows of their results.",
     "describe": "Say what is known of a registered table or a saved result.",
@@ -49,7 +49,7 @@ COMMANDS = {
     "stale": "List the saved results whose inputs have changed since they were saved, and what has changed.",
     "unregister": "Forget registered tables; saved results keep the lineage they have.",
     "update": "Bring saved results up to date with what they were made of.",
-    "why-not": "Say which part of a saved result's query keeps rows out, and why.",
+    "why-not": "Say which part of the query of the saved result RESULT keeps rows out, and with which values.",
 }
 
 

@@ -22,7 +22,7 @@ from forward_lineage.store.library.library import Library
 @where_option("rows of either version")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @session_options
-def compare(  # noqa: PLR0913
+def compare(
     *,
     name: str,
     before: int | None,
@@ -33,7 +33,7 @@ def compare(  # noqa: PLR0913
     as_json: bool,
     opening: Opening,
 ) -> None:
-    """Say which rows of the saved result NAME differ between two versions, and which base rows that is due to.
+    """Say which rows of the saved result NAME differ between two versions, and what that is due to.
 
     Differences of sums, counts and averages are attributed to base rows. Save with --keep-versions to have versions.
     """

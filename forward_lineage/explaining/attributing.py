@@ -1,13 +1,14 @@
 """A difference of a sum, attributed to base rows by exact arithmetic.
 
-What a joined row added before and adds after is known. Rows that both have, with the same values, cancel. What is left
-is the difference, row by row: nothing is estimated and no order matters. A quotient A/B is attributed, too:
+A joined row added something before, and adds something after. Rows that both versions have, with the same values,
+cancel. The others are the difference, row by row: nothing is estimated and no order matters. A quotient A/B is
+attributed, too:
 
     A1/B1 - A0/B0 = ((A1 - A0) - A0/B0 · (B1 - B0)) / B1
 
 so a joined row that adds a to A and b to B explains (a - A0/B0 · b) / B1. An average is a sum by a count.
 
-Values are taken as they are: integers and decimals exactly, FLOAT and DOUBLE as the binary fractions that they are. So
+Every value is a fraction: an integer, a decimal, or the binary fraction that a FLOAT or DOUBLE stands for. So
 parts add up to the exact difference of the exact sums. How far the saved numbers are from it is the remainder: 0 for
 integers and decimals, the rounding of Spark's additions for FLOAT and DOUBLE, and all that is not linear.
 """
@@ -53,7 +54,7 @@ class BaseRow:
         table: its table.
         row_id: its id there.
         change: ``came``, ``gone`` or ``differs``: the row itself changed. ``joined`` or ``left``: it is what it was,
-            and counts now, or counts no more, for another reason.
+            and counts now, or counts no more, because of a row that only decides.
 
     """
 
@@ -80,6 +81,8 @@ class Part:
     joined: tuple[int, int]
 
 
+Sums = Sequence[Fraction]
+"""Of each aggregate; none of no rows."""
 _Where = tuple[tuple[BaseRow, ...], tuple[Any, ...]]
 _Pair = tuple["JoinedRow | None", "JoinedRow | None"]
 
@@ -90,13 +93,20 @@ class Attribution:
     Args:
         forms: place of a column → how it adds up.
         tables: names of the tables, in the order of `JoinedRow.ids`.
-        changes: table → which of its rows are not what they were; none of a table of which that is not known.
+        changes: table → its rows that are not what they were; None where nobody knows.
+        everywhere: the joined rows of all groups before and after, if they are known. An outer join pads a row when its
+            partners go, and stops to when one comes. These are in no joined row of the group, but in those of others.
 
     """
 
     def __init__(
-        self, forms: Mapping[int, Form], tables: Sequence[str], changes: Mapping[str, RowChanges | None]
+        self,
+        forms: Mapping[int, Form],
+        tables: Sequence[str],
+        changes: Mapping[str, RowChanges | None],
+        everywhere: tuple[Iterable[JoinedRow], Iterable[JoinedRow]] = ((), ()),
     ) -> None:
+        self._elsewhere = [_by_base_row(rows) for rows in everywhere]
         self._forms, self._tables = forms, tables
         found = [changes.get(table) for table in tables]
         self._before = [frozenset() if each is None else frozenset(each.before) for each in found]
@@ -104,18 +114,18 @@ class Attribution:
         self._gone = [frozenset() if each is None else frozenset(each.gone) for each in found]
         self._came = [frozenset() if each is None else frozenset(each.came) for each in found]
 
-    def totals(self, rows: Iterable[JoinedRow]) -> dict[int, Fraction | None]:
-        """Return the exact value of each column over the joined rows of a group; None where there is none."""
-        sums = self._sums(rows)
-        found: dict[int, Fraction | None] = {}
-        for place, form in self._forms.items():
-            over, under = self._both(form, sums)
-            found[place] = None if under == 0 else over / under
-        return found
+    def parts(
+        self, before: Sequence[JoinedRow], after: Sequence[JoinedRow], sums: tuple[Sums, Sums] | None = None
+    ) -> list[Part]:
+        """Return what the difference between two groups is made of.
 
-    def parts(self, before: Sequence[JoinedRow], after: Sequence[JoinedRow]) -> list[Part]:
-        """Return what the difference between two groups is made of."""
-        weights = self._weights(before, after)
+        Args:
+            before: the joined rows; those that both groups have may be left out if `sums` are given.
+            after: likewise.
+            sums: each aggregate added up over all joined rows, before and after.
+
+        """
+        weights = self._weights(*(sums or (self._sums(before), self._sums(after))))
         amounts: dict[_Where, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         counts: dict[_Where, list[int]] = defaultdict(lambda: [0, 0])
         for old, new in self._pairs(*_apart(before, after)):
@@ -129,14 +139,6 @@ class Attribution:
                     amounts[where][place] += sign * amount
         return [Part(*where, dict(amounts[where]), (old, new)) for where, (old, new) in counts.items()]
 
-    @staticmethod
-    def kept(before: Sequence[JoinedRow], after: Sequence[JoinedRow]) -> Counter[tuple[Any, ...]]:
-        """Return how many joined rows of a group are what they were, by what differences are added up by."""
-        found: Counter[tuple[Any, ...]] = Counter()
-        for row, times in (Counter(before) & Counter(after)).items():
-            found[row.by] += times
-        return found
-
     # ------------------------------------------------------------ numbers
 
     def _sums(self, rows: Iterable[JoinedRow]) -> list[Fraction]:
@@ -148,11 +150,8 @@ class Attribution:
             return Fraction(0), Fraction(0 if form.under is not None else 1)
         return form.over.of(sums), Fraction(1) if form.under is None else form.under.of(sums)
 
-    def _weights(
-        self, before: Sequence[JoinedRow], after: Sequence[JoinedRow]
-    ) -> dict[int, tuple[Fraction, Fraction] | None]:
+    def _weights(self, then: Sums, now: Sums) -> dict[int, tuple[Fraction, Fraction] | None]:
         """For each column: by what a row's share of the divisor counts, and what all is divided by."""
-        then, now = self._sums(before), self._sums(after)
         found: dict[int, tuple[Fraction, Fraction] | None] = {}
         for place, form in self._forms.items():
             (over, under), (_, divisor) = self._both(form, then), self._both(form, now)
@@ -184,15 +183,14 @@ class Attribution:
         taken: set[int] = set()
         by_place = {id(row): row for row in (*left, *right)}
         for rows, others, of_after in ((right, left, True), (left, right, False)):
-            sharing: dict[tuple[int, int], list[JoinedRow]] = defaultdict(list)
-            for each in others:
-                for key in _keys(each):
-                    sharing[key].append(each)
+            sharing = _by_base_row(others)
             for row in rows:
                 told = self._changed(*((None, row) if of_after else (row, None)))
                 if id(row) in taken or (told and not _is_inner(row)):
                     continue
-                shared = Counter(id(each) for key in _keys(row) for each in sharing[key] if id(each) not in taken)
+                shared = Counter(
+                    id(each) for key in _keys(row) for each in sharing.get(key, ()) if id(each) not in taken
+                )
                 if shared:
                     partner = by_place[shared.most_common(1)[0][0]]
                     taken |= {id(row), id(partner)}
@@ -207,8 +205,18 @@ class Attribution:
             return tuple(sorted(found))
         row, change = (new, "joined") if new is not None else (old, "left")
         assert row is not None, "one of them is there"
+        found = self._of_partners(row, was=change == "joined")
+        if found:
+            return tuple(sorted(found))
         each_of = enumerate(self._tables)
         return tuple(sorted(BaseRow(table, each, change) for at, table in each_of for each in row.ids[at]))
+
+    def _of_partners(self, row: JoinedRow, *, was: bool) -> set[BaseRow]:
+        """The base rows that changed among those that a row was joined with, or is joined with now."""
+        keys = _keys(row)
+        rows = self._elsewhere[0 if was else 1].get(keys[0], ()) if keys else ()
+        with_it = [each for each in rows if all(ids <= others for ids, others in zip(row.ids, each.ids, strict=True))]
+        return set().union(*(self._changed(*((each, None) if was else (None, each))) for each in with_it))
 
     def _changed(self, old: JoinedRow | None, new: JoinedRow | None) -> set[BaseRow]:
         found: set[BaseRow] = set()
@@ -271,6 +279,14 @@ def _of_same_rows(
         else:
             left.append(row)
     return pairs, [row for rows in by_ids.values() for row in rows], left
+
+
+def _by_base_row(rows: Iterable[JoinedRow]) -> dict[tuple[int, int], list[JoinedRow]]:
+    found: dict[tuple[int, int], list[JoinedRow]] = defaultdict(list)
+    for row in rows:
+        for key in _keys(row):
+            found[key].append(row)
+    return found
 
 
 def _is_inner(row: JoinedRow) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -29,15 +30,40 @@ from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from rewrites.options import Options
-from udafs.errors import BadArgumentError, LineageError, NotSavedError, WrongSqlError
+from udafs.errors import BadArgumentError, LineageError, NotSavedError, NotTracedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
 _MOST_LISTED = 50  # groups whose keys are written into the query
+_MOST_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The joined rows of a version, by the values of the group's key columns.
+
+    Attributes:
+        rows: those that the other version does not have.
+        sums: each aggregate added up over all of them.
+        counts: how many there are, by what differences are added up by.
+
+    """
+
+    rows: dict[Any, list[JoinedRow]] = field(default_factory=lambda: defaultdict(list))
+    sums: dict[Any, list[Fraction]] = field(default_factory=dict)
+    counts: dict[Any, Counter[Any]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def all_rows(self) -> Iterator[JoinedRow]:
+        """Yield the rows of all groups."""
+        return chain.from_iterable(self.rows.values())
+
+    def kept(self, key: Any) -> Counter[Any]:
+        """Return how many joined rows of a group the other version has, too."""
+        return self.counts.get(key, Counter()) - Counter(row.by for row in self.rows.get(key, ()))
 
 
 @dataclass(frozen=True)
 class _Joined:
-    """The joined rows of both versions, by the values of the group's key columns.
+    """The joined rows of both versions.
 
     Attributes:
         block: the query's groups.
@@ -48,8 +74,8 @@ class _Joined:
     """
 
     block: SummedBlock
-    before: Mapping[Any, Sequence[JoinedRow]]
-    after: Mapping[Any, Sequence[JoinedRow]]
+    before: _Side
+    after: _Side
     attribution: Attribution
 
 
@@ -102,7 +128,13 @@ class Comparer:
                     instead="Earlier ones stay with lineage.save(…, keep_versions=True).",
                 )
             return older[-1], now
-        return self._library.get(name, before), now
+        then = self._library.get(name, before)
+        if then.version > now.version:
+            raise BadArgumentError(
+                f"version {then.version} of {name} is later than version {now.version}",
+                instead="Give before= the earlier version, and after= the later one.",
+            )
+        return then, now
 
     def _key(self, now: SavedResult, key: Sequence[str] | None) -> Sequence[str]:
         if key is not None:
@@ -142,26 +174,100 @@ class Comparer:
         return self._past.base_edges(saved)
 
     def joined_rows(
-        self, saved: SavedResult, block: SummedBlock, by: Sequence[str], only: Sequence[Sequence[Any]]
-    ) -> tuple[tuple[str, ...], dict[Any, list[JoinedRow]]]:
-        """Return the tables, and the joined rows of some groups, by the values of their key columns.
+        self,
+        versions: tuple[SavedResult, SavedResult],
+        block: SummedBlock,
+        by: Sequence[str],
+        only: Sequence[Sequence[Any]],
+    ) -> tuple[tuple[str, ...], _Side, _Side]:
+        """Return the tables, and of some groups the joined rows of both versions.
+
+        Spark takes those away that both have: a group may have millions.
 
         Raises:
-            LineageError: the query cannot be asked again, or rows are gone.
+            LineageError: the query cannot be asked again, or rows are gone; too many differ.
 
         """
-        self._past.check_text(saved)
-        texts = [[_literal(value) for value in values] for values in only]
+        kinds = [versions[1].columns[at][1] for at in block.keys]
+        texts = [[_literal(value, kind) for value, kind in zip(values, kinds, strict=True)] for values in only]
         listable = len(texts) <= _MOST_LISTED and all(text is not None for values in texts for text in values)
-        sql = block.joined_rows(by, texts if listable else None)  # type: ignore[arg-type]
-        names = self._past.names_then(saved)
-        rewritten = rewrite_statement(parse(sql), names, Options(by_reference=False))
-        ids = [f"dl_ids(DL.{quoted(table)}) AS i{at}" for at, table in enumerate(rewritten.tables)]
-        own = [f"k{at}" for at in range(len(block.keys))] + [f"a{at}" for at in range(len(block.aggregates))]
-        own += [f"b{at}" for at in range(len(by))]
+        sql = block.joined_rows(by, texts if listable and not block.pads else None)  # type: ignore[arg-type]
+        statement, parts = parse(sql), []
+        for saved, sign in zip(versions, (-1, 1), strict=True):
+            self._past.check_text(saved)
+            rewritten = rewrite_statement(statement, self._past.names_then(saved), Options(by_reference=False))
+            parts.append((sign, rewritten.sql))
+        tables = rewritten.tables
+        shape = _Shape(len(block.keys), len(block.aggregates), len(by), tables)
+        both = " UNION ALL ".join(f"SELECT {sign} AS sign, {shape.listed()} FROM ({text})" for sign, text in parts)
+        sides = _Side(), _Side()
+        self._differing(both, shape, sides)
+        if by or any(form.under is not None for form in block.forms.values()):  # else nobody asks
+            self._all_together(both, shape, sides)
+        return tables, *sides
+
+    def _differing(self, both: str, shape: _Shape, sides: tuple[_Side, _Side]) -> None:
+        names = ", ".join([*shape.keys, *shape.values, *shape.by, *shape.ids])
+        for row in self._rows(
+            f"SELECT {names}, sum(sign) AS times FROM ({both}) GROUP BY {names} HAVING sum(sign) <> 0"
+        ):
+            joined = JoinedRow(
+                tuple(frozenset(row[name] or ()) for name in shape.ids),
+                tuple(row[name] for name in shape.values),
+                shape.by_of(row),
+            )
+            sides[row["times"] > 0].rows[shape.key_of(row)] += [joined] * abs(row["times"])
+
+    def _all_together(self, both: str, shape: _Shape, sides: tuple[_Side, _Side]) -> None:
+        names = ", ".join(["sign", *shape.keys, *shape.by])
+        sums = "".join(f", sum({name}) AS {name}" for name in shape.values)
+        for row in self._rows(f"SELECT {names}, count(*) AS n{sums} FROM ({both}) GROUP BY {names}"):
+            side, key = sides[row["sign"] > 0], shape.key_of(row)
+            side.counts[key][shape.by_of(row)] += row["n"]
+            before = side.sums.get(key, [Fraction(0)] * len(shape.values))
+            side.sums[key] = [one + _exact(row[name]) for one, name in zip(before, shape.values, strict=True)]
+
+    def _rows(self, sql: str) -> list[dict[str, Any]]:
         with spark_errors():
-            found = arrow_table(self._spark.sql(f"SELECT {', '.join([*own, *ids])} FROM ({rewritten.sql})"))
-        return rewritten.tables, _grouped(found.to_pydict(), len(block.keys), len(block.aggregates), len(by), len(ids))
+            found = arrow_table(self._spark.sql(f"SELECT * FROM ({sql}) LIMIT {_MOST_ROWS + 1}"))
+        if found.num_rows > _MOST_ROWS:
+            raise NotTracedError(
+                f"more than {_MOST_ROWS:,} joined rows differ", instead="Ask about fewer rows: where=."
+            )
+        rows: list[dict[str, Any]] = found.to_pylist()
+        return rows
+
+
+class _Shape:
+    """The columns of joined rows.
+
+    Args:
+        keys: how many keys.
+        values: how many aggregates.
+        by: how many values that differences are added up by.
+        tables: the tables.
+
+    """
+
+    def __init__(self, keys: int, values: int, by: int, tables: Sequence[str]) -> None:
+        self.keys, self.values, self.by = (
+            [f"{name}{at}" for at in range(number)] for name, number in (("k", keys), ("a", values), ("b", by))
+        )
+        self.ids = [f"i{at}" for at in range(len(tables))]
+        self._tables = tables
+
+    def listed(self) -> str:
+        """Return them as a select list over rows with `DL`."""
+        ids = [f"dl_ids(DL.{quoted(table)}) AS {name}" for name, table in zip(self.ids, self._tables, strict=True)]
+        return ", ".join([*self.keys, *self.values, *self.by, *ids])
+
+    def key_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return which group a row is in."""
+        return tuple(comparable(row[name]) for name in self.keys)
+
+    def by_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return what its difference is added up by."""
+        return tuple(row[name] if row[name].__hash__ else repr(row[name]) for name in self.by)
 
 
 class _Comparing:
@@ -223,7 +329,7 @@ class _Comparing:
         try:
             blocks = [summed_block(each.sql, self._names) for each in (self._then, self._now)]
             if blocks[0] is None or blocks[1] is None:
-                return "the query makes no groups"
+                return "a row is made of its own lineage, there are no groups"
             if blocks[0].select.sql() != blocks[1].select.sql():
                 return "the two versions are those of different queries"
             block = blocks[1]
@@ -233,14 +339,15 @@ class _Comparing:
                 for side in (row.before, row.after)
                 if side is not None
             ]
-            tables, before = self._comparer.joined_rows(self._then, block, self._by, only)
-            _, after = self._comparer.joined_rows(self._now, block, self._by, only)
+            tables, before, after = self._comparer.joined_rows((self._then, self._now), block, self._by, only)
         except LineageError as error:
             if isinstance(error, BadArgumentError) or (self._by and isinstance(error, WrongSqlError)):
                 raise
             self._notes.append(f"differences are not attributed: {error.what}")
             return error.what
-        return _Joined(block, before, after, Attribution(block.forms, tables, self._changes))
+        everywhere = (before.all_rows(), after.all_rows())
+        attribution = Attribution(block.forms, tables, self._changes, everywhere if block.pads else ((), ()))
+        return _Joined(block, before, after, attribution)
 
     def _row(self, row: MatchedRow, joined: _Joined | str, test: Mapping[str, Any]) -> RowChange:
         old = None if row.before is None else row.before[1]
@@ -260,9 +367,11 @@ class _Comparing:
     def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[list[Part], str]:
         if isinstance(joined, str):
             return [], joined
-        before, after = _of_row(row, joined)
+        first, second = _keys_of(row, joined.block)
+        before, after = joined.before, joined.after
+        sums = before.sums.get(first, ()), after.sums.get(second, ())
         try:
-            return joined.attribution.parts(before, after), ""
+            return joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums), ""
         except ValueError as error:
             return [], str(error)
 
@@ -316,17 +425,16 @@ class _Comparing:
             return {}
         control: dict[tuple[Any, ...], int] = defaultdict(int)
         for row in rows:
-            for by, times in joined.attribution.kept(*_of_row(row, joined)).items():
+            for by, times in joined.before.kept(_keys_of(row, joined.block)[0]).items():
                 control[by] += times
         found = {column: ranked(self._by, tested, control) for column, tested in test.items() if tested}
         return {column: each for column, each in found.items() if each}
 
 
-def _of_row(row: MatchedRow, joined: _Joined) -> tuple[Sequence[JoinedRow], Sequence[JoinedRow]]:
-    """The joined rows of a row's group before and after: of one that was added, that group before, and so on."""
-    sides = [None if side is None else _key_of(side[1], joined.block.keys) for side in (row.before, row.after)]
-    first, second = sides[0] if sides[0] is not None else sides[1], sides[1] if sides[1] is not None else sides[0]
-    return joined.before.get(first, ()), joined.after.get(second, ())
+def _keys_of(row: MatchedRow, block: SummedBlock) -> tuple[Any, Any]:
+    """The keys of a row's group before and after: of one that was added, that group before, and so on."""
+    old, new = (None if side is None else _key_of(side[1], block.keys) for side in (row.before, row.after))
+    return (new if old is None else old), (old if new is None else new)
 
 
 def _key_of(values: Sequence[Any], keys: Sequence[int]) -> tuple[Any, ...]:
@@ -339,23 +447,18 @@ def _collect(into: dict[tuple[Any, ...], tuple[int, Fraction]], parts: Sequence[
         into[part.by] = rows + sum(part.joined), total + amount
 
 
-def _grouped(
-    columns: Mapping[str, list[Any]], keys: int, aggregates: int, by: int, tables: int
-) -> dict[Any, list[JoinedRow]]:
-    found: dict[Any, list[JoinedRow]] = defaultdict(list)
-    parts = (("k", keys), ("a", aggregates), ("b", by), ("i", tables))
-    sides = [[columns[f"{name}{at}"] for at in range(number)] for name, number in parts]
-    count = len(next(iter(columns.values()), []))
-    for row in range(count):
-        key, values, named, ids = (tuple(column[row] for column in side) for side in sides)
-        made_of = tuple(frozenset(each or ()) for each in ids)
-        shown = tuple(each if each.__hash__ else repr(each) for each in named)
-        found[tuple(map(comparable, key))].append(JoinedRow(made_of, values, shown))
-    return found
+def _exact(value: Any) -> Fraction:
+    """A sum; of values without an exact one nothing is split, so it does not matter."""
+    try:
+        return exact(value)
+    except ValueError:
+        return Fraction(0)
 
 
-def _literal(value: Any) -> str | None:
-    """A value of a key as SQL; None where it is not written exactly, as a float."""
+def _literal(value: Any, kind: str) -> str | None:
+    """A value of a key as SQL; None where it is not written exactly, as a float, or other values may equal it."""
+    if kind.lower().startswith(("char", "varchar", "string collate")):
+        return None
     if value is None or isinstance(value, bool):
         return "NULL" if value is None else str(value).upper()
     if isinstance(value, int):

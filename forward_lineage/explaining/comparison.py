@@ -120,9 +120,9 @@ class Comparison:
         """Return the answer as rows, to be filtered, joined and written.
 
         Args:
-            what: ``"parts"``: the key, `by`, ``column, rows, amount``, the parts of each difference, and the remainder,
-                whose ``rows`` is NULL. ``"rows"``: the key, ``change, column, before, after``. ``"lineage"``: the key,
-                ``table, row_id, change``. ``"explanations"``: ``column, explanation, rows, support, risk_ratio,
+            what: ``"parts"`` of each difference: the key, `by`, ``column, rows, amount``. In the row of the remainder
+                ``rows`` is NULL. ``"rows"`` have the key, ``change, column, before, after``. ``"lineage"`` has the key,
+                ``table, row_id, change``. ``"explanations"`` have ``column, explanation, rows, support, risk_ratio,
                 difference, share``.
 
         """

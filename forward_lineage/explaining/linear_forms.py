@@ -1,4 +1,4 @@
-"""Which columns of a query are sums: linear in aggregates of the rows of a group, or a quotient of two that are.
+"""Columns of a query that are sums: linear in aggregates of the rows of a group, or a quotient of two that are.
 
 `sum`, `count` and `count_if` add up over rows. So does whatever is made of them by adding, subtracting, and multiplying
 with numbers. An average is the quotient of a sum and a count. For everything else no part of a difference belongs to a
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
+
+from forward_lineage.frontend import print_sql
 
 _PASSED = {"round", "bround", "coalesce", "ifnull", "nvl", "double", "float", "bigint", "int", "decimal"}
 _NUMERIC = {"DECIMAL", "DOUBLE", "FLOAT", "BIGINT", "INT", "SMALLINT", "TINYINT"}
@@ -79,7 +81,7 @@ class FormReader:
         match node:
             case exp.Alias():
                 return self._quotient(node.this)
-            case exp.Cast() if str(node.to.this.value).upper() in _NUMERIC:
+            case exp.Cast() if print_sql(node.args["to"]).partition("(")[0].upper() in _NUMERIC:
                 return self._quotient(node.this)
             case exp.Div() | exp.Mul() | exp.Neg() | exp.Add() | exp.Sub():
                 return self._arithmetic(node)

@@ -60,7 +60,7 @@ class MissingRows:
         asked: what was asked.
         steps: the way, in order.
         present: numbers of the rows of the result that are what was asked for, if there are any.
-        as_now: tables that were read as they are now: the result has no lineage in them, so their version is not known.
+        as_now: tables that were read in their present version: the result has no lineage in them that tells another.
 
     """
 

@@ -5,10 +5,11 @@ A saved result that it read stands for its own query, so that lineage leads down
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.names import quoted
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.rerun import rerun_of
@@ -16,6 +17,8 @@ from forward_lineage.store.library.saved_result import SavedResult, TracedTable
 from forward_lineage.tracing.names import NamesOfStatement, SessionNames
 from rewrites.tables import BaseTable, Source, View
 from udafs.errors import ChangedError, NotTracedError
+
+_ID = "__dl_then"
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,26 @@ class PastTables:
         current = self._tables.get(edge.name)
         if current is not None and current.version == edge.version and self._now.version(edge.name) == edge.version:
             return replace(self._tables.base_table(current), name=edge.name)
-        found = self._now.table_then(edge)
+        found = self._in_files(edge)
         if found is None:
             raise ChangedError(
                 f"rows of {edge.name} as they were in version {edge.version} are gone",
                 instead="Register a copy by its key, or a Delta or Iceberg table: these keep the rows of before.",
             )
         return found
+
+    def _in_files(self, edge: TracedTable) -> BaseTable | None:
+        """A table in files of then. Where others came since, ids tell: none by position is given twice."""
+        then, now = edge.registration(), self._tables.get(edge.name)
+        if then is None or not (then.provider.by_position or then.keeps_old_rows):
+            return None
+        if self._now.files_are_there(edge, then):
+            return self._tables.registrations.base_table(then)
+        if now is None or self._now.version(edge.name) is None or then.columns != now.columns:
+            return None
+        spans, there = ({(file.offset, file.rows) for file in each.files} for each in (then, now))
+        by_position = then.provider.by_position and now.provider.by_position
+        return _among(self._tables.base_table(now), spans) if by_position and spans <= there else None
 
     def check_text(self, saved: SavedResult) -> None:
         """Check that the queries of a result, and of those that it was made of, give their rows.
@@ -171,3 +187,12 @@ class PastTables:
     def _base_edges(self, saved: SavedResult) -> Iterator[TracedTable]:
         for each in self._results(saved):
             yield from (edge for edge in each.tables if not edge.is_result)
+
+
+def _among(table: BaseTable, spans: Iterable[tuple[int, int]]) -> BaseTable:
+    """The rows of a table whose ids lie in spans (first id, number of ids)."""
+    listed = ", ".join(map(quoted, table.columns))
+    inside = " OR ".join(f"{_ID} BETWEEN {first} AND {first + rows - 1}" for first, rows in sorted(spans)) or "false"
+    with_ids = f"SELECT {listed}, {table.row_id} AS {_ID} FROM {table.identified or table.relation}"
+    identified = f"(SELECT * FROM ({with_ids}) WHERE {inside})"
+    return replace(table, relation=f"(SELECT {listed} FROM {identified})", identified=identified, row_id=_ID)

@@ -1,10 +1,10 @@
-"""Which values of attributes explain a difference: ranked as DIFF ranks them.   [Abuzaid et al. 2018, §3, §4]
+"""Values of attributes that explain a difference, ranked as DIFF ranks them.   [Abuzaid et al. 2018, §3, §4]
 
 The test relation are joined rows that came, went or differ; the control relation are those that are what they were. An
 explanation is a value of one attribute, or of several. Its support is its share of the test relation. Its risk ratio
 says how much more often its rows are in the test relation than others: with a of its rows in test and b in control,
-and c and d of the others, (a / (a + b)) / (c / (c + d)). Explanations with too little of either are left out, and so
-are those of which a part is an explanation already.
+and c and d of the others, (a / (a + b)) / (c / (c + d)). Explanations with too little of either are left out. An
+explanation that contains another one is left out, too.
 """
 
 from __future__ import annotations

@@ -47,6 +47,11 @@ class SummedBlock:
         """The names of the key columns."""
         return tuple(self.columns[place] for place in self.keys)
 
+    @property
+    def pads(self) -> bool:
+        """Whether an outer join pads rows."""
+        return any(str(join.args.get("side") or "") for join in self.select.args.get("joins") or ())
+
     def joined_rows(self, by: Sequence[str], only: Sequence[Sequence[str]] | None = None) -> str:
         """Return the query of joined rows: columns k0…, a0…, b0….
 

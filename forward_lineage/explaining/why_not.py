@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -60,6 +61,9 @@ class MissingExplainer:
         tree = follower.grounding.inlined(parse(saved.sql).tree)
         way = follower.follow(tree, saved.name, wanted)
         numbers = tuple(int(each) for each in present)
+        if way.through and not numbers and way.steps[-1].kind == "LIMIT":
+            why = "others have the same place in the order, and Spark chose among them"
+            way.steps[-1] = replace(way.steps[-1], survived=0, why=why)
         return MissingRows(
             self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers, tuple(sorted(as_now))
         )

@@ -26,8 +26,8 @@ class ExplainCalls:
     ) -> Comparison:
         """Say which rows of a saved result differ between two versions, and which base rows each difference is due to.
 
-        A difference in a sum, a count or an average is attributed to base rows that came, went or have other values,
-        by exact arithmetic, and added up by columns of the tables. What is not linear is shown as a remainder.
+        A difference in a sum, a count or an average is attributed to base rows that came, went or have other values.
+        The arithmetic is exact, and parts are added up by columns of the tables. The rest is shown as a remainder.
 
         Args:
             name: the result. Keep its versions: ``save(…, keep_versions=True)``.
@@ -48,9 +48,10 @@ class ExplainCalls:
         Examples:
             >>> def bills(*amounts):
             ...     rows = [(at, "pen" if at < 3 else "ink", amount) for at, amount in enumerate(amounts, 1)]
-            ...     spark.createDataFrame(rows, "id INT, item STRING, amount INT").createOrReplaceTempView("bill_rows")
+            ...     frame = spark.createDataFrame(rows, "id INT, item STRING, amount INT")
+            ...     frame.createOrReplaceTempView("bill_rows")
             >>> bills(40, 30, 70)
-            >>> lineage.register("bills", source="SELECT * FROM bill_rows", key="id").version
+            >>> lineage.register("bills", source="bill_rows", key="id").version
             1
             >>> by_bill = "SELECT item, sum(amount) AS amount FROM bills GROUP BY item"
             >>> saved = lineage.save(by_bill, "billed", keep_versions=True)
@@ -82,8 +83,8 @@ class ExplainCalls:
     ) -> MissingRows:
         """Say which part of a saved result's query keeps rows out, and why.
 
-        Rows are followed from the table through joins, conditions, groups and limits, and through views and saved
-        results that the query reads, over the tables as they were when it was saved.
+        Rows are followed from the table through joins, conditions, groups and limits. Views and saved results that the
+        query reads are steps of the way. The tables are read in the versions that the result was made of.
 
         Args:
             name: the result.

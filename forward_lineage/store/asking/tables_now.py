@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
 from pyspark.sql import DataFrame
 
 from forward_lineage.row_ids.checks import check_files, check_unchanged, current_files
 from forward_lineage.row_ids.data_files import stat_files
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
-from forward_lineage.spark.names import quoted
 from forward_lineage.store.asking.pipeline import BlockedError
 from forward_lineage.store.asking.rows import IdentifiedRows, missing
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.made_of import TracedTable
 from forward_lineage.store.library.saved import Saved
 from forward_lineage.tracing.restricting import depends_on
-from rewrites.tables import BaseTable
 from udafs.errors import ChangedError, LineageError
 from udafs.lineage_set import LineageSet
-
-_ID = "__dl_then"
 
 
 class TablesNow:
@@ -173,44 +166,23 @@ class TablesNow:
 
     def _in_old_files(self, edge: TracedTable, then: Manifest) -> IdentifiedRows | None:
         """The rows of a version of a table, if its files are all where they were, and none is beside them."""
-        base = self._table_in_old_files(edge, then)
-        if base is None:
+        if not self.files_are_there(edge, then):
             return None
-        return IdentifiedRows.of_relation(
-            self._tables.spark, base.identified or base.relation, base.row_id, base.columns
-        )
+        spark, base = self._tables.spark, self._tables.registrations.base_table(then)
+        return IdentifiedRows.of_relation(spark, base.identified or base.relation, base.row_id, base.columns)
 
-    def _table_in_old_files(self, edge: TracedTable, then: Manifest) -> BaseTable | None:
+    def files_are_there(self, edge: TracedTable, then: Manifest) -> bool:
+        """Tell whether the files of a version of a table are all where they were, and none is beside them."""
         spark, registrations = self._tables.spark, self._tables.registrations
         try:
             if registrations.version(edge.name, edge.version).digest() != then.digest():
-                return None  # of a home that was made anew
+                return False  # of a home that was made anew
             named = then.provider.by_format
             there = stat_files((file.path for file in then.files), spark) if named else current_files(spark, then)
             check_files(then, there)
         except LineageError:
-            return None
-        return registrations.base_table(then)
-
-    def table_then(self, edge: TracedTable) -> BaseTable | None:
-        """Return a table as it was when a result was saved, to be read by a query; None: rows of then are gone.
-
-        Where files came since, the rows of before are told by their ids: no id by position is given twice.
-        """
-        then = edge.registration()
-        if then is None:
-            return None
-        if (then.provider.by_position or then.keeps_old_rows) and (table := self._table_in_old_files(edge, then)):
-            return table
-        now = self._tables.get(edge.name)
-        if now is None or self.version(edge.name) is None or not _same_ids(then, now):
-            return None
-        if not (then.provider.by_position and now.provider.by_position):
-            return None
-        spans = {(file.offset, file.rows) for file in then.files}
-        if not spans <= {(file.offset, file.rows) for file in now.files} or then.columns != now.columns:
-            return None
-        return _among(self._tables.base_table(now), spans)
+            return False
+        return True
 
     def check_same_version(self, saved: Saved, edge: TracedTable) -> None:
         """Check that a table's rows have the values now that they had when a result of LINEAGE ON was saved.
@@ -234,15 +206,6 @@ class TablesNow:
     def _check_meaning(self, result: str, edge: TracedTable, now: Manifest) -> None:
         if now.version != edge.version and not _same_ids(edge.registration(), now):
             raise ChangedError(_meaning(result, edge, now), instead=f"Save {result} again.")
-
-
-def _among(table: BaseTable, spans: Iterable[tuple[int, int]]) -> BaseTable:
-    """The rows of a table whose ids lie in spans (first id, number of ids)."""
-    listed = ", ".join(map(quoted, table.columns))
-    inside = " OR ".join(f"{_ID} BETWEEN {first} AND {first + rows - 1}" for first, rows in sorted(spans)) or "false"
-    with_ids = f"SELECT {listed}, {table.row_id} AS {_ID} FROM {table.identified or table.relation}"
-    identified = f"(SELECT * FROM ({with_ids}) WHERE {inside})"
-    return replace(table, relation=f"(SELECT {listed} FROM {identified})", identified=identified, row_id=_ID)
 
 
 def _meaning(result: str, edge: TracedTable, now: Manifest) -> str:

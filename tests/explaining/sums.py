@@ -1,0 +1,102 @@
+"""The arithmetic of `compare` alone: joined rows come from SQLite, not from Spark.
+
+Where rows of both joined tables changed, a row that is restored may meet one that is not. Undoing what is named then
+gives another row: such cases are counted as joint, not as wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from forward_lineage.explaining.attributing import Attribution, JoinedRow, Part, exact
+from forward_lineage.explaining.summed_block import SummedBlock, summed_block
+from forward_lineage.frontend import print_sql
+from forward_lineage.row_ids.row_changes import RowChanges
+from tests.explaining.cases import Case, Tables, a_case, asked, changed, edited, some_tables, undone
+from udafs.lineage_set import LineageSet
+
+_ID = {"customers": "id", "orders": "oid"}
+
+
+JOINT = "joint"
+
+
+def verdicts(seed: int) -> Iterator[str | None]:
+    """Yield for each group that changed what is wrong with its parts, or `JOINT`; None: nothing."""
+    chance = random.Random(seed)
+    before = some_tables(chance)
+    after = edited(before, chance)
+    case = a_case(chance)
+    block = summed_block(case.sql, [*case.keys, *(name for name, _ in case.aggregates)])
+    assert block is not None
+    then, now = (_joined_rows(each, case, block) for each in (before, after))
+    attribution = Attribution(block.forms, case.tables, _changes(before, after), (_all(then), _all(now)))
+    rows = [{row[: len(case.keys)]: row for row in asked(each, case.sql)} for each in (before, after)]
+    for key in rows[0].keys() & rows[1].keys():
+        if rows[0][key] != rows[1][key]:
+            parts = attribution.parts(then[key], now[key])
+            yield _judged(case, block, parts, rows[0][key], rows[1][key]) or undoing(case, before, after, parts, key)
+
+
+def _all(groups: dict[tuple[Any, ...], list[JoinedRow]]) -> list[JoinedRow]:
+    return [row for rows in groups.values() for row in rows]
+
+
+def _judged(
+    case: Case, block: SummedBlock, parts: list[Part], old: tuple[Any, ...], new: tuple[Any, ...]
+) -> str | None:
+    for place, form in block.forms.items():
+        if old[place] is None or new[place] is None:
+            continue
+        got = sum((part.amounts.get(place, Fraction(0)) for part in parts), Fraction(0))
+        wanted = exact(new[place]) - exact(old[place])
+        if got != wanted and (form.under is None or abs(got - wanted) > Fraction(1, 10**9)):
+            return f"{case.sql}: {old} → {new}: column {place} differs by {wanted}, parts add up to {got}"
+    return None
+
+
+def undoing(case: Case, before: Tables, after: Tables, parts: list[Part], key: tuple[Any, ...]) -> str | None:
+    """Say what is wrong if the named rows are as they were, and nothing else is."""
+    named = {(row.table, row.row_id) for part in parts for row in part.rows}
+    tables = undone(before, after, sorted(named))
+    old, got = (
+        next((row for row in asked(each, case.sql) if row[: len(case.keys)] == key), None) for each in (before, tables)
+    )
+    if _close(old, got):
+        return None
+    found = changed(before, after)
+    if sum(any(found[table].values()) for table in case.tables) > 1:
+        return JOINT
+    return f"{case.sql}\nof {key}: {old} is not {got} when {sorted(named)} are undone\n{before}\n{after}"
+
+
+def _close(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(
+        a == b or (isinstance(a, float) and isinstance(b, float) and abs(a - b) < 1e-9)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _changes(before: Tables, after: Tables) -> dict[str, RowChanges | None]:
+    found = changed(before, after)
+    return {
+        name: RowChanges(*(LineageSet(each[kind]) for kind in ("gone", "came", "differs")))
+        for name, each in found.items()
+    }
+
+
+def _joined_rows(tables: Tables, case: Case, block: SummedBlock) -> dict[tuple[Any, ...], list[JoinedRow]]:
+    values = [print_sql(each) for each in block.aggregates]
+    ids = [_ID[table] for table in case.tables]
+    found: dict[tuple[Any, ...], list[JoinedRow]] = defaultdict(list)
+    keys = len(case.keys)
+    for row in asked(tables, f"SELECT {', '.join([*case.keys, *values, *ids])} FROM {case.source}{case.condition}"):
+        made_of = tuple(frozenset(() if each is None else (each,)) for each in row[keys + len(values) :])
+        found[row[:keys]].append(JoinedRow(made_of, tuple(row[keys : keys + len(values)])))
+    return found

@@ -1,0 +1,100 @@
+"""`compare` from end to end: what a user does before and after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from forward_lineage import ForwardLineage
+from forward_lineage.explaining.comparison import Comparison, RowChange
+from tests.explaining.campaign import Trial
+from tests.forward_lineage.conftest import drop_views
+from udafs.errors import BadArgumentError, LineageError, NotSavedError
+
+BEFORE = [(1, "a", "EU", 40, "1.10"), (2, None, "US", 70, "2.20"), (3, "b", "EU", 5, "0.05")]
+AFTER = [(1, "a", "EU", 45, "1.15"), (2, None, "US", 70, "2.20"), (4, "b", "US", 8, "7.00"), (5, "c", "EU", 1, "0.01")]
+QUERY = "SELECT kind, sum(amount) AS total, sum(price) AS price, max(amount) AS most FROM bills GROUP BY kind"
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForwardLineage]:
+    """Three results in two versions each: of bills, of the first result, and of no groups."""
+    made = ForwardLineage(spark, tmp_path_factory.mktemp("compare") / "home")
+    put(spark, BEFORE)
+    made.register("bills", source="bill_rows", key="id")
+    for _ in range(2):
+        made.save(QUERY, "by_kind", keep_versions=True)
+        made.save("SELECT sum(total) AS all_of_it FROM by_kind", "total", keep_versions=True)
+        made.save("SELECT id, kind, amount FROM bills WHERE amount > 4", "plain", keep_versions=True)
+        put(spark, AFTER)
+        made.refresh("bills")
+    yield made
+    drop_views(spark)
+
+
+def put(spark: SparkSession, rows: list[tuple[int, str | None, str, int, str]]) -> None:
+    frame = spark.createDataFrame(rows, "id INT, kind STRING, region STRING, amount INT, price STRING")
+    frame.selectExpr("id", "kind", "region", "amount", "CAST(price AS DECIMAL(9,2)) AS price").createOrReplaceTempView(
+        "bill_rows"
+    )
+
+
+def row_of(found: Comparison, **key: object) -> RowChange:
+    return next(row for row in found.rows if row.key == key)
+
+
+def test_rows_parts_and_explanations(lineage: ForwardLineage) -> None:
+    found = lineage.compare("by_kind", before=1, after=2, by=["region"])
+    assert {(row.key["kind"], row.change) for row in found.rows} == {("a", "changed"), ("b", "changed"), ("c", "added")}
+    columns = {each.column: each for each in row_of(found, kind="b").columns}
+    assert [(part.rows[0].change, part.by, int(amount)) for part, amount in columns["total"].parts] == [
+        ("gone", ("EU",), -5),
+        ("came", ("US",), 8),
+    ]
+    assert [columns[name].remainder for name in ("total", "price")] == [0, 0]
+    assert not columns["most"].parts
+    assert columns["most"].remainder == 3
+    assert "max" in columns["most"].reason
+    said = json.loads(found.as_json())
+    assert said["rows"][0]["columns"][1]["difference"] == "0.05"
+    frame = found.frame().where("column = 'price' AND kind = 'b'")
+    assert sum(row["amount"] for row in frame.collect()) == pytest.approx(6.95)
+    assert "orders" not in found._repr_html_()
+
+
+def test_through_a_pipeline_to_base_rows(lineage: ForwardLineage) -> None:
+    (row,) = lineage.compare("total").rows
+    (moves,) = row.tables
+    assert (moves.table, list(moves.joined), list(moves.left), list(moves.differs)) == ("bills", [4, 5], [3], [1])
+    (column,) = row.columns
+    assert sum(amount for _, amount in column.parts) == column.difference == 9
+
+
+def test_rows_of_no_groups_have_a_key_that_is_given(lineage: ForwardLineage) -> None:
+    with pytest.raises(BadArgumentError, match="Give key="):
+        lineage.compare("plain", 1, 2)
+    with pytest.raises(BadArgumentError, match="is no key of version 1"):
+        lineage.compare("plain", 1, 2, key=[])
+    found = lineage.compare("plain", 1, 2, key=["ID"], where="kind = 'b'")
+    assert {(row.key["id"], row.change) for row in found.rows} == {(3, "removed"), (4, "added")}
+
+
+def test_what_is_not_there(lineage: ForwardLineage) -> None:
+    with pytest.raises(NotSavedError, match="no version 7"):
+        lineage.compare("by_kind", 1, 7)
+    with pytest.raises(BadArgumentError, match="no column nothing"):
+        lineage.compare("by_kind", 1, 2, key=["nothing"])
+    with pytest.raises(LineageError, match="nothing"):
+        lineage.compare("by_kind", 1, 2, by=["nothing"])
+    assert lineage.compare("by_kind", 2, 2).rows == ()
+
+
+@pytest.mark.long
+def test_generated(spark: SparkSession, tmp_path: Path) -> None:
+    verdicts = list(Trial(ForwardLineage(spark, tmp_path / "home"), 3).compared())
+    drop_views(spark)
+    assert [each for each in verdicts if each not in (None, "joint")] == []
