@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from forward_lineage.approximate.answer import ApproximateAnswer
 from forward_lineage.approximate.approximator import Asked
+from forward_lineage.approximate.occurrences import Membership, Occurrence
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.session.components import Parts
 
@@ -88,6 +89,55 @@ class ApproximateCalls:
         """
         asked = Asked(error, relative, rows, confidence, bounder, progress or _nothing)
         return self._parts.approximator.answer(sql, asked)
+
+    def occurs(self, table: str, values: Mapping[str, object]) -> Occurrence:
+        """Tell whether a tuple of values occurs in a table. The answer is exact.
+
+        A filter of the columns says no, which is proven, or the tuple is looked up: in the files that may have it. The
+        filter is made when it is first needed, and kept in the home. One of another version of the table is not used.
+        [Macke 2021, chapter 4]
+
+        Args:
+            table: a registered table or a saved result.
+            values: by column; None stands for any value, NULL included. A value is compared as `=` does in SQL.
+
+        Returns:
+            the answer, which is true in ``if`` where the tuple occurs; `row` is the id of a row that has it.
+
+        Raises:
+            LineageError: there is no such table or column; a value is of another type; the table is not what was
+                registered.
+
+        Examples:
+            >>> lineage.occurs("sales", {"item": "pencil", "amount": None})
+            Occurrence(occurs=True, row=2, how='looked up by Spark')
+            >>> bool(lineage.occurs("sales", {"item": "pencil", "amount": 50}))
+            False
+
+        """
+        return self._parts.occurrences.occurs(table, values)
+
+    def membership(self, table: str, columns: Sequence[str], *, learned: bool = False) -> Membership:
+        """Make the filter that `occurs` uses for some columns, and for any part of them.
+
+        It is a bitmap of all tuples that there could be, or a binary fuse filter of those that occur, whichever is
+        smaller. The latter finds 1 % of other tuples, too.
+
+        Args:
+            table: a registered table or a saved result.
+            columns: ten at most.
+            learned: try a learned filter, too, which is used if it is smaller and faster; needs scikit-learn.
+
+        Raises:
+            LineageError: as for `occurs`; scikit-learn is missing; the table is on trust, so nobody knows when it
+                changes.
+
+        Examples:
+            >>> lineage.membership("sales", ["item", "amount"])
+            Membership(sales(amount, item), bitmap, 49.14 bits a key)
+
+        """
+        return self._parts.occurrences.membership(table, columns, learned=learned)
 
 
 def _nothing(_: str) -> None:
