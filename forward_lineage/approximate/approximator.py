@@ -15,6 +15,8 @@ from forward_lineage.approximate.answer import ApproximateAnswer, blocks_of
 from forward_lineage.approximate.bounds.error_budget import shared
 from forward_lineage.approximate.estimates import BOUNDERS
 from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, selection
+from forward_lineage.approximate.matching.matcher import AskedMatch, matched
+from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.rounds import Ended, Tell, run_rounds, states_of
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.scramble_reading import ScrambleReader
@@ -70,12 +72,24 @@ class Approximator:
         _check(asked)
         refuse_other_readings(setting_of(self._spark), sql)
         query = read_query(sql)
-        scramble = self._scramble_of(query)
+        scramble = self._scramble_of(query.table)
+        hidden = query.aliases & {name.lower() for name, _ in scramble.manifest.columns}
+        if hidden:
+            raise BadArgumentError(
+                f"{min(hidden)} is an alias and a column of {scramble.manifest.name}",
+                instead="Give the alias another name.",
+            )
         return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
 
-    def _scramble_of(self, query: AggregateQuery) -> Scramble:
+    def matching(self, table: str, asked: AskedMatch, tell: Tell) -> Matches:
+        """Find the candidates whose histograms are closest to a target, from the scramble of their table."""
+        asked.check()
+        scramble = self._scramble_of(table)
+        return matched(scramble, asked, tell, partial(self._reason, scramble.manifest))
+
+    def _scramble_of(self, table: str) -> Scramble:
         self._bring_up_to_date()
-        manifest = self._tables.registered(quoted_name(query.table))
+        manifest = self._tables.registered(quoted_name(table))
         scramble = self._scrambles.get(manifest.name.lower())
         if scramble is None:
             raise NotRegisteredError(
@@ -85,11 +99,6 @@ class Approximator:
         if (reason := self._reason(scramble.manifest)) is not None:
             raise ChangedError(
                 f"the scramble of {manifest.name} is of other rows: {reason}", instead="Scramble the table again."
-            )
-        hidden = query.aliases & {name.lower() for name, _ in manifest.columns}
-        if hidden:
-            raise BadArgumentError(
-                f"{min(hidden)} is an alias and a column of {manifest.name}", instead="Give the alias another name."
             )
         return scramble
 
