@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
 
 from pyspark.sql import types as T  # noqa: N812
 
+from forward_lineage.approximate.table_columns import Column
 from udafs.errors import BadArgumentError
 
 _WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-_CHAR = re.compile(r"char\((\d+)\)")
 _LARGEST = 1 << 63
 
 
@@ -19,27 +18,25 @@ class Never:
     """A value that no row of a column can have."""
 
 
-def asked_value(name: str, value: object, kind: T.DataType, written: str) -> object:
+def asked_value(value: object, column: Column) -> object:
     """Return a value as a column has it; `Never` if it cannot have it.
 
     Args:
-        name: of the column.
         value: a number, text, truth value or day of Python, or of numpy.
-        kind: of the column, as Spark reads it.
-        written: of the column, as its table is declared: a CHAR(n) is padded with blanks.
+        column: that it is compared with.
 
     Raises:
         BadArgumentError: it is of another kind than the column.
 
     """
     value = value.item() if hasattr(value, "item") and not isinstance(value, str) else value
-    known, found = _as_column(value, kind)
+    known, found = _as_column(value, column.kind)
     if not known:
         raise BadArgumentError(
-            f"{name} is a {kind.simpleString()}, and {value!r} is none", instead="Ask for a value of its type, or None."
+            f"{column.name} is a {column.kind.simpleString()}, and {value!r} is none",
+            instead="Ask for a value of its type, or None.",
         )
-    padded = _CHAR.fullmatch(written.lower())
-    return found.ljust(int(padded[1])) if padded and isinstance(found, str) else found
+    return found.ljust(column.width) if isinstance(found, str) else found
 
 
 def _as_column(value: object, kind: T.DataType) -> tuple[bool, object]:

@@ -107,11 +107,8 @@ class Occurrences:
     def occurs(self, table: str, values: Mapping[str, object]) -> Occurrence:
         """Tell whether a tuple occurs; None among the values stands for any."""
         manifest, kinds = self._table(table, list(values))
-        written = {name.lower(): kind for name, kind in manifest.columns}
         asked = {
-            name.lower(): asked_value(name, value, kinds[name.lower()][1], written[name.lower()])
-            for name, value in values.items()
-            if value is not None
+            name.lower(): asked_value(value, kinds[name.lower()]) for name, value in values.items() if value is not None
         }
         never = [name for name, value in asked.items() if isinstance(value, Never)]
         if never:

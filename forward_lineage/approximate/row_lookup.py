@@ -73,7 +73,7 @@ class RowLookup:
         """Return the id of a row that has some values, if there is one; a Spark job."""
         with spark_errors():
             rows = self._tables.spark.sql(f"SELECT * FROM {rows_of(self._tables.base_table(manifest))}")
-            same = [F.col(quoted(kinds[name][0])) == F.lit(value) for name, value in values.items()]
+            same = [F.col(quoted(kinds[name].name)) == F.lit(value) for name, value in values.items()]
             kept = rows.where(reduce(lambda one, other: one & other, same)) if same else rows
             found = kept.select(ID).limit(1).collect()
         return int(found[0][0]) if found else None
@@ -81,12 +81,9 @@ class RowLookup:
 
 def _plain(manifest: Manifest, kinds: Kinds) -> Columns | None:
     """The columns in the table's own files, if these say what Spark reads: days may be of an old calendar."""
-    written = {name.lower(): kind for name, kind in manifest.columns}
-    if any(isinstance(kind, T.DateType | T.DecimalType) for _, kind in kinds.values()):
+    if any(each.width or isinstance(each.kind, T.DateType | T.DecimalType) for each in kinds.values()):
         return None
-    if any(isinstance(kind, T.StringType) and written[name] != "string" for name, (_, kind) in kinds.items()):
-        return None
-    return files.as_they_stand(manifest, {name: Asked(each, kind, key=False) for name, (each, kind) in kinds.items()})
+    return files.as_they_stand(manifest, {name: Asked(each.name, each.kind, key=False) for name, each in kinds.items()})
 
 
 def _files(manifest: Manifest) -> list[DataFile]:

@@ -34,7 +34,7 @@ class ScrambleReader:
         check_unchanged(self._spark, manifest)
         kinds = self._columns.kinds(manifest, [*columns, *groups], "a scramble")
         for name in groups:
-            _check_group(name, kinds[name.lower()][1])
+            _check_group(name, kinds[name.lower()].kind)
         ids, read = self._columns.read(manifest, kinds)
         check_unchanged(self._spark, manifest)
         order = random_order(ids.size)

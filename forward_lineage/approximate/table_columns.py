@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +29,26 @@ COMPARED = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.StringType, T.
 _ADDED = (T.FloatType, T.DoubleType, T.DecimalType)
 #: Of these, files say what Spark reads. Days and texts may be of an old calendar, or be padded.
 _OF_FILES = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType, T.FloatType, T.DoubleType)
-Kinds = Mapping[str, tuple[str, T.DataType]]
-"""For each column its name and type as the table has them, by name in lower case."""
+_CHAR = re.compile(r"char\((\d+)\)")
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        name: as the table has it.
+        kind: its type, as Spark reads it.
+        width: of a CHAR(n), to which its values are padded with blanks; 0: it is none.
+
+    """
+
+    name: str
+    kind: T.DataType
+    width: int
+
+
+Kinds = Mapping[str, Column]
+"""Columns by name in lower case."""
 
 
 class TableColumns:
@@ -68,8 +88,8 @@ class TableColumns:
         items = ", ".join(quoted(named[name.lower()]) for name in wanted)
         with spark_errors():
             schema = self._spark.sql(f"SELECT {items} FROM {rows_of(self._tables.base_table(manifest))}").schema
-        found = {each.name.lower(): (each.name, each.dataType) for each in schema.fields}
-        for name, kind in found.values():
+        found = {each.name.lower(): Column(each.name, each.dataType, _width(each)) for each in schema.fields}
+        for name, kind, _ in found.values():
             if not isinstance(kind, (*COMPARED, *_ADDED)) or kind.simpleString().startswith("string collate"):
                 raise BadArgumentError(
                     f"{name}, a {kind.simpleString()}, in {where}",
@@ -79,8 +99,8 @@ class TableColumns:
 
     def read(self, manifest: Manifest, kinds: Kinds) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
         """The ids of all rows, and the columns in their order."""
-        asked = {name: Asked(column, kind, key=False) for name, (column, kind) in kinds.items()}
-        plain = all(isinstance(kind, _OF_FILES) for _, kind in kinds.values())
+        asked = {name: Asked(each.name, each.kind, key=False) for name, each in kinds.items()}
+        plain = all(isinstance(each.kind, _OF_FILES) for each in kinds.values())
         if plain and (columns := files.as_they_stand(manifest, asked)):
             ids, rows = files.ids_by_position(manifest)
             read = {name: _one(files.whole_column(manifest, *column)) for name, column in columns.items()}
@@ -91,7 +111,7 @@ class TableColumns:
 
     def _computed(self, manifest: Manifest, kinds: Kinds) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
         """By Spark, in one job."""
-        items = [f"{quoted(column)} AS k{place}" for place, (column, _) in enumerate(kinds.values())]
+        items = [f"{quoted(each.name)} AS k{place}" for place, each in enumerate(kinds.values())]
         sql = f"SELECT {', '.join([ID, *items])} FROM {rows_of(self._tables.base_table(manifest))}"
         folder = self._home / "scrambles" / uuid.uuid4().hex
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +127,11 @@ class TableColumns:
         if np.unique(ids).size < ids.size:
             raise ChangedError(f"the ids of {manifest.name} are not unique any more", instead="Register it again.")
         return ids, read
+
+
+def _width(field: T.StructField) -> int:
+    found = _CHAR.fullmatch(str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", "")).lower())
+    return int(found[1]) if found else 0
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -25,6 +25,7 @@ from forward_lineage.approximate.filters.learned import best_cut, divergence, le
 from forward_lineage.approximate.filters.storing import as_arrays, from_arrays
 from forward_lineage.approximate.filters.tuples import CodedColumns
 from forward_lineage.approximate.occurrences import coded
+from forward_lineage.approximate.table_columns import Column
 
 ROWS = st.lists(st.tuples(*[st.one_of(st.none(), st.integers(-2, 3))] * 3), max_size=30)
 
@@ -141,24 +142,24 @@ def test_theorem_4_1_cuts_where_a_prefilter_pays_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "written", "found"),
+    ("value", "kind", "width", "found"),
     [
-        ("AB", T.StringType(), "char(4)", "AB  "),
-        ("AB", T.StringType(), "varchar(4)", "AB"),
-        (np.int32(5), T.LongType(), "bigint", 5),
-        (1 << 70, T.LongType(), "bigint", Never),
-        (3, T.DoubleType(), "double", 3.0),
-        ((1 << 60) + 1, T.DoubleType(), "double", Never),
-        (Decimal("1.50"), T.DecimalType(3, 1), "decimal(3,1)", Decimal("1.5")),
-        (Decimal("1.55"), T.DecimalType(3, 1), "decimal(3,1)", Never),
-        (1_000, T.DecimalType(3, 1), "decimal(3,1)", Never),
-        (Decimal(0), T.DecimalType(3, 3), "decimal(3,3)", Decimal(0)),
-        (Decimal("NaN"), T.DecimalType(3, 1), "decimal(3,1)", Never),
-        (date(2020, 2, 29), T.DateType(), "date", date(2020, 2, 29)),
+        ("AB", T.StringType(), 4, "AB  "),
+        ("AB", T.StringType(), 0, "AB"),
+        (np.int32(5), T.LongType(), 0, 5),
+        (1 << 70, T.LongType(), 0, Never),
+        (3, T.DoubleType(), 0, 3.0),
+        ((1 << 60) + 1, T.DoubleType(), 0, Never),
+        (Decimal("1.50"), T.DecimalType(3, 1), 0, Decimal("1.5")),
+        (Decimal("1.55"), T.DecimalType(3, 1), 0, Never),
+        (1_000, T.DecimalType(3, 1), 0, Never),
+        (Decimal(0), T.DecimalType(3, 3), 0, Decimal(0)),
+        (Decimal("NaN"), T.DecimalType(3, 1), 0, Never),
+        (date(2020, 2, 29), T.DateType(), 0, date(2020, 2, 29)),
     ],
 )
-def test_values_as_their_columns_have_them(value: object, kind: T.DataType, written: str, found: object) -> None:
-    asked = asked_value("c", value, kind, written)
+def test_values_as_their_columns_have_them(value: object, kind: T.DataType, width: int, found: object) -> None:
+    asked = asked_value(value, Column("c", kind, width))
     assert isinstance(asked, Never) if found is Never else asked == found
 
 

@@ -48,11 +48,13 @@ def test_files_are_skipped_and_a_filter_is_of_one_version(lineage: ForwardLineag
     again = ForwardLineage(lineage.spark, home=lineage.home)  # nothing in memory: files are read, found cut, and remade
     assert repr(again.membership("flights", ["flight"])) == repr(numbers)
     assert again.occurs("flights", {"flight": 403}).row == 403
-    _write(folder, 5)
+    pq.write_table(pq.read_table(folder / "part-0.parquet"), folder / "part-4.parquet")  # the same flights again
     with pytest.raises(LineageError, match="flights"):
         lineage.occurs("flights", {"flight": 803})
     lineage.refresh("flights")
-    assert lineage.occurs("flights", {"flight": 803}).row == 803
+    found = lineage.occurs("flights", {"flight": 199})
+    assert (found.row, found.how) == (199, "looked up in 1 of 5 files")
+    assert not lineage.occurs("flights", {"flight": 803})
 
 
 def _damage(lineage: ForwardLineage) -> None:

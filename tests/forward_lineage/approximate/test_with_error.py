@@ -44,7 +44,8 @@ def test_rows_with_intervals_and_lineage(lineage: ForwardLineage, tmp_path) -> N
     pq.write_table(pa.table(table), tmp_path / "flights.parquet")
     lineage.register("flights", path=str(tmp_path / "flights.parquet"))
     frame = lineage.sql(
-        "SELECT day, AVG(late) AS late, COUNT(*) AS n FROM flights GROUP BY day ORDER BY day WITH ERROR 0.2 CONFIDENCE 0.99"
+        "SELECT day, AVG(late) AS late, COUNT(*) AS n FROM flights GROUP BY day ORDER BY day "
+        "WITH ERROR 0.2 CONFIDENCE 0.99"
     )
     assert frame.columns == [
         *("day", "late", "late_low", "late_high", "n", "n_low", "n_high"),
