@@ -39,6 +39,7 @@ CONNECT = [  # what PySpark's own client of Spark Connect asks for
     *PANDAS,
 ]
 SKETCHES = ["z3-solver>=4.13"]  # decides what a safe sketch takes for granted
+FILTERS = ["scikit-learn>=1.7,<2"]  # trains learned filters, with weights of samples
 S3 = ["obstore>=0.12,<1"]  # homes in object stores, by conditional writes
 OPENLINEAGE = ["openlineage-python>=1.40,<2"]
 NOTEBOOK = ["ipython>=8.18,<10"]
@@ -66,6 +67,7 @@ DEV = [
     *CONNECT,
     *S3,
     *SKETCHES,
+    *FILTERS,
     "moto[server]>=5.1,<6",  # a server that speaks S3, on this machine
     "selenium>=4.30",  # pages are tried in a real browser, which `make` installs: tests/browser.py
     "axe-core-python>=0.1",  # what is hard to use without sight or mouse
@@ -139,6 +141,7 @@ setup(
         "connect": CONNECT,
         "s3": S3,
         "sketches": SKETCHES,
+        "filters": FILTERS,
         "dbt": DBT,
         "dev": DEV,
     },

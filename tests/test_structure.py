@@ -55,6 +55,7 @@ ROOMS = {
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
     "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark"},
     "approximate.bounds": set[str](),
+    "approximate.filters": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
     "explaining": {"showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
     "pages": {"views", "frontend"},

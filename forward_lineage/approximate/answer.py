@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from forward_lineage.approximate.scramble import BLOCK, Places, Scramble
+from forward_lineage.row_ids.manifest import Manifest
 from udafs.errors import BadArgumentError
 from udafs.lineage_set import LineageSet
 
@@ -51,6 +52,11 @@ class ApproximateAnswer:
         of = f"{self.rows_read:,} of {self._scramble.rows:,} rows in {self.blocks_read:,} blocks"
         return f"ApproximateAnswer({len(self.rows):,} rows, {said}, read {of}, {self.rounds} rounds)"
 
+    @property
+    def manifest(self) -> Manifest:
+        """The version of the table that was read."""
+        return self._scramble.manifest
+
     def backward(self, row: int = 0) -> LineageSet:
         """Return the ids of the base rows that chance chose for an estimate. They give it again.
 
@@ -64,6 +70,18 @@ class ApproximateAnswer:
         if not 0 <= row < len(self._positions):
             raise BadArgumentError(f"row {row} of {len(self._positions)}", instead="Rows are counted from 0.")
         return LineageSet(np.sort(self._scramble.base_ids[self._positions[row]]))
+
+    def impact(self, ids: Iterable[int]) -> list[int]:
+        """Return the places of those `rows` whose estimates were made of some base rows.
+
+        A row that chance did not choose voids an interval, too, once it has changed; `stale` tells.
+
+        Args:
+            ids: of base rows.
+
+        """
+        asked = LineageSet(ids)
+        return [place for place in range(len(self.rows)) if not asked.isdisjoint(self.backward(place))]
 
     def stale(self) -> str | None:
         """Return why the intervals are void, if the table is not what was read; None: they hold."""

@@ -9,16 +9,20 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from pyspark.sql import DataFrame
 
 from forward_lineage.approximate.aggregate_query import AggregateQuery, read_query
 from forward_lineage.approximate.answer import ApproximateAnswer, blocks_of
 from forward_lineage.approximate.bounds.error_budget import shared
 from forward_lineage.approximate.estimates import BOUNDERS
 from forward_lineage.approximate.group_rows import Feeder, Group, groups_of, selection
+from forward_lineage.approximate.matching.matcher import AskedMatch, matched
+from forward_lineage.approximate.matching.matches import Matches
 from forward_lineage.approximate.rounds import Ended, Tell, run_rounds, states_of
 from forward_lineage.approximate.scramble import Scramble
 from forward_lineage.approximate.scramble_reading import ScrambleReader
 from forward_lineage.approximate.stopping import Goals, GroupState
+from forward_lineage.approximate.with_error import RequestedError, columns_read, frame_of
 from forward_lineage.frontend import refuse_other_readings
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
@@ -37,7 +41,7 @@ class Asked:
     rows: int | None
     confidence: float
     bounder: str
-    tell: Tell
+    tell: Tell = lambda _: None
 
 
 class Approximator:
@@ -70,12 +74,45 @@ class Approximator:
         _check(asked)
         refuse_other_readings(setting_of(self._spark), sql)
         query = read_query(sql)
-        scramble = self._scramble_of(query)
+        scramble = self._scramble_of(query.table)
+        hidden = query.aliases & {name.lower() for name, _ in scramble.manifest.columns}
+        if hidden:
+            raise BadArgumentError(
+                f"{min(hidden)} is an alias and a column of {scramble.manifest.name}",
+                instead="Give the alias another name.",
+            )
         return answered(query, scramble, asked, partial(self._reason, scramble.manifest))
 
-    def _scramble_of(self, query: AggregateQuery) -> Scramble:
+    def frame(self, request: RequestedError) -> DataFrame:
+        """Answer a query WITH ERROR; a scramble of the columns that it reads is made if there is none."""
+        asked = Asked(request.error, relative=True, rows=None, confidence=request.confidence, bounder="betting")
+        query = read_query(request.sql)
+        self._scramble_for(query)
+        return frame_of(self._spark, self.answer(request.sql, asked), query)
+
+    def _scramble_for(self, query: AggregateQuery) -> None:
+        """Scramble what a query reads, and what is scrambled already, unless that is enough."""
         self._bring_up_to_date()
         manifest = self._tables.registered(quoted_name(query.table))
+        columns, groups = columns_read(query), list(query.keys)
+        there = self._scrambles.get(manifest.name.lower())
+        if there is not None and self._reason(there.manifest) is None:
+            if set(columns) <= set(there.columns) and set(groups) <= set(there.groups):
+                return
+            columns, groups = [*there.columns, *columns], [*there.groups, *groups]
+        if not columns and not groups:  # COUNT(*): any column says how many rows there are
+            columns = [manifest.columns[0][0]]
+        self.scramble(manifest.name, columns, groups)
+
+    def matching(self, table: str, asked: AskedMatch, tell: Tell) -> Matches:
+        """Find the candidates whose histograms are closest to a target, from the scramble of their table."""
+        asked.check()
+        scramble = self._scramble_of(table)
+        return matched(scramble, asked, tell, partial(self._reason, scramble.manifest))
+
+    def _scramble_of(self, table: str) -> Scramble:
+        self._bring_up_to_date()
+        manifest = self._tables.registered(quoted_name(table))
         scramble = self._scrambles.get(manifest.name.lower())
         if scramble is None:
             raise NotRegisteredError(
@@ -85,11 +122,6 @@ class Approximator:
         if (reason := self._reason(scramble.manifest)) is not None:
             raise ChangedError(
                 f"the scramble of {manifest.name} is of other rows: {reason}", instead="Scramble the table again."
-            )
-        hidden = query.aliases & {name.lower() for name, _ in manifest.columns}
-        if hidden:
-            raise BadArgumentError(
-                f"{min(hidden)} is an alias and a column of {manifest.name}", instead="Give the alias another name."
             )
         return scramble
 

@@ -1,33 +1,18 @@
-"""Columns of a registered table on their way into a scramble: from its own files where they will do, else by Spark."""
+"""Columns of a registered table on their way into a scramble."""
 
 from __future__ import annotations
 
-import shutil
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage.approximate.scramble import Scramble, random_order
-from forward_lineage.columns import files
-from forward_lineage.columns.files import ID, Asked
-from forward_lineage.columns.rows import rows_of
+from forward_lineage.approximate.table_columns import COMPARED, TableColumns
 from forward_lineage.row_ids.checks import check_unchanged
-from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
-from forward_lineage.spark.errors import spark_errors
-from forward_lineage.spark.names import quoted
-from udafs.errors import BadArgumentError, ChangedError, listed
-
-_GROUPED = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.StringType, T.BooleanType, T.DateType)
-_ADDED = (T.FloatType, T.DoubleType, T.DecimalType)
-#: Of these, files say what Spark reads. Days and texts may be of an old calendar, or be padded.
-_OF_FILES = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType, T.FloatType, T.DoubleType)
+from udafs.errors import BadArgumentError
 
 
 class ScrambleReader:
@@ -40,16 +25,17 @@ class ScrambleReader:
     """
 
     def __init__(self, tables: RegisteredTables, home: Path) -> None:
-        self._tables, self._home, self._spark = tables, home, tables.spark
+        self._tables, self._spark = tables, tables.spark
+        self._columns = TableColumns(tables, home)
 
     def scramble(self, table: str, columns: Sequence[str], groups: Sequence[str]) -> Scramble:
         """Read columns of a table and put its rows in random order."""
         manifest = self._tables.registered(table)
         check_unchanged(self._spark, manifest)
-        kinds = self._kinds(manifest, [*columns, *groups])
+        kinds = self._columns.kinds(manifest, [*columns, *groups], "a scramble")
         for name in groups:
-            _check_group(name, kinds[name.lower()][1])
-        ids, read = self._read(manifest, kinds)
+            _check_group(name, kinds[name.lower()].kind)
+        ids, read = self._columns.read(manifest, kinds)
         check_unchanged(self._spark, manifest)
         order = random_order(ids.size)
         taken = pa.array(order)
@@ -57,74 +43,9 @@ class ScrambleReader:
         grouped = tuple(dict.fromkeys(name.lower() for name in groups))
         return Scramble(manifest, shuffled, grouped, ids[order])
 
-    def _kinds(self, manifest: Manifest, wanted: Sequence[str]) -> dict[str, tuple[str, T.DataType]]:
-        """For each column its name and type as the table has them, by name in lower case."""
-        named = {name.lower(): name for name, _ in manifest.columns}
-        if len(named) < len(manifest.columns):
-            raise BadArgumentError(f"{manifest.name} has columns that differ in case only", instead="Rename one.")
-        unknown = [name for name in wanted if name.lower() not in named]
-        if unknown:
-            raise BadArgumentError(
-                f"{manifest.name} has no column {unknown[0]}", instead=f"It has {listed(list(named.values()))}."
-            )
-        if not wanted:
-            raise BadArgumentError("a scramble of no column", instead='Name some: columns=["amount"].')
-        items = ", ".join(quoted(named[name.lower()]) for name in wanted)
-        with spark_errors():
-            schema = self._spark.sql(f"SELECT {items} FROM {rows_of(self._tables.base_table(manifest))}").schema
-        found = {each.name.lower(): (each.name, each.dataType) for each in schema.fields}
-        for name, kind in found.values():
-            if not isinstance(kind, (*_GROUPED, *_ADDED)) or kind.simpleString().startswith("string collate"):
-                raise BadArgumentError(
-                    f"{name}, a {kind.simpleString()}, in a scramble",
-                    instead="Leave it out, or register a view that makes a text or a number of it.",
-                )
-        return found
-
-    def _read(
-        self, manifest: Manifest, kinds: Mapping[str, tuple[str, T.DataType]]
-    ) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
-        """The ids of all rows, and the columns in their order."""
-        asked = {name: Asked(column, kind, key=False) for name, (column, kind) in kinds.items()}
-        plain = all(isinstance(kind, _OF_FILES) for _, kind in kinds.values())
-        if plain and (columns := files.as_they_stand(manifest, asked)):
-            ids, rows = files.ids_by_position(manifest)
-            read = {name: _one(files.whole_column(manifest, *column)) for name, column in columns.items()}
-            if any(len(column) != rows for column in read.values()):
-                raise ChangedError(f"files of {manifest.name} have other rows than registered", instead="Ask again.")
-            return np.arange(rows) if ids is None else ids, read
-        return self._computed(manifest, kinds)
-
-    def _computed(
-        self, manifest: Manifest, kinds: Mapping[str, tuple[str, T.DataType]]
-    ) -> tuple[npt.NDArray[np.int64], dict[str, pa.Array]]:
-        """By Spark, in one job."""
-        items = [f"{quoted(column)} AS k{place}" for place, (column, _) in enumerate(kinds.values())]
-        sql = f"SELECT {', '.join([ID, *items])} FROM {rows_of(self._tables.base_table(manifest))}"
-        folder = self._home / "scrambles" / uuid.uuid4().hex
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            written = files.written(self._spark, sql, folder)
-            ids = files.column_of(written, ID, pa.int64()).to_numpy()
-            read = {}
-            for place, name in enumerate(kinds):
-                kind = pq.read_schema(written[0]).field(f"k{place}").type
-                read[name] = _one(files.column_of(written, f"k{place}", kind))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        if np.unique(ids).size < ids.size:
-            raise ChangedError(f"the ids of {manifest.name} are not unique any more", instead="Register it again.")
-        return ids, read
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    unified = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
-    found = unified.combine_chunks()
-    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
-
 
 def _check_group(name: str, kind: T.DataType) -> None:
-    if not isinstance(kind, _GROUPED):
+    if not isinstance(kind, COMPARED):
         raise BadArgumentError(
             f"{name}, a {kind.simpleString()}, as a group",
             instead="Group by whole numbers, texts, days or truth values.",

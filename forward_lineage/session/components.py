@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.approximate.approximator import Approximator
+from forward_lineage.approximate.occurrences import Occurrences
 from forward_lineage.dataframes.frame_to_sql import Frames
 from forward_lineage.explaining.comparing import Comparer
 from forward_lineage.explaining.past_tables import PastTables
@@ -55,6 +56,7 @@ class Parts:
         opening: how linked views are opened.
         profiler: how constraints are checked.
         approximator: answers from a part of the rows.
+        occurrences: tells whether tuples of values occur.
         runner: runs queries with sketches.
         looking: shows rows.
         runs: tells other tools of runs.
@@ -77,6 +79,7 @@ class Parts:
     opening: Opening
     profiler: Profiler
     approximator: Approximator
+    occurrences: Occurrences
     runner: Runner
     looking: Looking
     runs: Runs
@@ -138,6 +141,7 @@ def parts_of(spark: SparkSession, registrations: Registrations, home: Home, open
         opening,
         profiler,
         Approximator(tables, near, up_to_date),
+        Occurrences(tables, near, up_to_date),
         runner,
         Looking(tables, questions),
         Runs(openlineage, tables, names, str(home)),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from forward_lineage.approximate.with_error import requested_error
 from forward_lineage.frontend import explanation, refuse_other_order
 from forward_lineage.results import meaning_of
 from forward_lineage.session.components import Parts
@@ -29,7 +30,8 @@ class QueryCalls:
         """Run a statement and add `DL`, the lineage of every row, as the last column.
 
         Args:
-            sql: one Spark SQL statement: a query, CREATE … AS or INSERT … SELECT. LINEAGE ON may come at its end.
+            sql: one Spark SQL statement: a query, CREATE … AS or INSERT … SELECT. LINEAGE ON may come at its end. Or
+                ``SELECT … WITH ERROR 0.05 CONFIDENCE 0.999``: an approximate answer, see `approximate`.
             semantics: ``"data"`` or ``"control"``.
             args: values of the parameters of a query, as `spark.sql` takes them.
 
@@ -50,6 +52,10 @@ class QueryCalls:
             +------+------+-------+
 
         """
+        if (request := requested_error(sql)) is not None:
+            if args or semantics != "data":
+                raise BadArgumentError("parameters or semantics with WITH ERROR", instead="Write values in the SQL.")
+            return self._parts.approximator.frame(request)
         traced = self._parts.statements.trace(sql, semantics, args)
         with self._parts.runs.command(traced):
             return self._parts.statements.run(traced)
