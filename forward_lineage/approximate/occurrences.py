@@ -18,11 +18,12 @@ from forward_lineage.approximate.filters.storing import as_arrays, file_filter_o
 from forward_lineage.approximate.filters.tuples import MOST_COLUMNS, CodedColumns
 from forward_lineage.approximate.row_lookup import RowLookup
 from forward_lineage.approximate.table_columns import Kinds, TableColumns
-from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer, digest
+from forward_lineage.columns.array_cache import ArrayReader, Shelf, Writer
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.settings import settings_of_values
+from forward_lineage.storage.derived import digest
 from udafs.errors import BadArgumentError
 
 _ROOM = "filters"

@@ -121,7 +121,8 @@ class Comparer:
     def _versions(self, name: str, before: int | None, after: int | None) -> tuple[SavedResult, SavedResult]:
         now = self._library.get(name, after)
         if before is None:
-            older = [each for each in self._library.versions(name) if each.version < now.version]
+            all_versions = (each for each in self._library.versions(name) if isinstance(each, SavedResult))
+            older = [each for each in all_versions if each.version < now.version]
             if not older:
                 raise NotSavedError(
                     f"{name} has no version before {now.version}",
