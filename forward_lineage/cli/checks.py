@@ -23,7 +23,6 @@ from forward_lineage.storage.homes import folder_of
 from forward_lineage.store.asking.ancestors import known_as
 from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.library import Library
-from rewrites.refusals import position_of
 from udafs.errors import BadArgumentError, LineageError, NameTakenError, WrongSqlError
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def _check_known(opening: Opening, tree: exp.Expr) -> None:
     names |= {each.alias.lower() for each in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name.lower() not in names:
-            raise not_registered(table.name, known, position_of(table))
+            raise not_registered(table.name, known, table)
 
 
 def _in_catalog(opening: Opening) -> list[str]:

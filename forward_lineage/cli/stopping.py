@@ -41,5 +41,6 @@ def said_of_stop(stopped: KeyboardInterrupt, ctx: click.Context) -> str:
     if _DONE in ctx.meta:
         return f"stopped; {ctx.meta[_DONE]}."
     command = ctx.meta.get(_COMMAND)
-    nothing = command in _NOT_YET and _BEGUN not in ctx.meta
-    return f"stopped, nothing {_NOT_YET[command]}." if nothing else "stopped."
+    if command in _NOT_YET and _BEGUN not in ctx.meta:
+        return f"stopped, nothing {_NOT_YET[command]}."
+    return "stopped."

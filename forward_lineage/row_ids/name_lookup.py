@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registration_store import Registrations
-from udafs.errors import NotRegisteredError, Position, listed
+from rewrites.refusals import position_of
+from udafs.errors import NotRegisteredError, listed
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 def registered(registrations: Registrations, name: str) -> Manifest:
@@ -24,12 +29,19 @@ def registered(registrations: Registrations, name: str) -> Manifest:
     return manifest
 
 
-def not_registered(name: str, known: Sequence[str], at: Position | None = None) -> NotRegisteredError:
-    """Say that a table is not registered, and which are: those whose names look like it, else the first of all."""
+def not_registered(name: str, known: Sequence[str], node: exp.Expr | None = None) -> NotRegisteredError:
+    """Say that a table is not registered, and which are: those whose names look like it, else the first of all.
+
+    Args:
+        name: the table.
+        known: names of registered tables.
+        node: where a query names it.
+
+    """
     spelled = {each.lower(): each for each in known}
     close = [spelled[each] for each in get_close_matches(name.lower(), spelled, n=3)]
     return NotRegisteredError(
         f"table {name} is not registered",
-        at=at,
+        at=None if node is None else position_of(node),
         instead=f'Call lineage.register("{name}", …). Registered: {listed(close or known) or "nothing yet"}.',
     )

@@ -179,6 +179,7 @@ def _wait_for(process: subprocess.Popen[bytes]) -> None:
         process.wait(_SECONDS_TO_END)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
+        process.wait()
 
 
 def _cancel_jobs(spark: SparkSession) -> None:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -60,8 +61,9 @@ def local_session(
 
 def _start_java(options: Mapping[str, str]) -> None:
     """Start Spark's Java process as PySpark would, which tells of its own start."""
+    launch: Any = launch_gateway
     with stderr_for_java() as stderr:
-        gateway = launch_gateway(SparkConf().setAll(list(options.items())), {"stderr": stderr})
+        gateway = launch(SparkConf().setAll(list(options.items())), {"stderr": stderr})
     SparkContext._ensure_initialized(gateway=gateway)
 
 

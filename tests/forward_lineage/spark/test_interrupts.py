@@ -165,8 +165,13 @@ def test_an_update_says_what_it_saved_last(
     lineage.save("SELECT n + 1 AS n FROM counted", "after")
     lineage.spark.range(3, 5).write.mode("append").parquet(str(tmp_path / "days"))
     lineage.refresh("days")
+    once = iter([_pressed])
+
+    def stopped_once() -> None:
+        next(once, str)()
+
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt, match=r"^stopped; up to date: counted$"):
-        patched.setattr(type(lineage._parts.result_tables), "bring_up_to_date", _pressed)
+        patched.setattr(lineage._parts.result_tables, "bring_up_to_date", stopped_once)
         lineage.update()
     assert (lineage.describe("counted").version, lineage.describe("after").version) == (2, 1)
 
