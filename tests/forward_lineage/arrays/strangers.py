@@ -146,7 +146,7 @@ _OTHER_TYPES: list[Callable[[np.ndarray], np.ndarray]] = [
     lambda x: np.abs(2 * x).astype(int),
     lambda x: x > 0,
     lambda x: x + 1j * x[..., ::-1] if x.ndim else x * 1j,
-    lambda x: np.asfortranarray(x),
+    np.asfortranarray,
 ]
 MOST_CELLS = 60
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
@@ -238,7 +238,9 @@ def run(lines: list[Line], x: Any, y: Any, indices: Callable[[list[int]], Any] =
     made = x
     for text in lines:
         made = eval(text, {"np": np, "X": made, "Y": y, "W": _written, "I": indices})
-        made = np.asarray(made) if isinstance(made, np.generic) else made  # numbers are arrays where they are tracked
+        made = (
+            np.asarray(made) if isinstance(made, (np.generic, float, int)) else made
+        )  # numbers are arrays where they are tracked
     return made
 
 

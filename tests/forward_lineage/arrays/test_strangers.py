@@ -25,6 +25,7 @@ FOUND = [
     ["X.astype(object)", "X[0, 1] * 2"],
     ["X[np.array([True, False])]", "np.sort(X)"],
     ["X.sum()", "np.polymul(X, Y)", "np.polyadd(X[0], X)"],
+    ["np.piecewise(X, [X > 9, X < -9], [lambda v: -v, lambda v: v * 2])", "X.max()"],
     ["X.sum()", "np.diff(X, n=0, axis=None)"],
 ]
 
