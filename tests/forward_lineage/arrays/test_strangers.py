@@ -26,6 +26,7 @@ FOUND = [
     ["X[np.array([True, False])]", "np.sort(X)"],
     ["X.sum()", "np.polymul(X, Y)", "np.polyadd(X[0], X)"],
     ["np.piecewise(X, [X > 9, X < -9], [lambda v: -v, lambda v: v * 2])", "X.max()"],
+    ["X[X > 9]", "X.ravel('F')", "np.mean(X)"],
     ["X.sum()", "np.diff(X, n=0, axis=None)"],
 ]
 
