@@ -51,8 +51,8 @@ def changed(
 
 def differs(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     unequal = old != new
-    if old.dtype.kind in "fc":
-        unequal &= ~(np.isnan(old) & np.isnan(new))
+    if old.dtype.kind in "fcO":
+        unequal &= ~(np.not_equal(old, old) & np.not_equal(new, new))  # NaN
     return unequal
 
 
