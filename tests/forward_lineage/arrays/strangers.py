@@ -46,7 +46,7 @@ np.{percentile|quantile|nanquantile}(X, {0.5|[0.25, 0.5]|[[0.2], [0.3]]}, axis={
 np.average(X, axis={axes}{|, weights=np.abs(X) + 1})
 np.linalg.norm(X{|, axis={axis}|, axis=-1, keepdims=True|, ord=1, axis=0})
 np.trapezoid(X{|, axis={axis}|, dx=2.0|, x=np.arange(X.shape[-1]) ** 2})
-np.{cov|corrcoef}(X{|, rowvar=False})
+np.cov(X{|, rowvar=False})
 """
 _MOVES = """
 X[{index}]
