@@ -75,6 +75,8 @@ class Node:
             mine = [each for each in self.edges if each.source is source]
             for axis, deciding in source.lengths.items():
                 shown = {place for each in mine if (place := _follows(each, self.shape, axis)) is not None}
+                if not shown:  # of no cells nothing can be control: what was decided is kept for what is made of them
+                    shown = {place for place, size in enumerate(self.shape) if not size}
                 if not shown:
                     open_ends |= dict.fromkeys(deciding)
                 for place in shown:

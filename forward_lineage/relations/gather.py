@@ -225,8 +225,8 @@ class GatherRelation(LineageRelation):
             whole, cells = self._whole_lanes(reshaped(cells, mine))
             if not cells:
                 return whole
-            found = boxes_of_numbers(theirs, self._other_side(*runs_of(cells), backward=backward))
-            return merged(whole.together(found)) if whole else found
+            rest = boxes_of_numbers(theirs, self._other_side(*runs_of(cells), backward=backward))
+            return merged(whole.together(rest)) if whole else rest
         blocks, found = math.prod(theirs) // self.block, []
         each = reshaped(cells, (math.prod(mine) // self.block, self.block))
         if np.any(each.linked):

@@ -82,7 +82,7 @@ def _of_slices(shape: tuple[int, ...], parts: tuple[int | slice | EllipsisType, 
             places = range(size)[part]
             places = places if places.step > 0 else places[::-1]
             columns.append([places.start, len(places), places.step, 1])
-        elif isinstance(part, int | np.integer) and -size <= part < size:
+        elif isinstance(part, int | np.integer) and not isinstance(part, bool) and -size <= part < size:
             columns.append([int(part) % size, 1, 1, 1])
         else:
             raise _beyond(shape)

@@ -73,8 +73,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             made[condition] = function
             continue
         chosen = array[condition]
-        if chosen.size:
-            made[condition] = function(chosen, *args, **kw)
+        # numpy does not call the function with nothing; that the condition holds nowhere is a choice all the same.
+        made[condition] = function(chosen, *args, **kw) if chosen.size else 0
     return made
 
 

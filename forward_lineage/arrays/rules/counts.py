@@ -182,7 +182,7 @@ def _bins(samples: list[np.ndarray], edges: list[np.ndarray]) -> np.ndarray:
     for sample, edge in zip(samples, edges, strict=True):
         at = np.searchsorted(edge, sample, side="right") - 1
         at = np.where(sample == edge[-1], edge.size - 2, at)
-        outside |= (at < 0) | (at > edge.size - 2) | np.isnan(sample)
+        outside |= (at < 0) | (at > edge.size - 2) | np.not_equal(sample, sample)
         flat = flat * (edge.size - 1) + np.clip(at, 0, edge.size - 2)
     return np.where(outside, -1, flat)
 

@@ -134,9 +134,9 @@ def quantile(call: Call) -> None:
     """The lane, and the quantile that is asked for, on an axis in front for each of several."""
     source, asked, weights = call.input("a"), call.input("q"), call.maybe("weights")
     axes = normal_axes(call["axis"], source.ndim)
-    if asked.ndim > 1 and 1 < len(axes) < source.ndim and ".nan" in call.name:
+    if asked.ndim > 1 and len(axes) != 1 and len(axes) < source.ndim and ".nan" in call.name:
         raise NotTracedError(
-            f"{call.name} of several axes with quantiles of {asked.ndim} axes, which numpy gives in an odd order",
+            f"{call.name} of {len(axes)} axes with quantiles of {asked.ndim} axes, which numpy gives in an odd order",
             instead="Ask for the quantiles as one line, np.ravel(q), and reshape the result.",
         )
     call.out.data(source, lanes(axes, kept=call.keeps_axes, front=asked.ndim))

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tests.bench.arrays import chains, encoding, questions, sizes
+from tests.bench.arrays import chains, encoding, questions, reuse, sizes
 
 
 @click.command(help=__doc__)
@@ -23,7 +23,7 @@ from tests.bench.arrays import chains, encoding, questions, sizes
 @click.option("--rows", default=200_000, show_default=True, help="Matched rows of the relational pipeline of Fig. 8.")
 @click.option("--paper", is_flag=True, help="The paper's sizes for all three.")
 @click.option("--runs", default=5, show_default=True, help="Of each question; the median counts.")
-@click.option("--only", type=click.Choice(["sizes", "encoding", "questions", "pipelines"]), help="One part.")
+@click.option("--only", type=click.Choice(["sizes", "encoding", "questions", "pipelines", "reuse"]), help="One part.")
 @click.option("--operation", "names", multiple=True, help='Of Table VII, such as "group by"; all by default.')
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write all figures to this file.")
 def main(
@@ -53,6 +53,9 @@ def main(
     if only in (None, "pipelines"):
         found["pipelines"] = chains.measure(runs)
         chains.show(console, found["pipelines"])
+    if only in (None, "reuse"):
+        found["reuse"] = reuse.measure()
+        reuse.show(console, found["reuse"])
     if file:
         file.write_text(json.dumps(found, indent=1), encoding="utf-8")
 

@@ -25,7 +25,7 @@ def run(function: Callable[..., Any], inputs: Arrays) -> list[np.ndarray] | None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return [np.asarray(each) for each in listed(function(**{k: v.copy() for k, v in inputs.items()}))]
+            return [np.asarray(each) for each in listed(function(**{k: v.copy("K") for k, v in inputs.items()}))]
         except (ValueError, np.linalg.LinAlgError, IndexError, ArithmeticError):
             return None
 
@@ -39,8 +39,8 @@ def changed(
     found = [np.zeros((each.size, inputs[name].size), bool) for each in before]
     for cell in range(inputs[name].size):
         for value in others(inputs[name].reshape(-1)[cell]):
-            array = inputs[name].copy()
-            array.reshape(-1)[cell] = value
+            array = inputs[name].copy("K")
+            array[np.unravel_index(cell, array.shape)] = value
             after = run(function, {**inputs, name: array})
             if after is None or [each.shape for each in after] != [each.shape for each in before]:
                 continue
@@ -51,8 +51,8 @@ def changed(
 
 def differs(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     unequal = old != new
-    if old.dtype.kind in "fc":
-        unequal &= ~(np.isnan(old) & np.isnan(new))
+    if old.dtype.kind in "fcO":
+        unequal &= ~(np.not_equal(old, old) & np.not_equal(new, new))  # NaN
     return unequal
 
 

@@ -46,7 +46,7 @@ np.{percentile|quantile|nanquantile}(X, {0.5|[0.25, 0.5]|[[0.2], [0.3]]}, axis={
 np.average(X, axis={axes}{|, weights=np.abs(X) + 1})
 np.linalg.norm(X{|, axis={axis}|, axis=-1, keepdims=True|, ord=1, axis=0})
 np.trapezoid(X{|, axis={axis}|, dx=2.0|, x=np.arange(X.shape[-1]) ** 2})
-np.{cov|corrcoef}(X{|, rowvar=False})
+np.cov(X{|, rowvar=False})
 """
 _MOVES = """
 X[{index}]
@@ -146,7 +146,7 @@ _OTHER_TYPES: list[Callable[[np.ndarray], np.ndarray]] = [
     lambda x: np.abs(2 * x).astype(int),
     lambda x: x > 0,
     lambda x: x + 1j * x[..., ::-1] if x.ndim else x * 1j,
-    lambda x: np.asfortranarray(x),
+    np.asfortranarray,
 ]
 MOST_CELLS = 60
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
@@ -238,7 +238,9 @@ def run(lines: list[Line], x: Any, y: Any, indices: Callable[[list[int]], Any] =
     made = x
     for text in lines:
         made = eval(text, {"np": np, "X": made, "Y": y, "W": _written, "I": indices})
-        made = np.asarray(made) if isinstance(made, np.generic) else made  # numbers are arrays where they are tracked
+        made = (
+            np.asarray(made) if isinstance(made, (np.generic, float, int)) else made
+        )  # numbers are arrays where they are tracked
     return made
 
 

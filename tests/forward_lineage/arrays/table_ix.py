@@ -113,6 +113,8 @@ BY_VALUES = {"interp", "unique", "sort", "msort", "partition", "trim_zeros"}
 #: As many boxes as there are rows, or groups of them; and repeats, which a shift does not say.
 BY_ROWS = {"kron", "reshape", "ravel", "resize", "repeat"}
 
+#: Rows and columns to call each with; a size that comes first is learned from, one that comes late may be predicted.
+CALLED_WITH = [(4, 3), (5, 7), (7, 4), (6, 9), (8, 6), (9, 8), (10, 5)]
 OPERATIONS = ELEMENT | COMPLEX
 SHAPES = OPERATIONS.keys() - BY_VALUES
 SIZES = SHAPES - BY_ROWS

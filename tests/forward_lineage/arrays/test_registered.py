@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from forward_lineage.arrays import Memory, backward, explain, forward, prov_query, register_operation, track
 from forward_lineage.relations.boxes import BoxRelation
-from tests.forward_lineage.arrays import brute
+from tests.forward_lineage.arrays.signatures import registered
 from tests.tiers import every_day
 from udafs.errors import BadArgumentError
 
@@ -110,24 +109,6 @@ _SIZES = [(2, 5), (4, 3), (3, 7), (5, 4), (6, 8), (8, 6), (7, 9)]
 
 def _call(memory: Memory, name: str, operation: Callable[..., Any], shapes: Any, rng: np.random.Generator) -> str:
     return registered(memory, name, operation, [rng.normal(size=shape) for shape in shapes])
-
-
-def registered(memory: Memory, name: str, operation: Callable[..., Any], values: Sequence[np.ndarray]) -> str:
-    """Register a call whose captures are those of our rules, and compare all cells; return which signature answered."""
-    arrays = [track(each, f"x{i}") for i, each in enumerate(values)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of vectors of two
-        truth = operation(*arrays)
-    expected = [brute.relation(truth.node, array.node, control=False) for array in arrays]
-
-    def capture(i: int) -> Callable[[Any], list[Any]]:
-        cells = expected[i].reshape(*truth.shape, *arrays[i].shape)
-        return lambda at: list(np.argwhere(cells[at]))
-
-    made = register_operation(name, arrays, truth.values, [capture(i) for i in range(len(arrays))], reuse=memory)
-    for array, matrix in zip(arrays, expected, strict=True):
-        assert np.array_equal(brute.relation(made.node, array.node, control=False), matrix), name
-    return explain(made).splitlines()[0].rpartition("(")[2].rstrip(")")
 
 
 @pytest.mark.parametrize("name", every_day(TRUTH, _EVERY_DAY))

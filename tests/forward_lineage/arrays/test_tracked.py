@@ -271,7 +271,7 @@ def test_cells_are_named_in_every_way() -> None:
         assert backward(y, cells)["x"].indices().tolist() == expected
     assert len(backward(y, (slice(1, None), 1))["x"]) == 3
     assert backward(x.sum(), ())["x"].mask().all()
-    for wrong in ((9, 9), np.array([[4, 0]]), np.zeros((3, 4), bool), np.array([1.5])):
+    for wrong in ((9, 9), np.array([[4, 0]]), np.zeros((3, 4), bool), np.array([1.5]), True):
         with pytest.raises(BadArgumentError):
             backward(y, wrong)
 
