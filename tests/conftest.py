@@ -68,7 +68,8 @@ QUICK_WITH_SPARK = (REPOSITORY / "tests" / "forward_lineage" / "test_session.py"
 # Processes of their own, a browser, a compiler, a server, waiting, thousands of draws.
 SLOW_WITHOUT_SPARK = (
     "test_kernel_codecs", "test_campaign", "test_data", "test_shadowing", "test_in_browser", "test_object_homes",
-    "test_brute_force", "test_object_store", "test_leases", "test_tpch_data", "test_start",
+    "test_brute_force", "test_object_store", "test_leases", "test_tpch_data", "test_start", "test_algebra",
+    "test_engine", "test_links", "test_registration_store",
 )  # fmt: skip
 
 

@@ -35,24 +35,41 @@ def title(page: Path) -> str:
 
 #: Pages of the start whose commands stand in another page, too; `make test-newcomer` types all of the start in.
 SELDOM = ("docs/start/spark-sql.md",)
+#: A command that starts a Spark of its own, beside a server that the page has, too; another page runs it every day.
+SELDOM_RUN = {"docs/sql-clients.md": "spark-sql "}
+
+
+def ways_to_read(page: Path) -> list[object]:
+    """The page; or the page without a command every day, and with it in the long tier."""
+    name = title(page)
+    if name in SELDOM:
+        return [pytest.param(page, None, id=name, marks=pytest.mark.long)]
+    if name in SELDOM_RUN:
+        return [
+            pytest.param(page, SELDOM_RUN[name], id=f"{name} without {SELDOM_RUN[name].strip()}"),
+            pytest.param(page, None, id=name, marks=pytest.mark.long),
+        ]
+    return [pytest.param(page, None, id=name)]
 
 
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=title(page), marks=[pytest.mark.long] if title(page) in SELDOM else [])
-        for page in PAGES
-        if page.name != "semantics.md"  # shows decoded lineage: tests/test_semantics_doc.py
-    ],
+    ("page", "without"),
+    # semantics.md shows decoded lineage: tests/test_semantics_doc.py
+    [each for page in PAGES if page.name != "semantics.md" for each in ways_to_read(page)],
 )
-def test_snippets(page: Path, spark: SparkSession, tpch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets(
+    page: Path, without: str | None, spark: SparkSession, tpch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORWARD_LINEAGE_HOME", raising=False)
     monkeypatch.setenv("FORWARD_LINEAGE_DATA", str(tpch.parent.parent))
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", interpreted(os.environ, lists_tables=True)["SPARK_SUBMIT_OPTS"])
     session = spark.newSession()
     monkeypatch.setattr(SparkSession, "_instantiatedSession", session)  # what `builder.getOrCreate()` gives a page
-    Reader(title(page), session, tmp_path, tpch).read(blocks_of(page.read_text()))
+    blocks = blocks_of(page.read_text())
+    read = [block for block in blocks if without is None or not block.text.startswith(without)]
+    assert len(blocks) - len(read) == (without is not None)
+    Reader(title(page), session, tmp_path, tpch).read(read)
 
 
 def test_every_page_is_in_the_navigation() -> None:

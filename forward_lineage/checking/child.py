@@ -160,12 +160,12 @@ class Child:
 
 
 def _started(scratch: Path, log: Any) -> subprocess.Popen[bytes]:
-    (scratch / "conf").mkdir()
-    # Settings of the user's Spark may name catalogs, which nothing here may reach.
+    # Settings of the user's Spark may name catalogs, which nothing here may reach. The folder is never made: Java takes
+    # an archive of classes only for the class path that it was made for, and does not count what is not there.
     environment = {
         "SPARK_SUBMIT_OPTS": _JAVA,
         **os.environ,
-        "SPARK_CONF_DIR": str(scratch / "conf"),
+        "SPARK_CONF_DIR": str(scratch / "no-conf"),
         "PYTHONPATH": _modules(),
     }
     return subprocess.Popen(

@@ -17,6 +17,7 @@ QUERIES = tpch_queries.names()[:22]
 EVERY_DAY = ("q17",)  # Q3 is saved, below
 
 
+@pytest.mark.long  # every day two executors save the same: tests/tpch_queries/test_saving.py
 def test_some(spark: SparkSession, driver: Driver, tpch: Path, tmp_path: Path) -> None:
     found = driver.call(traced_tpch, tpch, tmp_path / "there", EVERY_DAY, "data")
     assert differences(found, traced_tpch(spark, tpch, tmp_path / "here", EVERY_DAY, "data")) == []

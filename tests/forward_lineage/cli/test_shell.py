@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pexpect
@@ -22,6 +22,8 @@ from forward_lineage import ForwardLineage
 from forward_lineage.cli.interactive.completing import ShellCompleter
 from forward_lineage.cli.interactive.entries import UNFINISHED, Entry, entries, is_complete
 from tests.conftest import REPOSITORY
+from tests.forward_lineage.cli.in_this_process import invoke
+from tests.spark_programs import interpreted
 
 pytestmark = pytest.mark.slow
 
@@ -44,9 +46,9 @@ def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Terminal:
     """Somebody in front of the shell."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
         environment = {
-            **os.environ,  # settings of SQL among them would have Spark answer every question
+            **environment,
             "PYTHONPATH": str(REPOSITORY),
             "XDG_STATE_HOME": str(home.parent / "state"),
             "TERM": "xterm",
@@ -85,7 +87,15 @@ class Terminal:
 
 @pytest.fixture
 def terminal(home: Path) -> Iterator[Terminal]:
-    found = Terminal(home)
+    found = Terminal(home, os.environ)
+    yield found
+    found.child.close(force=True)
+
+
+@pytest.fixture
+def terminal_with_spark(home: Path) -> Iterator[Terminal]:
+    """For statements; its settings of SQL have Spark answer every question, too."""
+    found = Terminal(home, interpreted(os.environ))
     yield found
     found.child.close(force=True)
 
@@ -115,7 +125,8 @@ def test_completion_at_the_prompt(terminal: Terminal) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_statements_and_ctrl_c(terminal: Terminal) -> None:
+def test_statements_and_ctrl_c(terminal_with_spark: Terminal) -> None:
+    terminal = terminal_with_spark
     terminal.child.send("SELECT item, count(*) AS n\r")
     answer = terminal.type("FROM sales GROUP BY item ORDER BY item;")
     assert "{0, 2}" in answer and "DL" in answer
@@ -201,14 +212,14 @@ def test_a_command_behind_a_statement_that_is_open(text: str, found: list[Entry]
     assert list(entries(iter(text.splitlines(keepends=True)))) == found
 
 
-def test_statements_in_a_script(home: Path) -> None:
+def test_statements_in_a_script(spark: SparkSession, home: Path) -> None:
     """The last statement can be saved, and a view that was made can be queried."""
     text = (
         "CREATE TEMP VIEW dear AS SELECT item, price FROM sales WHERE price > 4;\n"
         "SELECT item FROM dear ORDER BY price;\n\\save dear_items;\nSELECT item\n\\drop dear_items\nSELEC 1;\n"
     )
-    done = script(home, text)
-    assert done.returncode == 1
+    done = invoke(spark.newSession(), "shell", "--home", home, stdin=text)
+    assert done.exit_code == 1
     assert "sales {1}" in done.stdout and "saved dear_items, version 1: 2 rows, lineage in sales" in done.stdout
     assert "dropped dear_items" in done.stdout
     errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]

@@ -85,6 +85,7 @@ def sets(lineage: ForwardLineage, table: str) -> dict[int, list[int]]:
     return {row.a: list(row.ids) for row in found}
 
 
+# Every day each form goes into a table of one kind or the other.
 @pytest.mark.parametrize(("sql", "found"), every_day(FORMS, [FORMS[at] for at in (1, 3, 4, 6, 10, 11)]))
 def test_into_a_plain_table(lineage: ForwardLineage, sql: str, found: list[tuple[int, int]]) -> None:
     assert lineage.sql(sql.format("plain")).columns == []
@@ -111,7 +112,7 @@ def test_with_parameters(lineage: ForwardLineage) -> None:
     assert rows(lineage, "plain") == [(2, 20)]
 
 
-@pytest.mark.parametrize(("sql", "found"), FORMS)
+@pytest.mark.parametrize(("sql", "found"), every_day(FORMS, lambda form: FORMS.index(form) not in (4, 6, 10)))
 def test_into_a_table_with_lineage(lineage: ForwardLineage, sql: str, found: list[tuple[int, int]]) -> None:
     lineage.sql(sql.format("carries"))
     assert rows(lineage, "carries") == found
