@@ -425,6 +425,14 @@ class ResultCalls:
             |  0|  3|
             |  1|  2|
             +---+---+
+            >>> amounts = lineage.to_array("by_item", columns=["amount"])
+            >>> lineage.table(amounts / 10, "tenths", columns=["tenth"]).show()
+            +-----+
+            |tenth|
+            +-----+
+            | 11.0|
+            |  3.0|
+            +-----+
 
         """
         if not is_array(relation):

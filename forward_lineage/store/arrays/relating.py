@@ -19,8 +19,8 @@ from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.store.arrays.origins import Origin, origin_of
 from udafs.errors import NotTracedError
 
-MOST_BOXES = 256
-"""Boxes of a composition or a union; of more, the parts are kept apart."""
+MOST_BOXES = 64
+"""Boxes of a composition or a union; of more, the parts are kept apart. A segment of more would count their pairs."""
 
 Target = Origin | int
 """Where lineage leads to: a saved thing, or a stage by its number."""

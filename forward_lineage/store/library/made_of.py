@@ -40,7 +40,7 @@ class SegmentEntry:
         path: relative to the result's data folder.
         first_row: number of its first row in the result; in the file its rows count from 0.
         rows: how many rows it answers for.
-        pairs: how many (row, id) pairs it holds.
+        pairs: how many (row, id) pairs it holds; of boxes how many each holds, together.
         form: ``runs`` or ``bdd``, of an array ``boxes`` or ``gather``, too.
         size: bytes.
         checksum: the CRC-32 that the file itself begins with.
@@ -61,8 +61,9 @@ class SegmentEntry:
 
     def file_in(self, folder: Path) -> SegmentFile:
         """Return the segment as the store reads it, from the data folder of its result."""
-        known = {name: getattr(self, name) for name in ("checksum", "pairs", "size", "first_id", "last_id")}
-        return SegmentFile(folder / self.path, self.first_row, self.rows, moved=self.first_row, **known)
+        known = {name: getattr(self, name) for name in ("checksum", "size", "first_id", "last_id")}
+        pairs = self.pairs if self.form in ("bdd", "runs") else None  # of boxes it may be too many to count each once
+        return SegmentFile(folder / self.path, self.first_row, self.rows, moved=self.first_row, pairs=pairs, **known)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forward_lineage.relations import segment as segments
+from forward_lineage.relations.box_counts import pairs_of
+from forward_lineage.relations.boxes import BoxRelation
 from forward_lineage.relations.relation import LineageRelation
 from forward_lineage.relations.runs import RunsRelation
 from forward_lineage.relations.segment import Form, Segment
@@ -32,6 +34,7 @@ from forward_lineage.store.library.row_files import row_file
 from forward_lineage.store.library.saved_result import RowFile, SegmentEntry
 from forward_lineage.store.saving.nested_columns import as_written
 from forward_lineage.store.saving.window_frames import FrameWriter
+from udafs.delta import MAX_ID
 from udafs.errors import SetupError
 
 REPORT = "partition INT, files STRING"  # what a task returns: one row, a `TaskFiles` as JSON
@@ -309,7 +312,8 @@ def write_segment(
     between = relation.id_range if written == "runs" and isinstance(relation, RunsRelation) else None
     first_id, last_id = between or (None, None)
     checksum = segments.checksum(data)
-    return SegmentEntry(path, first_row, rows, len(relation), written, len(data), checksum, first_id, last_id)
+    pairs = pairs_of(relation) if isinstance(relation, BoxRelation) and written == "boxes" else len(relation)
+    return SegmentEntry(path, first_row, rows, min(pairs, MAX_ID), written, len(data), checksum, first_id, last_id)
 
 
 def report(entry: Any) -> tuple[int, TaskFiles]:

@@ -33,7 +33,7 @@ def test_what_it_says() -> None:
     assert call.condition.at == Position(3, 26)
 
 
-def test_nested() -> None:
+def test_a_function_within_a_function_is_its_source() -> None:
     sql = "SELECT * FROM FORWARD(BACKWARD(v1 WHERE a = ?, x) WHERE b = ?, v2) WHERE c = ?"
     call = only(sql)
     inner = call.source
@@ -115,7 +115,7 @@ def test_other_things_of_these_names(sql: str) -> None:
         ("SELECT * FROM BACKWARD(r, t) LINEAGE ON a", NotTracedError, 30, "LINEAGE ON"),
     ],
 )
-def test_refused(sql: str, error: type[LineageError], place: int, said: str) -> None:
+def test_a_malformed_function_is_told_by_its_place(sql: str, error: type[LineageError], place: int, said: str) -> None:
     with pytest.raises(error, match=said) as refusal:
         find_calls(sql)
     assert refusal.value.at == Position(1, place)

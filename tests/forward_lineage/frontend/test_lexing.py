@@ -34,7 +34,7 @@ from udafs.errors import LineageError, Position
         ("'a\nb' `c\nd`", ["'a\nb'", "`c\nd`"]),
     ],
 )
-def test_tokens(sql: str, tokens: list[str]) -> None:
+def test_words_and_literals_are_cut_as_spark_cuts_them(sql: str, tokens: list[str]) -> None:
     assert [token.text for token in meaningful(lex(sql))] == tokens
 
 
@@ -76,7 +76,7 @@ def test_positions_count_from_one() -> None:
         ("a /* b /* c */", "a comment", Position(1, 3)),
     ],
 )
-def test_unclosed(sql: str, what: str, at: Position) -> None:
+def test_what_is_not_closed_is_told_by_its_place(sql: str, what: str, at: Position) -> None:
     with pytest.raises(LineageError, match=f"{what} that begins here is not closed") as error:
         lex(sql)
     assert error.value.at == at

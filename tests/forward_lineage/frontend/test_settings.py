@@ -25,7 +25,7 @@ def check(sql: str, **settings: str) -> None:
         ("path__enabled", "true"),
     ],
 )
-def test_refused(name: str, value: str) -> None:
+def test_settings_that_change_what_sql_means_are_refused(name: str, value: str) -> None:
     check("SELECT 1")
     with pytest.raises(
         LineageError,

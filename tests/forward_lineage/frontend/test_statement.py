@@ -22,7 +22,7 @@ def _refusals() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("sql", "message"), _refusals())
-def test_refused(sql: str, message: str) -> None:
+def test_each_refusal_says_what_the_fixture_says(sql: str, message: str) -> None:
     with pytest.raises(LineageError) as refusal:
         parse(sql)
     assert str(refusal.value) == message

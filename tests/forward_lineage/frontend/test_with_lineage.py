@@ -38,7 +38,7 @@ NOT_ASKED = [
 
 
 @pytest.mark.parametrize("sql", ASKED)
-def test_asked(sql: str) -> None:
+def test_a_request_for_lineage_is_taken_off_the_text(sql: str) -> None:
     assert asks_for_lineage(sql)
     before = without_request(sql)
     assert before == sql[: len(before)]

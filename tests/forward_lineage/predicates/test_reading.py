@@ -201,6 +201,6 @@ def test_a_column_with_nan_is_left_to_spark() -> None:
         holds("x > 1", x=pa.array([0.5, float("nan")]))
 
 
-def test_days() -> None:
+def test_a_text_beside_a_date_is_a_date() -> None:
     days = pa.array([date(1994, 1, 1), date(1994, 1, 2), None])
     assert holds("t BETWEEN '1994-01-01' AND DATE '1994-01-01'", t=days) == [True, False, False]

@@ -35,7 +35,7 @@ def test_values_in_place_of_ids() -> None:
     assert shown.said(Origin("nation", 3, (0, 1))) == "nation {(FRANCE, NULL), (PERU, 1996), …} 3 values"
 
 
-def test_text() -> None:
+def test_rows_as_text_are_bounded_and_name_their_lineage() -> None:
     rows = (
         ShownRow(("日本", None), (Origin("t", 1, (7,)),)),
         ShownRow(("a\x1b[31m\n" + "b" * 30, "2"), (Origin("t", 0),)),
@@ -76,7 +76,7 @@ def test_a_row_without_base_rows_is_not_opened() -> None:
     assert "<details" not in rows_html(shown)
 
 
-def test_words() -> None:
+def test_numbers_and_odd_characters_in_words() -> None:
     assert [counted(1, "row"), counted(0, "row"), counted(12_345, "row")] == ["1 row", "0 rows", "12,345 rows"]
     assert plain("a\u202eb\x00c\u200dd") == "a\\u202eb\\x00c\u200dd"
     assert shortened("abcdef", 4) == "abc…"

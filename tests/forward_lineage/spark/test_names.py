@@ -41,7 +41,7 @@ def test_paths_mean_themselves(spark: SparkSession, tmp_path: Path, name: str) -
     assert spark.sql(f"SELECT * FROM {data_source('parquet', tmp_path / name)}").count() == 3
 
 
-def test_splitting() -> None:
+def test_names_are_split_at_dots_outside_of_backticks() -> None:
     assert split_name("A.`b.C`.d") == ("a", "b.c", "d")
     assert split_name("A.`b``C`", keep_case=True) == ("A", "b`C")
     with pytest.raises(LineageError):

@@ -25,7 +25,7 @@ def test_local_paths(uri: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("uri", ["s3a://bucket/t", "hdfs:/data/t"])
-def test_elsewhere(uri: str) -> None:
+def test_what_is_not_on_this_machine_has_no_path(uri: str) -> None:
     assert not is_local(uri)
     with pytest.raises(NotTracedError, match=r"is not on a local file system. Row positions need local files"):
         local_path(uri)

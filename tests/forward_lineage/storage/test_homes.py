@@ -22,12 +22,12 @@ from udafs.errors import BadArgumentError
         ("abfss://container@account.dfs.core.windows.net/x", "abfss://container@account.dfs.core.windows.net/x"),
     ],
 )
-def test_addresses(said: str, address: str) -> None:
+def test_an_address_is_a_home_in_an_object_store(said: str, address: str) -> None:
     assert object_home(said) == ObjectHome(address)
 
 
 @pytest.mark.parametrize("said", ["home", "/a/b", "a:b", "../home", Path("/a/s3"), "C"])
-def test_folders(said: str | Path) -> None:
+def test_a_path_is_no_address(said: str | Path) -> None:
     assert object_home(said) is None
 
 

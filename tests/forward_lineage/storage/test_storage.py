@@ -50,7 +50,7 @@ def test_what_is_deleted_is_gone_and_its_key_is_free(place: Storage) -> None:
     assert place.get("a/1") == b"second"
 
 
-def test_listing(place: Storage) -> None:
+def test_objects_and_folders_are_listed_apart(place: Storage) -> None:
     for key in ("a/1.json", "a/2.json", "a/data/x", "b/c/y", "z"):
         place.put_new(key, b"x")
     assert (sorted(place.folders("")), place.objects("")) == (["a", "b"], ["z"])

@@ -202,6 +202,18 @@ def test_generated_programs(tmp_path: Path, seed: int) -> None:
             assert found == ([] if expected is None else expected.numbers().tolist()), (seed, cell, name, source.shape)
 
 
+def test_lineage_of_a_million_rows_in_all_of_them_is_not_listed(tmp_path: Path) -> None:
+    arrays = arrays_in(tmp_path)
+    x = track(np.arange(2_000_000.0).reshape(-1, 2), "x")
+    arrays.save(x, "x")
+    scaled = (x - x.mean(axis=0)) / x.std(axis=0)
+    saved = arrays.save(scaled @ np.ones(2), "scores")
+    assert saved.pairs >= 2 * 10**12 and saved.size < 1 << 24
+    assert len(made_of(tmp_path, "scores", 7, "x")) == 2_000_000
+    arrays.save(scaled[::-1][:, 0], "turned")
+    assert len(made_of(tmp_path, "turned", 7, "x")) == 1_000_000
+
+
 def test_an_array_of_one_that_is_not_saved_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotTracedError, match=r"tracked array x .* not saved .*lineage\.save\(x, 'x'\)"):
         arrays_in(tmp_path).save(track(np.arange(3.0), "x") + 1, "y")

@@ -151,11 +151,11 @@ class TestSavedAgain:
         assert saved.describe("staged").stages
         assert list(saved.backward_ids("staged", "t_id = 2")) == [2, 5]
 
-    def test_a_dataframe(self, saved: ForwardLineage) -> None:
+    def test_a_dataframe_of_chosen_rows_is_saved(self, saved: ForwardLineage) -> None:
         saved.save(saved.sql("SELECT * FROM BACKWARD(by_item WHERE i_id = 2, sales)").where("num > 2500"), "frame")
         assert list(saved.backward_ids("frame")) == [2]
 
-    def test_commands(self, saved: ForwardLineage) -> None:
+    def test_commands_write_chosen_rows(self, saved: ForwardLineage) -> None:
         saved.sql("CREATE TABLE kept_rows AS SELECT t_id FROM BACKWARD(by_item WHERE i_id = 2, sales)")
         saved.spark.sql("CREATE TABLE plain_rows (t_id INT) USING parquet")
         try:
@@ -169,7 +169,7 @@ class TestSavedAgain:
             for table in ("kept_rows", "plain_rows"):
                 saved.spark.sql(f"DROP TABLE {table}")
 
-    def test_affected(self, saved: ForwardLineage) -> None:
+    def test_affected_rows_are_among_the_chosen(self, saved: ForwardLineage) -> None:
         sql = "SELECT s_id, count(*) AS n FROM BACKWARD(by_item WHERE i_id = 2, sales) GROUP BY s_id"
         assert rows_with_lineage(saved.affected(sql, "sales", "t_id IN (2, 3)")) == [((1, 1), {"sales": [2]})]
         assert saved.affected(sql, "sales", "t_id = 3").collect() == []

@@ -180,7 +180,7 @@ def test_a_lock_that_is_a_link(library: Library, outside: Path) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_pipes(library: Library) -> None:
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(library: Library) -> None:
     saved = library.get("revenue")
     (saved.folder / "lineage" / "sales" / "0.lineage").unlink()
     os.mkfifo(saved.folder / "lineage" / "sales" / "0.lineage")

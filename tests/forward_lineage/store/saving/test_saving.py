@@ -184,7 +184,7 @@ def test_odd_results(store: ForwardLineage) -> None:
         ("SELECT nix FROM sales", "t", r"nix"),
     ],
 )
-def test_refusals(store: ForwardLineage, sql: str, name: str, message: str) -> None:
+def test_what_cannot_be_saved_leaves_nothing(store: ForwardLineage, sql: str, name: str, message: str) -> None:
     store.spark.sql("CREATE OR REPLACE TEMP VIEW taken AS SELECT 1")
     with pytest.raises(LineageError, match=message):
         store.save(sql, name)

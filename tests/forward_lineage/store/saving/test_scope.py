@@ -281,7 +281,9 @@ class TestLater:
         with pytest.raises(NotTracedError, match="taken on trust"):
             tables.save("SELECT v FROM w", "later", capture="later")
 
-    def test_auto(self, tables: ForwardLineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_auto_leaves_lineage_for_later_where_much_is_read(
+        self, tables: ForwardLineage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         assert tables.save(JOIN, "small", capture="auto").is_whole
         monkeypatch.setattr("forward_lineage.store.saving.auto.MOST_BYTES", 10)
         assert tables.save(JOIN, "large", capture="auto").pairs == 0

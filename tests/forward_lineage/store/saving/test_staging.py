@@ -123,7 +123,7 @@ def test_places_in_several_segments(session: ForwardLineage, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("sql", [RUNNING, JOINED])
-def test_append(session: ForwardLineage, sql: str) -> None:
+def test_appended_rows_and_those_before_keep_their_lineage(session: ForwardLineage, sql: str) -> None:
     """Rows that were there keep their lineage; those behind them have their own."""
     session.save(sql, "both")
     both = session.save(sql, "both", mode="append")
