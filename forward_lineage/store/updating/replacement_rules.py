@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from forward_lineage.frontend import print_sql
-from forward_lineage.frontend.row_values import has_aggregates
+from forward_lineage.frontend.row_values import has_aggregates, is_of_one_row
 from forward_lineage.store.updating import joining_rows as joined
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe
 
@@ -183,7 +183,7 @@ def _falls_apart(select: exp.Select) -> bool:
 
 
 def _added(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
-    if not all(map(joined.is_of_one_row, select.expressions)):
+    if not all(map(is_of_one_row, select.expressions)):
         raise NotProvableError("it selects more than values of a row")
     if not joined.mentions(select, changed):
         return
@@ -263,7 +263,7 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
     group, windows = select.args.get("group"), list(_windows(select))
     if group is not None:
         joined.refuse_parts(group, {"expressions"})
-        if not all(map(joined.is_of_one_row, group.expressions)):
+        if not all(map(is_of_one_row, group.expressions)):
             raise NotProvableError("it groups by more than values of a row")
     elif has_aggregates(select) or select.args.get("having"):
         raise NotProvableError("all its rows are one group")
@@ -276,7 +276,7 @@ def _keys(select: exp.Select) -> dict[int, exp.Expr]:
         if item.is_star:
             raise NotProvableError("it selects *")
         plain = item.unalias()
-        if joined.is_of_one_row(plain) and _in_each(plain, windows):
+        if is_of_one_row(plain) and _in_each(plain, windows):
             found[place] = plain
     return found
 
