@@ -70,7 +70,7 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "groups of sets": lambda: patch.object(replacement_rules, "_loses_groups", lambda *_, **__: False),
     "keys of partitions": lambda: patch.object(replacement_rules, "_in_each", lambda *_: True),
     "aggregates": lambda: patch.object(replacement_rules, "has_aggregates", lambda *_: False),
-    "values of a row": lambda: patch.object(joining_rows, "is_of_one_row", lambda *_: True),
+    "values of a row": lambda: patch.object(replacement_rules, "is_of_one_row", lambda *_: True),
 }
 _SAID_AFTER = 1000
 ALL_SPOILED = {**SPOILED, **SPOILED_PARTS}
