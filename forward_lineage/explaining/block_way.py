@@ -205,6 +205,11 @@ class BlockWay:
 
     # ------------------------------------------------------------ ranks and limits
 
+    def _mark(self) -> str:
+        """Whether a joined row is one of those that are followed, and as it is asked for."""
+        asked = [f"({print_sql(each.node)})" for each in self._asked]
+        return f"coalesce({' AND '.join([f'{in_backticks(self._item.alias)}.{NAMED}', *asked])}, false)"
+
     def _through_qualify(self) -> bool:
         qualify = self._block.select.args["qualify"]
         if self._block.select.args.get("windows"):
@@ -212,7 +217,7 @@ class BlockWay:
         node = self._block.above_groups(qualify.this)
         windows = [print_sql(each) for each in own(node) if isinstance(each, exp.Window)]
         columns = tuple(dict.fromkeys([*windows, *columns_in(node)]))
-        named = f"{in_backticks(self._item.alias)}.{NAMED} AS named"
+        named = f"{self._mark()} AS named"
         inner = (
             f"SELECT {named}, coalesce({print_sql(node)}, false) AS f0, {_struct(columns)} AS v0 FROM {self._whole()}"
         )
@@ -243,7 +248,7 @@ class BlockWay:
             wanted = {_key(row, len(keys)) for row in alive}
             rows = [row for row in rows if _key(row, len(keys)) in wanted]
         else:
-            named = f"{in_backticks(self._item.alias)}.{NAMED} AS named"
+            named = f"{self._mark()} AS named"
             rows = self._run(f"SELECT * FROM (SELECT {named}, {ranked} FROM {self._whole()}) WHERE named")
         until = None if limit is None else limit + (offset or 0)
         inside = [row for row in rows if (until is None or row["first"] <= until) and row["last"] > (offset or 0)]

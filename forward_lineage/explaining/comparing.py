@@ -445,7 +445,7 @@ def _key_of(values: Sequence[Any], keys: Sequence[int]) -> tuple[Any, ...]:
 def _collect(into: dict[tuple[Any, ...], tuple[int, Fraction]], parts: Sequence[tuple[Part, Fraction]]) -> None:
     for part, amount in parts:
         rows, total = into.get(part.by, (0, Fraction(0)))
-        into[part.by] = rows + sum(part.joined), total + amount
+        into[part.by] = rows + max(part.joined), total + amount
 
 
 def _exact(value: Any) -> Fraction:

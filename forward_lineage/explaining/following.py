@@ -113,6 +113,8 @@ class Follower:
             return replace(best, steps=[step for way in ways if way is not best for step in way.steps] + best.steps)
         if wanted.table and not self.reads(query.this, wanted.table):
             refuse(query, f"rows of {wanted.table} only decide here: they stand behind {query.key.upper()}", INSTEAD)
+        if query.args.get("distinct") is False:
+            refuse(query, f"{query.key.upper()} ALL is not followed", INSTEAD)
         way = self.follow(query.this, name, wanted)
         if way.through:
             self._compare_sides(query, name, wanted, way)
@@ -143,8 +145,6 @@ class Follower:
             f"SELECT l.*, EXISTS (SELECT 1 FROM ({right}) AS r WHERE {same}) AS __there FROM ({left}) AS l"
         )
         except_ = isinstance(query, exp.Except)
-        if query.args.get("distinct") is False:
-            refuse(query, f"{query.key.upper()} ALL is not followed", INSTEAD)
         kept = [row for row in rows if bool(row["__there"]) is not except_]
         examples = [{each: row[each] for each in names} for row in rows if row not in kept][:_EXAMPLES]
         why = "" if kept else f"{'an' if except_ else 'no'} equal row is on the right side: {said(examples)}"

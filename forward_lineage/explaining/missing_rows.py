@@ -60,6 +60,7 @@ class MissingRows:
         asked: what was asked.
         steps: the way, in order.
         present: numbers of the rows of the result that are what was asked for, if there are any.
+        through: whether rows got past all steps; of a UNION it is enough that one side lets them.
         as_now: tables that were read in their present version: the result has no lineage in them that tells another.
 
     """
@@ -70,12 +71,15 @@ class MissingRows:
     asked: str
     steps: tuple[PassedStep, ...]
     present: tuple[int, ...] = ()
+    through: bool = False
     as_now: tuple[str, ...] = ()
 
     @property
     def kept_out_by(self) -> PassedStep | None:
         """The step that kept the last rows out; None: they got through."""
-        return next((step for step in self.steps if step.arrived >= step.survived == 0), None)
+        if self.through:
+            return None
+        return next((step for step in self.steps if step.survived == 0), None)
 
     @property
     def verdict(self) -> str:

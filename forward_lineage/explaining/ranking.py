@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import Any
 
 MOST_ATTRIBUTES = 3
+_MOST_OF_IT = 0.5  # such a share of the difference is an explanation, whatever the risk ratio
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def ranked(
         test: values of all attributes → rows that changed, and what they add to the difference.
         control: values of all attributes → rows that did not change.
         min_support: the least support of an explanation.
-        min_risk_ratio: explanations must have more than that.
+        min_risk_ratio: explanations must have more than that, or half of the difference.
 
     """
     changed, kept = sum(rows for rows, _ in test.values()), sum(control.values())
@@ -73,10 +74,10 @@ def ranked(
                 if any(each <= mine for each in smaller):
                     continue
                 ratio = risk_ratio(rows, others[values], changed - rows, kept - others[values])
-                if rows < min_support * changed or not ratio > min_risk_ratio:
+                share = float(amounts[values] / total) if total else None
+                if rows < min_support * changed or not (ratio > min_risk_ratio or (share or 0) >= _MOST_OF_IT):
                     continue
                 explained.append(mine)
-                share = float(amounts[values] / total) if total else None
                 named = {names[at]: value for at, value in zip(places, values, strict=True)}
                 found.append(Explanation(named, rows, rows / changed, ratio, amounts[values], share))
     return sorted(found, key=lambda each: (-each.risk_ratio, -each.support, len(each.values), str(each.values)))

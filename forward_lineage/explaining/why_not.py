@@ -63,9 +63,9 @@ class MissingExplainer:
         numbers = tuple(int(each) for each in present)
         if way.through and not numbers and way.steps[-1].kind == "LIMIT":
             why = "others have the same place in the order, and Spark chose among them"
-            way.steps[-1] = replace(way.steps[-1], survived=0, why=why)
+            way.steps[-1], way.through = replace(way.steps[-1], survived=0, why=why), False
         return MissingRows(
-            self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers, tuple(sorted(as_now))
+            self._spark, saved.name, saved.version, asked, tuple(way.steps), numbers, way.through, tuple(sorted(as_now))
         )
 
     def _by_condition(self, where: str) -> Wanted:
