@@ -64,6 +64,7 @@ def place_of(value: object, candidates: Sequence[object]) -> int:
         BadArgumentError: there is none.
 
     """
+    value = value.item() if hasattr(value, "item") else value  # of numpy
     found = [place for place, each in enumerate(candidates) if each == value and type(each) is type(value)]
     if not found:
         shown = listed([repr(each) for each in candidates[:_FEW]])
