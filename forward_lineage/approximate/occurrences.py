@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from forward_lineage.approximate.asked_values import Never, asked_value
-from forward_lineage.approximate.filters.choosing import TupleFilter, plain_filter, with_learned
+from forward_lineage.approximate.filters.choosing import Comparison, TupleFilter, plain_filter, with_learned
 from forward_lineage.approximate.filters.files import FileFilter, file_filter
 from forward_lineage.approximate.filters.hashing import Tuples, hash_of, hashes_of
 from forward_lineage.approximate.filters.storing import as_arrays, file_filter_of, from_arrays, put_fuse
@@ -178,10 +178,7 @@ class Occurrences:
         distinct = columns.distinct()
         if learned:
             kept, compared = with_learned(distinct)
-            remark = (
-                f"a learned one takes {compared.bits[1]:,} bits instead of {compared.bits[0]:,}, "
-                f"and {compared.seconds[1] / max(compared.seconds[0], 1e-9):.1f} times as long"
-            )
+            remark = _said(compared)
         else:
             kept = plain_filter(distinct)
         files, starts = None, self._rows.file_starts(manifest, kinds)
@@ -195,6 +192,13 @@ class Occurrences:
     def _version(self, manifest: Manifest) -> str:
         settings = settings_of_values(self._tables.spark)
         return digest(_FORMAT, manifest.name, manifest.version, manifest.digest(), settings)
+
+
+def _said(compared: Comparison | None) -> str:
+    if compared is None:
+        return "nearly every tuple occurs, so nothing is learned"
+    (plain, learned), (soon, late) = compared.bits, compared.seconds
+    return f"a learned one takes {learned:,} bits instead of {plain:,}, and {late / max(soon, 1e-9):.1f} times as long"
 
 
 def coded(columns: Sequence[pa.Array]) -> CodedColumns:

@@ -137,7 +137,7 @@ class ApproximateCalls:
 
         Examples:
             >>> sales = lineage.scramble("sales", columns=[], groups=["item", "amount"])
-            >>> found = lineage.matching("sales", candidates="item", histogram="amount", target={50: 1, 60: 1}, k=1)
+            >>> found = lineage.matching("sales", candidates="item", histogram="amount", target={40: 1, 70: 1}, k=1)
             >>> found.rows[0]["item"], found.rows[0]["distance"], found.backward(0)
             ('binder', 0.0, LineageSet({1, 3}))
 
@@ -191,7 +191,7 @@ class ApproximateCalls:
 
         Examples:
             >>> lineage.membership("sales", ["item", "amount"])
-            Membership(sales(amount, item), bitmap, 49.14 bits a key)
+            Membership(sales(amount, item), fuse, 19.56 bits a key)
 
         """
         return self._parts.occurrences.membership(table, columns, learned=learned)

@@ -11,11 +11,12 @@ import numpy as np
 from forward_lineage.approximate.filters.bitmap import MOST_CELLS, bitmap_bits, bitmap_filter
 from forward_lineage.approximate.filters.fuse import FuseFilter, bits_for, fuse_filter, width_for
 from forward_lineage.approximate.filters.hashing import Truths, Tuples
-from forward_lineage.approximate.filters.learned import LearnedFilter, learned_filter, not_together
+from forward_lineage.approximate.filters.learned import learned_filter, not_together
 from forward_lineage.approximate.filters.tuples import CodedColumns
 
 RATE = 0.01
 _TRIED = 20_000
+_FEWEST = 200  # of those that do not occur, to learn from
 
 
 class TupleFilter(Protocol):
@@ -85,20 +86,21 @@ class Comparison:
         return self.bits[1] < self.bits[0] and self.seconds[1] < self.seconds[0]
 
 
-def with_learned(columns: CodedColumns, rate: float = RATE) -> tuple[TupleFilter, Comparison]:
+def with_learned(columns: CodedColumns, rate: float = RATE) -> tuple[TupleFilter, Comparison | None]:
     """Return a learned filter if it wins on bits and on time, else a plain one; and how they did.
+
+    Where nearly every tuple occurs there are too few others to learn from: then there is no comparison.
 
     Raises:
         SetupError: scikit-learn is not installed.
 
     """
     plain, there = plain_filter(columns, rate), columns.all_tuples()
-    asked = not_together(columns, there, _TRIED, seed=1) if len(columns.codes) else there
-    if not len(asked):  # every tuple occurs: nothing is to be learned
-        return plain, Comparison((plain.bits, plain.bits), (0.0, 0.0))
-    learned: LearnedFilter = learned_filter(columns, there, rate)
-    mine, theirs = _seconds(plain, asked), _seconds(learned, asked)
-    found = Comparison((plain.bits, learned.bits), (mine, theirs))
+    asked = not_together(columns, there, _TRIED, seed=1) if len(columns.codes) else there[:0]
+    if len(asked) < _FEWEST:
+        return plain, None
+    learned = learned_filter(columns, there, rate)
+    found = Comparison((plain.bits, learned.bits), (_seconds(plain, asked), _seconds(learned, asked)))
     return (learned if found.won else plain), found
 
 

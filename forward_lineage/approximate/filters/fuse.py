@@ -65,7 +65,7 @@ class FuseFilter:
         first = cells * self.width
         at, shift = first >> 3, (first & 7).astype(np.uint16)
         two = self.cells[at].astype(np.uint16) | (self.cells[at + 1].astype(np.uint16) << 8)
-        return ((two >> shift) & ((1 << self.width) - 1)).astype(np.uint8)
+        return np.asarray((two >> shift) & ((1 << self.width) - 1), np.uint8)
 
 
 def width_for(rate: float) -> int:

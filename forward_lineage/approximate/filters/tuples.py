@@ -54,14 +54,14 @@ class CodedColumns:
 
     def _keys_of(self, given: Sequence[bool], rows: Codes) -> Hashes:
         found = np.zeros(len(rows), np.uint64)
-        for place, column in enumerate(np.flatnonzero(given)):
-            found += salted(self.hashes[column], int(column))[rows[:, place]]
+        for place, column in enumerate(np.flatnonzero(given).tolist()):
+            found += salted(self.hashes[column], column)[rows[:, place]]
         return mixed(found)
 
     def tuples(self, given: Sequence[bool], rows: Codes) -> Tuples:
         """Return rows of a projection as tuples."""
         hashes = np.zeros((len(rows), len(given)), np.uint64)
-        for place, column in enumerate(np.flatnonzero(given)):
+        for place, column in enumerate(np.flatnonzero(given).tolist()):
             hashes[:, column] = self.hashes[column][rows[:, place]]
         return Tuples(hashes, np.tile(np.array(given, np.bool_), (len(rows), 1)))
 

@@ -122,7 +122,7 @@ class BlockReader:
             slots.append(mine[self.kept[mine]][: count - kept])
             kept += slots[-1].size
             done = end
-        return self.positions[np.concatenate([np.empty(0, np.int64), *slots])]
+        return np.asarray(self.positions[np.concatenate([np.empty(0, np.int64), *slots])])
 
     def _next(self) -> Places:
         """The slots that are looked at next; after the last ones come the first ones, for blocks that were skipped."""

@@ -208,7 +208,7 @@ class HistSim:
         needs = np.where(near, of_near**2, needs)
         rest = (self._reader.size - self._reader.touched)[places]
         needs = np.where(rest > 0, np.maximum(needs, 1), 0)
-        return np.minimum(np.ceil(needs), np.maximum(rest, 0)).astype(np.int64)
+        return np.asarray(np.minimum(np.ceil(needs), np.maximum(rest, 0)), np.int64)
 
     # ------------------------------------------------------------ stage 3
 
@@ -240,7 +240,7 @@ class HistSim:
 
     def _shares(self, places: Counts) -> Floats:
         seen = self._seen[places]
-        return seen / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+        return np.asarray(seen / np.maximum(seen.sum(axis=1, keepdims=True), 1))
 
     def _spread(self, places: Counts, needs: Counts) -> Counts:
         found = np.zeros(self._reader.rows.count, np.int64)

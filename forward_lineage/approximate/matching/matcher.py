@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +58,13 @@ class AskedMatch:
             raise BadArgumentError(f"least={self.least!r}", instead="It is a share of all rows, such as 0.0008, or 0.")
 
 
+class BarCounts(Protocol):
+    """How many rows each bar of each view has."""
+
+    def __getitem__(self, view: str) -> npt.NDArray[np.int64]:
+        """Return those of a view."""
+
+
 class CountedRows(Protocol):
     """Linked views, as far as they are needed here."""
 
@@ -67,8 +74,8 @@ class CountedRows(Protocol):
     def keys(self, view: str) -> list[int]:
         """Return which columns of a view say what a bar is."""
 
-    def brush(self, view: str, bars: Sequence[int]) -> Mapping[str, npt.NDArray[np.int64]]:
-        """Return how many rows each bar of each view has, of those in some bars of one."""
+    def brush(self, view: str, bars: Iterable[int]) -> BarCounts:
+        """Return what some bars of a view leave of all of them."""
 
 
 # ------------------------------------------------------------ by a scramble

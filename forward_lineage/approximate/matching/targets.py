@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from forward_lineage.approximate.matching.distance_tests import Counts, Floats
 from udafs.errors import BadArgumentError, listed
 
-Target = Mapping[object, float] | Sequence[float] | None
+Target = Mapping[Any, float] | Sequence[float] | None
 _FEW = 12
 
 
-def target_of(target: Target, bars: Sequence[object]) -> tuple[Floats, int]:
+def target_of(target: Any, bars: Sequence[object]) -> tuple[Floats, int]:
     """Return a target that adds up to 1, and how many bars it has that no row has; they come last.
 
     Args:
-        target: a weight for each bar, by bar or in their order. A bar that it does not name has the weight 0.
+        target: a `Target`: a weight for each bar, by bar or in their order. Bars that it does not name have 0.
         bars: those of the table, in order.
 
     Raises:
@@ -32,7 +33,7 @@ def target_of(target: Target, bars: Sequence[object]) -> tuple[Floats, int]:
         for bar, place in known.items():
             weights[place] = _weight(target.get(bar, 0))
     else:
-        if target is None or isinstance(target, str):
+        if isinstance(target, str) or not hasattr(target, "__iter__"):
             raise BadArgumentError(
                 f"target={target!r}", instead='Give weights: target={8: 1, 9: 2}. For those of a candidate: like="ORD".'
             )
@@ -64,6 +65,7 @@ def place_of(value: object, candidates: Sequence[object]) -> int:
         BadArgumentError: there is none.
 
     """
+    value = value.item() if hasattr(value, "item") else value  # of numpy
     found = [place for place, each in enumerate(candidates) if each == value and type(each) is type(value)]
     if not found:
         shown = listed([repr(each) for each in candidates[:_FEW]])

@@ -115,7 +115,10 @@ def test_a_learned_filter_misses_nothing_and_is_taken_only_if_it_wins() -> None:
     assert learned.occurs(others).mean() < 0.1
     assert learned.classifier.scores(there).dtype == np.int64  # whole numbers: no machine disagrees
     chosen, compared = with_learned(columns)
+    assert compared is not None
     assert isinstance(chosen, type(plain_filter(columns))) is not compared.won
+    every = CodedColumns(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [hashes_of(range(2))] * 2)
+    assert with_learned(every)[1] is None
 
 
 def test_theorem_4_1_cuts_where_a_prefilter_pays_most() -> None:
