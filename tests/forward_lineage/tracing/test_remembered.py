@@ -217,13 +217,18 @@ class TestAnalysedOnce:
         assert True not in again
         spark.sql("DROP DATABASE other")
 
-    def test_a_function_of_the_session_that_has_the_name_of_one_of_sparks(
-        self, lineage: ForwardLineage, again: list[bool]
-    ) -> None:
+    def test_functions_of_the_user_are_looked_up_each_time(self, lineage: ForwardLineage, again: list[bool]) -> None:
+        asked = "SELECT id, times(k) AS k FROM sales"
+        for factor in (2, 3):
+            lineage._parts.tables.spark.udf.register("times", lambda value, by=factor: value * by, "bigint")
+            assert {row.k for row in lineage.sql(asked).collect()} == {0, factor}
+        assert again == []
+
+    def test_a_function_that_came_since(self, lineage: ForwardLineage, again: list[bool]) -> None:
         asked = "SELECT id, abs(k) AS k FROM sales"
         lineage.sql(asked)
-        lineage._parts.tables.spark.udf.register("abs", lambda value: -7, "bigint")
-        assert {row.k for row in lineage.sql(asked).collect()} == {-7}
+        lineage._parts.tables.spark.udf.register("abs", lambda value: value, "bigint")
+        assert {row.k for row in lineage.sql(asked).collect()} == {0, 1}  # whichever of the two Spark takes
         assert again == [False]
 
     def test_a_view_of_the_same_text_that_was_made_anew(self, lineage: ForwardLineage, again: list[bool]) -> None:
