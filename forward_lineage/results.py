@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from rewrites.tables import HIDDEN_PREFIX as HIDDEN_PREFIX  # noqa: PLC0414 - handed on
 from rewrites.tables import LINEAGE_COLUMN as LINEAGE_COLUMN  # noqa: PLC0414 - handed on
 from udafs.errors import InternalError, NotTracedError
+from udafs.requests import describing_last
 
 METADATA_KEY = "forward_lineage"
 TRUSTED = "trusted"  # of an entry of a table; of an answer, the names of such tables
@@ -157,7 +158,7 @@ def with_meaning(frame: DataFrame, wanted: StructType, meaning: Mapping[str, Any
         return frame
     if found[-1][0] != LINEAGE_COLUMN:
         raise InternalError(f"the last column is {found[-1][0]}, not {LINEAGE_COLUMN}")
-    return frame.withMetadata(LINEAGE_COLUMN, {METADATA_KEY: dict(meaning)})
+    return describing_last(frame, {METADATA_KEY: dict(meaning)})
 
 
 def refuse_lineage_column(wanted: StructType) -> None:

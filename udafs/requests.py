@@ -77,6 +77,41 @@ def resolved_once(frame: DataFrame) -> DataFrame:
     return cast(DataFrame, ask_frame("as it is", frame))
 
 
+def describing_last(frame: DataFrame, metadata: dict[str, Any]) -> DataFrame:
+    """Return a DataFrame with metadata on its last column, as `withMetadata` does, and nothing analysed again."""
+    if is_remote(frame.sparkSession):
+        return frame.withMetadata(frame.columns[-1], metadata)
+    return cast(DataFrame, ask_frame("describing the last column", frame, metadata=json.dumps(metadata)))
+
+
+def surroundings(spark: SparkSession) -> Any:
+    """Return the kernel's note of that on which the meaning of a text depends now, for `keep_analysed`."""
+    return None if is_remote(spark) else kernel_object(spark, _CLASS).surroundings(spark._jsparkSession)
+
+
+def keep_analysed(frame: DataFrame, before: Any) -> Any:
+    """Return what the kernel keeps of a DataFrame just made from text, for `analysed_again`; None if it keeps nothing.
+
+    Nothing is kept of what depends on more than the kernel looks at (`KnownQuery.scala`), or behind Spark Connect.
+
+    Args:
+        frame: the DataFrame.
+        before: the `surroundings` before it was made: if they have changed, nothing is kept.
+
+    """
+    spark = frame.sparkSession
+    return None if before is None else kernel_object(spark, _CLASS).known(spark._jsparkSession, frame._jdf, before)
+
+
+def analysed_again(spark: SparkSession, kept: Any) -> DataFrame | None:
+    """Return a DataFrame like the one that was kept, with columns of its own, and without analysing its text again.
+
+    None if the text might mean something else now: a view, a function, a setting or the current database changed.
+    """
+    found = kernel_object(spark, _CLASS).again(spark._jsparkSession, kept)
+    return None if found is None else DataFrame(found, spark)
+
+
 def _written(request: str, arguments: dict[str, Any]) -> str:
     plain = {name: _plain(value) for name, value in arguments.items() if value is not None}
     return json.dumps({"ask": request, **plain})

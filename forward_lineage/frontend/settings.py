@@ -22,6 +22,9 @@ _OTHER_READINGS = {
 }
 _DOUBLE_QUOTES = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
 
+OF_READING = (*_OTHER_READINGS, *_DOUBLE_QUOTES)
+"""The settings that `refuse_other_readings` looks at."""
+
 
 def refuse_other_readings(setting: Callable[[str, str], str], sql: str) -> None:
     """Refuse to read SQL for a session that reads it differently.

@@ -114,6 +114,13 @@ def resolved(spark: SparkSession, manifest: Manifest, table: BaseTable) -> BaseT
     return replace(table, relation=rows, identified=ids, row_id=_ROW_ID)
 
 
+def views_asked_for(manifest: Manifest) -> tuple[str, ...]:
+    """Return the views whose texts say whether a table is read as before; see `resolved`, and `checks`."""
+    if manifest.view is None:
+        return ()
+    return (manifest.name, *([] if manifest.provider is Provider.DICTIONARY else [_hidden_names(manifest)[1]]))
+
+
 def drop_hidden_views(spark: SparkSession, manifest: Manifest) -> None:
     """Take the hidden views of a table out of the session, if they are there."""
     for name in _hidden_names(manifest):

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.catalog import Catalog
 from forward_lineage.row_ids.checks import check_unchanged
-from forward_lineage.row_ids.hidden_views import resolved
+from forward_lineage.row_ids.hidden_views import resolved, views_asked_for
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.name_lookup import not_registered
 from forward_lineage.row_ids.registrar import Registrar
@@ -92,6 +92,11 @@ class RegisteredTables:
     def base_table_here(self, table: BaseTable) -> BaseTable:
         """Return how the rows of a table of `catalog` are best read in this session."""
         return self.base_table(self._manifests[table.name.lower()])
+
+    def views_asked_for(self, names: Iterable[str]) -> list[str]:
+        """Return the views that are looked at before a statement runs that reads these tables, as far as known here."""
+        known = [found for name in names if (found := self.get(name)) is not None]
+        return [view for manifest in known for view in views_asked_for(manifest)]
 
     def check_unchanged(self, names: Iterable[str]) -> list[Manifest]:
         """Return the registrations of some tables, each being what was registered still.

@@ -64,11 +64,29 @@ class Planner:
                 found = ask_json(self._spark, "plan", self._spark.sql(sql, args=args), through=through)
             else:
                 found = ask_json(self._spark, "plan", sql=sql, traced=traced, through=through)
+        return self._note(sql, found)
+
+    def _note(self, sql: str, found: list[str]) -> str:
         plan, schema, *names = found
         self.python_aggregates, self.reading_functions, *paths = names
         self.readings, self.functions, self.chances = map(_paths, paths)
         self._schemas[sql] = schema
         return str(plan)
+
+    def facts(self, sql: str) -> None:
+        """Learn what `plan` learns beside the plan: what Spark says of a statement that is only analysed.
+
+        Raises:
+            WrongSqlError: as for `plan`.
+            FailedQueryError: as for `plan`.
+
+        """
+        with spark_errors(sql):
+            self._note(sql, ask_json(self._spark, "facts", sql=sql))
+
+    def reads_alike(self, sql: str, other: str) -> bool:
+        """Say whether Spark's parser makes the same of two texts; if not, they may mean the same all the same."""
+        return ask(self._spark, "reads alike", sql=sql, other=other) == "true"
 
     def check(self, sql: str, args: Arguments = None) -> None:
         """Have Spark analyse a statement, without running it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -44,7 +44,15 @@ _OF_VALUES_BEGIN = (
 _OF_CACHES = ("spark.sql.parser.manageParserCaches", "spark.sql.parser.parserDfaCacheFlush")
 
 
-def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
+Setting = Callable[[str, str], str]
+"""Gives the value of a setting, or the default that is passed along."""
+
+_REUSE = "spark.sql.exchange.reuse"
+OF_TRAVEL = (_REUSE, BY_REFERENCE)
+"""What `is_by_reference` and `weighs_copies` look at."""
+
+
+def setting_of(spark: SparkSession) -> Setting:
     """Return what gives the value of a setting, or the default that is passed along.
 
     Of what every Spark knows it is Spark's own default, which is another one in another version: ANSI is off in 3.5.
@@ -52,15 +60,27 @@ def setting_of(spark: SparkSession) -> Callable[[str, str], str]:
     return lambda name, default: str(spark.conf.get(name) if name in _OF_VALUES else spark.conf.get(name, default))
 
 
-def is_by_reference(spark: SparkSession) -> bool:
+def settings_at_once(spark: SparkSession, names: Sequence[str]) -> Setting:
+    """Return the same for these settings as they are now, all asked for in one request."""
+    lines = {"names": "\n".join(names), "anyhow": "\n".join(each for each in names if each in _OF_VALUES)}
+    values: dict[str, str | None] = ask_json(spark, "values of settings", **lines)
+
+    def setting(name: str, default: str) -> str:
+        found = values[name]
+        return default if found is None else found
+
+    return setting
+
+
+def is_by_reference(setting: Setting) -> bool:
     """Say whether lineage may travel by reference: not if Spark is to compute each use of an exchange anew."""
-    reused = str(spark.conf.get("spark.sql.exchange.reuse", "true")).lower() == "true"
-    return reused and str(spark.conf.get(BY_REFERENCE, "auto")).lower() in ("true", "auto")
+    reused = setting(_REUSE, "true").lower() == "true"
+    return reused and setting(BY_REFERENCE, "auto").lower() in ("true", "auto")
 
 
-def weighs_copies(spark: SparkSession) -> bool:
+def weighs_copies(setting: Setting) -> bool:
     """Say whether a stage is to be made only where copying sets is expected to cost more."""
-    return str(spark.conf.get(BY_REFERENCE, "auto")).lower() == "auto"
+    return setting(BY_REFERENCE, "auto").lower() == "auto"
 
 
 def is_guarded(spark: SparkSession) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
@@ -15,6 +17,9 @@ from forward_lineage.spark.paths import is_local, local_path
 from rewrites.tables import FILE_METADATA
 from udafs.errors import NotTracedError, WrongSqlError
 from udafs.requests import ask, ask_json
+
+_NOTHING_ASKED: dict[str, str | None] = {}
+_ASKED_BEFORE: ContextVar[dict[str, str | None]] = ContextVar("view texts", default=_NOTHING_ASKED)
 
 CHECK_FILES = "Check that it is there and whole: without lineage Spark cannot read it either."
 """What to do where Spark cannot read something."""
@@ -150,5 +155,23 @@ def last_part(name: str) -> str:
 
 def view_text(spark: SparkSession, name: str) -> str | None:
     """Return the SQL of a temporary view, None when there is no view of that name that was made from SQL."""
-    text = ask_json(spark, "view text", name=last_part(name))
+    asked = _ASKED_BEFORE.get()
+    if (place := last_part(name)) in asked:
+        return asked.pop(place)
+    text = ask_json(spark, "view text", name=place)
     return None if text is None else str(text)
+
+
+@contextmanager
+def view_texts_at_once(spark: SparkSession, names: Iterable[str]) -> Iterator[None]:
+    """Ask for the SQL of some views in one request; while the block runs, each answer serves `view_text` once.
+
+    Once, since whoever asks again has changed the view meanwhile.
+    """
+    places = [place for name in names if "\n" not in (place := last_part(name))]
+    texts = ask_json(spark, "view texts", names="\n".join(places)) if places else []
+    token = _ASKED_BEFORE.set(dict(zip(places, texts, strict=True)))
+    try:
+        yield
+    finally:
+        _ASKED_BEFORE.reset(token)

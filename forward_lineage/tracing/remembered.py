@@ -7,7 +7,7 @@ question by question; so a text that is seen again costs its questions, and no r
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,7 +23,9 @@ MOST = 256
 """Statements that are remembered, at most: those that were asked for last."""
 
 
-Answer = tuple[Literal["find", "qualifier", "is_variable"], tuple[str, ...], object]
+Question = Literal["find", "qualifier", "is_variable"]
+
+Answer = tuple[Question, tuple[str, ...], object]
 """A method of `Tables`, what it was asked about, and what it said."""
 
 
@@ -50,6 +52,7 @@ class Remembered:
         answers: each question about a name while it was rewritten.
         columns: those of the rewritten query, and those that the user's text had then; None before it has run.
         is_guarded: whether Spark has been asked of what runs, see `guarding`.
+        kept: the kernel's hold on the analysed result, see `udafs.requests.keep_analysed`, and what its ids meant.
 
     """
 
@@ -58,6 +61,7 @@ class Remembered:
     answers: Sequence[Answer]
     columns: tuple[StructType, StructType] | None = None
     is_guarded: bool = False
+    kept: tuple[Any, Mapping[str, Any]] | None = None
 
     def holds(self, names: Tables) -> bool:
         """Say whether every name still means what it meant."""
@@ -79,28 +83,36 @@ class Noted:
 
     known: Tables
     answers: list[Answer] = field(default_factory=list)
+    _noted: dict[tuple[Question, tuple[str, ...]], object] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Source | None:
         """Return what a query calls by this name of one to three parts; None when there is nothing."""
         found = self.known.find(parts)
-        self.answers.append(("find", tuple(parts), found))
+        self._note("find", parts, found)
         return found
 
     def qualifier(self, parts: Sequence[str]) -> tuple[str, ...]:
         """See `Tables.qualifier`."""
         found = self.known.qualifier(parts)
-        self.answers.append(("qualifier", tuple(parts), found))
+        self._note("qualifier", parts, found)
         return found
 
     def is_variable(self, parts: Sequence[str]) -> bool:
         """Say whether a name that no column has is a variable of the session, or a field of one."""
         found = self.known.is_variable(parts)
-        self.answers.append(("is_variable", tuple(parts), found))
+        self._note("is_variable", parts, found)
         return found
 
     def names(self) -> Sequence[str]:
         """Return the names of all tables, for messages. Only messages need them."""
         return self.known.names()
+
+    def _note(self, question: Question, parts: Sequence[str], found: object) -> None:
+        """Note an answer, unless it was given before: it is asked again each time the text is."""
+        key = question, tuple(parts)
+        if key not in self._noted or self._noted[key] != found:
+            self._noted[key] = found
+            self.answers.append((*key, found))
 
 
 class Memory:
@@ -122,6 +134,11 @@ class Memory:
             return None
         self._known.move_to_end(key)
         return found
+
+    def tables(self, key: Hashable) -> Collection[str]:
+        """Return the tables that a statement read when it was rewritten before; none if it was not."""
+        found = self._known.get(key)
+        return () if found is None else found.rewritten.tables
 
     def add(self, key: Hashable, remembered: Remembered) -> None:
         """Remember a statement, to be got by that key."""

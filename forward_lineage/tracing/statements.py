@@ -23,14 +23,15 @@ from forward_lineage.frontend import (
 )
 from forward_lineage.frontend.lexing import refuse_no_text
 from forward_lineage.frontend.rewriting import FilledTable, semantics_of
+from forward_lineage.frontend.settings import OF_READING
 from forward_lineage.results import described, with_meaning
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import NOT_FOUND, STREAMING, rewritten_errors, spark_errors
 from forward_lineage.spark.fidelity import check_fidelity
 from forward_lineage.spark.inserts import Target, insert_targets
 from forward_lineage.spark.planning import Arguments, Planner
-from forward_lineage.spark.settings import is_by_reference, is_guarded, setting_of, weighs_copies
-from forward_lineage.spark.tables import check_expression
+from forward_lineage.spark.settings import OF_TRAVEL, is_by_reference, is_guarded, settings_at_once, weighs_copies
+from forward_lineage.spark.tables import check_expression, view_texts_at_once
 from forward_lineage.spark.versions import refuse_what_is_newer
 from forward_lineage.stored_tables import check_fields
 from forward_lineage.tracing.chosen_rows import ChosenRows, Consuming, refuse_where_it_is_asked_again
@@ -45,7 +46,7 @@ from forward_lineage.tracing.trace_scope import Narrowed
 from rewrites.granules import Granules
 from rewrites.options import Options
 from udafs.errors import LineageError, NotRegisteredError, NotTracedError, WrongSqlError
-from udafs.requests import resolved_once
+from udafs.requests import analysed_again, keep_analysed, resolved_once, surroundings
 
 #: What Spark says of a name that it does not know, and that may want registering; and of a stream.
 _SAID_BETTER = (NOT_FOUND, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", STREAMING)
@@ -140,29 +141,32 @@ class Statements:
         if targets is not None and not any(target.lineage for target in targets):
             return _plain_insert(sql, text, semantics, args, unless_query)
         target = targets[0] if targets else None
-        refuse_other_readings(setting_of(self._spark), text)
+        setting = settings_at_once(self._spark, (*OF_READING, *OF_TRAVEL))
+        refuse_other_readings(setting, text)
         chance = self._names.by_chance_in(text)
         options = Options(
             semantics_of(semantics),
             None if narrowed is None else narrowed.tables,
             granules,
-            by_reference=is_by_reference(self._spark),
+            by_reference=is_by_reference(setting),
             in_parts=in_parts,
             to_store=to_store,
             by_chance=chance,
-            weighs=weighs_copies(self._spark),
+            weighs=weighs_copies(setting),
         )
         asked = Asked(options, anywhere, narrowed)
-        known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
-        if known is None:
-            statement = self._read(text, args, unless_query, target)
-            known = self._rewritten(statement, asked, args, target, consuming)
-            if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
-                self._memory.add((text, asked), known)
-        rewritten = known.rewritten
-        refuse_where_it_is_asked_again(known.statement, consuming)
-        refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
-        self._tables.check_unchanged(rewritten.tables)
+        views = self._tables.views_asked_for(self._memory.tables((text, asked)))
+        with view_texts_at_once(self._spark, views):
+            known = self._memory.get((text, asked), lambda: self._meaning_of_names(anywhere, narrowed, consuming))
+            if known is None:
+                statement = self._read(text, args, unless_query, target)
+                known = self._rewritten(statement, asked, args, target, consuming)
+                if statement.is_query and statement.lineage_on is None:  # else more is asked than what names mean
+                    self._memory.add((text, asked), known)
+            rewritten = known.rewritten
+            refuse_where_it_is_asked_again(known.statement, consuming)
+            refuse_permanent_view(self._spark, known.statement.tree, rewritten.tables)
+            self._tables.check_unchanged(rewritten.tables)
         by_chance = self._check_fidelity(known.statement, rewritten, args, consuming)
         if by_chance and rewritten.adds_lineage:
             asked = asked.with_options(by_chance=by_chance | chance)
@@ -222,8 +226,18 @@ class Statements:
                 return self._spark.sql(text, args=traced.args) if traced.args else self._spark.sql(text)
         if traced.statement.is_command:
             return self._carry_out(traced)
-        frame, wanted = self._analysed(traced)
-        return with_meaning(frame, wanted, self.meaning(traced))
+        meaning, known = self.meaning(traced), traced.remembered
+        if known is None or traced.args:
+            return with_meaning(*self._analysed(traced), meaning)
+        if known.kept is not None and known.kept[1] == meaning:
+            again = analysed_again(self._spark, known.kept[0])
+            if again is not None:
+                return again
+        before = surroundings(self._spark)
+        found = with_meaning(*self._analysed(traced), meaning)
+        kept = keep_analysed(found, before)
+        known.kept = None if kept is None else (kept, meaning)
+        return found
 
     def meaning(self, traced: TracedStatement) -> dict[str, Any]:
         """Return what the ids in the `DL` of a query mean; see `results.described`."""
@@ -314,7 +328,10 @@ class Statements:
         if known in self._faithful:
             return frozenset()
         planner, traced, through = self._planner, rewritten.adds_lineage, bool(rewritten.through)
-        check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
+        if statement.is_query and not (args or through) and planner.reads_alike(*texts):
+            planner.facts(texts[0])
+        else:
+            check_fidelity(lambda sql: planner.plan(sql, args, traced=traced, through=through), *texts)
         refuse_functions(statement.tree, planner, traced=traced)
         refuse_unseen_readings(read, planner)
         if not any(map(read.is_in_text, planner.functions)):  # one of their name may do something else another time

@@ -2,7 +2,8 @@
 
 V PIVOT (f(x) FOR y IN (…))  →  (SELECT *, dlunion(__dl_t) OVER (PARTITION BY G) AS __dl_t FROM V') PIVOT (…)
     G: the columns that PIVOT groups by without saying so, i.e. all that it does not mention. The union is the same
-    for all rows of a group, so that it may be one more grouping column.
+    for all rows of a group, so that it may be one more grouping column. The kernel computes it with the groups, so that
+    no row has a copy of it (`udafs/scala/aggregation/GroupedWindows.scala`).
 V UNPIVOT (…)  →  V' UNPIVOT (…): columns that are not mentioned are kept.
 Requires: –
 Ensures:  the columns of the result, which only Spark knows, are its own; one hidden column a table.

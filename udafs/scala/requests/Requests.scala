@@ -37,6 +37,15 @@ final class Requests {
   /** The same of three. */
   def frame(session: SparkSession, request: String, frame: Dataset[Row], other: Dataset[Row], third: Dataset[Row]): Dataset[Row] =
     rows(session, new Request(request), Seq(frame, other, third))
+
+  /** What is kept of a DataFrame just made from text, so that the text need not be analysed again; null where that has to be. */
+  def known(session: SparkSession, frame: Dataset[Row], before: KnownQuery.Surroundings): KnownQuery = KnownQuery.of(session, frame, before)
+
+  /** On what the meaning of a text depends now, for the DataFrame that is made from it next. */
+  def surroundings(session: SparkSession): KnownQuery.Surroundings = KnownQuery.around(session)
+
+  /** That query again, null where its text might mean something else now. */
+  def again(session: SparkSession, known: KnownQuery): Dataset[Row] = known.again(session)
 }
 
 object Requests {
@@ -55,16 +64,20 @@ object Requests {
     asked.what match {
       case "kernel" => kernel
       case "plan" => strings(plan(session, asked, frames.headOption))
+      case "facts" => strings(plans.factsOf(session, asked.string("sql")))
+      case "reads alike" => SameReading(session, asked.string("sql"), asked.string("other")).toString
       case "schema" => plans.schema(session, asked.string("sql"))
       case "expression" => session.sessionState.sqlParser.parseExpression(asked.string("sql")).sql
       case "insert targets" => nested(inserts.targets(session, asked.string("sql")))
       case "settings" => compact(JObject(session.conf.getAll.toList.sorted.map { case (name, value) => name -> JString(value) }))
+      case "values of settings" => compact(JObject(valuesOfSettings(session, asked)))
       case "settings as text" => session.sessionState.conf.settings.toString
       case name if name.startsWith("files ") => ofFiles(session, asked, frames.headOption)
       case name if name.startsWith("name ") => CatalogNames.answer(session, asked)
       case "make view" => stored.create(session, asked.string("name"), asked.string("query"), asked.string("text")); ""
       case "known columns" => NamedFiles.know(session, asked.string("path"), DataType.fromJson(asked.string("columns")).asInstanceOf[StructType]); ""
-      case "view text" => compact(Option(stored.text(session, asked.string("name"))).fold[JValue](JNull)(JString(_)))
+      case "view text" => compact(orNull(stored.text(session, asked.string("name"))))
+      case "view texts" => compact(JArray(asked.lines("names").toList.map(name => orNull(stored.text(session, name)))))
       case "view settings" => nested(meaning.otherSettings(session, CatalogNames.entry(session, asked), asked.is("temporary")))
       case "view names" => nested(meaning.hiddenNames(session, CatalogNames.entry(session, asked)))
       case "unwatched" => strings(facts.unwatched(frame))
@@ -96,6 +109,7 @@ object Requests {
   private def made(session: SparkSession, asked: Request, frames: Seq[Dataset[Row]]): Dataset[Row] =
     asked.what match {
       case "as it is" => StagedQuery.around(frames.head)
+      case "describing the last column" => AnalysedFrames.describingLast(frames.head, asked.string("metadata"))
       case "collected" => session.createDataFrame(frames.head.collectAsList(), frames.head.schema)
       case "with sketch" =>
         classic(sketches(frames.head, frames(1), asked.string("column"), asked.bytes("bounds"), asked.bytes("fragments")))
@@ -106,6 +120,17 @@ object Requests {
         FrameFunctions.traced(session, frames.head, frames.tail, registered, number, tables, asked.bytes("command"))
       case other => LineageErrors.refuse(s"The kernel knows no request $other.")
     }
+
+  private def orNull(text: String): JValue = Option(text).fold[JValue](JNull)(JString(_))
+
+  /** Of each name what was set, null where nothing was; of those in `anyhow` what Spark says then. */
+  private def valuesOfSettings(session: SparkSession, asked: Request): List[(String, JValue)] = {
+    val anyhow = asked.lines("anyhow").toSet
+    val conf = session.sessionState.conf
+    asked.lines("names").toList.map { name =>
+      name -> orNull(if (anyhow(name)) conf.getConfString(name) else conf.getConfString(name, null))
+    }
+  }
 
   private def classic(frame: AnyDataset[Row]): Dataset[Row] = frame.asInstanceOf[Dataset[Row]]
 

@@ -15,7 +15,7 @@ private object PlanRules {
   private val early: Seq[Rule[LogicalPlan]] = Seq(CopiesApart)
 
   /** With Spark's rules for operators, as often as these; `PlansAsTheyStand` comes right behind the one that it mends. */
-  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, OnceReadEarly)
+  private val withOperators: Seq[Rule[LogicalPlan]] = Seq(PlansAsTheyStand, StagedQueries, OnceReadEarly, GroupedWindows)
 
   private val before: Seq[Rule[LogicalPlan]] = Seq(
     RowPositionPushdown, UnusedMetadata, SharedScans, UnionsOfUnions, AskedValues, QuickQuestions, LateLineage, CheapFirst

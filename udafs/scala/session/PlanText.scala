@@ -25,6 +25,10 @@ final class PlanText {
   def of(session: SparkSession, sql: String): Array[String] =
     described(session, analyze(session, parse(session, sql)))
 
+  /** The same without the plan, "" in its place: nothing is optimised. */
+  def factsOf(session: SparkSession, sql: String): Array[String] =
+    described(session, analyze(session, parse(session, sql)), withPlan = false)
+
   /** The same of an INSERT by position whose rows will have one more column than they have now, their lineage. */
   def ofTraced(session: SparkSession, sql: String): Array[String] =
     described(session, analyze(session, Inserts.named(session, parse(session, sql))))
@@ -56,7 +60,7 @@ final class PlanText {
       case plan => plan
     }
 
-  private def described(session: SparkSession, execution: QueryExecution): Array[String] = {
+  private def described(session: SparkSession, execution: QueryExecution, withPlan: Boolean = true): Array[String] = {
     val queries = execution.analyzed match {
       case command: Command => inside(command)
       case query => Seq(query)
@@ -69,7 +73,8 @@ final class PlanText {
     val readings = new Readings
     queries.foreach(readings.look(_))
     val paths = Seq(readings.relations, readings.functions, readings.chances).map(Readings.text)
-    (Seq(of(session, execution), execution.analyzed.schema.json) ++ names.map(_.distinct.mkString(", ")) ++ paths).toArray
+    val text = if (withPlan) of(session, execution) else ""
+    (Seq(text, execution.analyzed.schema.json) ++ names.map(_.distinct.mkString(", ")) ++ paths).toArray
   }
 
   private def analyze(session: SparkSession, plan: LogicalPlan): QueryExecution = {

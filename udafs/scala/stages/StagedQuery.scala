@@ -54,7 +54,7 @@ object StagedQuery {
   def around(frame: Dataset[Row]): Dataset[Row] = {
     val plan = frame.queryExecution.analyzed
     val staged = !plan.isInstanceOf[StagedQuery] && plan.collectWithSubqueries { case stage: CTERelationDef => stage }.exists(isStage)
-    if (staged) Dataset.ofRows(frame.sparkSession, StagedQuery(plan)) else frame
+    if (staged) AnalysedFrames.frame(frame.sparkSession, StagedQuery(plan)) else frame
   }
 
   private def isStage(cte: CTERelationDef): Boolean = cte.output.exists(HiddenColumns.is)
