@@ -146,7 +146,7 @@ class MissingRows:
     def _notes(self) -> Iterator[str]:
         if self.as_now:
             tables = ", ".join(self.as_now)
-            yield f"{tables} was read as it is now: {self.result} has no lineage in it, so it may have been another"
+            yield f"{tables} was read as it is now: {self.result} has no lineage in it that tells the version"
 
     def _repr_html_(self) -> str:
         rows = [

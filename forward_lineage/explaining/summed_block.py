@@ -77,7 +77,8 @@ class SummedBlock:
         return print_sql(made)
 
     def _item(self, place: int) -> exp.Expr:
-        return self.select.expressions[place].unalias()
+        item: exp.Expr = self.select.expressions[place].unalias()
+        return item
 
 
 def summed_block(sql: str, columns: Sequence[str]) -> SummedBlock | None:
@@ -143,7 +144,8 @@ def _expression(text: str) -> exp.Expr:
     parts = {name for name, value in tree.args.items() if value}
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or parts != {"expressions"}:
         raise BadArgumentError(f"{text!r} is no expression", instead="Name columns of the tables that the query reads.")
-    return tree.expressions[0].unalias()
+    item: exp.Expr = tree.expressions[0].unalias()
+    return item
 
 
 def _own(node: exp.Expr) -> Iterator[exp.Expr]:
