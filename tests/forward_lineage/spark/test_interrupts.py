@@ -168,7 +168,8 @@ def test_an_update_says_what_it_saved_last(
     once = iter([_pressed])
 
     def stopped_once() -> None:
-        next(once, str)()
+        if lineage.describe("counted").version == 2:  # it is saved, and what follows is stopped
+            next(once, str)()
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt, match=r"^stopped; up to date: counted$"):
         patched.setattr(lineage._parts.result_tables, "bring_up_to_date", stopped_once)
