@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,21 @@ def test_decoding_gives_the_pairs_again(case: tuple[tuple[int, ...], tuple[int, 
     assert box_counts.pairs_of(backward) == len(pairs)  # each pair is in one row
     forward = provrc.encode_forward(out_shape, in_shape, rows, ids)
     assert as_set(forward) == {(each, row) for row, each in pairs}
+
+
+@pytest.mark.parametrize(
+    ("out_shape", "in_shape"),
+    [((3_000_000_000,), (2, 2_000_000_000)), ((1 << 31,), (1 << 31,)), ((46_341, 46_341), (10,)), ((9,), (3, 1 << 40))],
+)
+def test_numbers_around_32_bits(out_shape: tuple[int, ...], in_shape: tuple[int, ...]) -> None:
+    """Below 2^31 cells the encoder computes in 32 bits."""
+    rng, (outputs, inputs) = np.random.default_rng(0), (math.prod(out_shape), math.prod(in_shape))
+    rows = np.concatenate([np.arange(5), rng.integers(0, outputs, 50), np.arange(outputs - 5, outputs)])
+    ids = np.concatenate([np.arange(5), rng.integers(0, inputs, 50), np.arange(inputs - 5, inputs)])
+    in_order = np.lexsort((ids, rows))
+    for order in (in_order, in_order[::-1]):
+        found = provrc.encode(out_shape, in_shape, rows[order], ids[order])
+        assert as_set(found) == set(zip(rows.tolist(), ids.tolist(), strict=True))
 
 
 A = np.arange(600)
