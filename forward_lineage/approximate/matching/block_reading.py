@@ -110,15 +110,19 @@ class BlockReader:
     def first_of(self, candidate: int, count: int) -> Places:
         """Read the first rows of a candidate for which the condition holds; returns their positions.
 
-        Which these are does not depend on what was read before.
+        Which these are does not depend on what was read before. Once it is stopped, they are those that were read.
         """
         done, kept, slots = 0, 0, []
-        while kept < count and (done < self._drawn or self._drawn < self.positions.size) and not self.stopped():
+        while kept < count and (done < self._drawn or self._drawn < self.positions.size):
+            stopped = self.stopped()
             if done >= self._drawn:
+                if stopped:
+                    break
                 self._draw(_LOOKAHEAD[1] * BLOCK)
             end = min(self._drawn, done + _LOOKAHEAD[1] * BLOCK)
             mine = done + np.flatnonzero(self.rows.candidate[self.positions[done:end]] == candidate)
-            self._take(mine[~self.read[mine]])
+            if not stopped:
+                self._take(mine[~self.read[mine]])
             slots.append(mine[self.kept[mine]][: count - kept])
             kept += slots[-1].size
             done = end

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from forward_lineage import LineageError
-from forward_lineage.approximate.matching import histsim
+from forward_lineage.approximate.matching import histsim, matcher
 from forward_lineage.approximate.matching.distance_tests import (
     Sample,
     all_rejected,
@@ -160,6 +163,20 @@ def test_odd_questions() -> None:
     ):
         with pytest.raises(LineageError, match=said):
             _ask(of, **wrong)
+
+
+def test_ctrl_c_gives_the_guess_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def pressed() -> Iterator[threading.Event]:
+        stop = threading.Event()
+        stop.set()
+        yield stop
+
+    monkeypatch.setattr(matcher, "interruptible", pressed)
+    found = _ask(scramble(_flights(), ["origin", "hour"]), target=[1, 1, 1, 1])
+    assert (len(found.rows), found.certified, found.interrupted) == (2, False, True)
+    assert 0 < found.rows[0]["rows_read"] <= found.rows_read < 2_000  # type: ignore[operator]
+    assert len(found.backward(0)) == found.rows[0]["rows_read"]
 
 
 # ------------------------------------------------------------ what the thesis gets wrong
