@@ -53,7 +53,7 @@ ROOMS = {
         *("columns", "storage", "relations", "store", "views", "tracing", "row_ids", "frontend", "spark", "results")
     },
     "sketches": {"columns", "relations", "storage", "store", "tracing", "row_ids", "frontend", "spark"},
-    "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark"},
+    "approximate": {"columns", "frontend", "predicates", "relations", "row_ids", "spark", "storage"},
     "approximate.bounds": set[str](),
     "approximate.filters": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
