@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.tiers import every_day
+from udafs.errors import NotTracedError
 
 pytestmark = pytest.mark.since("4.2", "a name behind PIVOT, which the rewriting gives it")
 
@@ -68,6 +69,10 @@ def test_a_random_pivot(lineage: ForwardLineage, seed: int) -> None:
     names, sql = _drawn(seed)
     session = lineage._parts.tables.spark
     alone = sorted(map(repr, map(tuple, session.sql(sql).collect())))
+    if not names and "NULL AS v" in sql:
+        with pytest.raises(NotTracedError):
+            lineage.sql(sql)
+        return
     found = lineage.sql(sql)
     plan = found._jdf.queryExecution().optimizedPlan().toString()
     assert "Window" not in plan, plan
@@ -89,7 +94,23 @@ def test_of_a_join(lineage: ForwardLineage) -> None:
     assert {(row.g,): row.o for row in rows} == {key: [each + 1 for each in found] for key, found in ids.items()}
 
 
-@pytest.mark.parametrize("added", ["sum(n), count(*)", "max(h), count(*)"])
-def test_of_no_rows(lineage: ForwardLineage, added: str) -> None:
-    sql = f"SELECT * FROM (SELECT g, k, n, h FROM pivoted WHERE id < 0) PIVOT ({added} FOR k IN (0, 1))"
-    assert lineage.sql(sql).drop("DL").collect() == lineage._parts.tables.spark.sql(sql).collect() == []
+@pytest.mark.parametrize(("added", "column"), [("sum(n), count(*)", "n"), ("max(h), count(*)", "h")])
+@pytest.mark.parametrize("group", ["g, ", ""])
+def test_of_no_rows(lineage: ForwardLineage, group: str, added: str, column: str) -> None:
+    """One row, where nothing is grouped by; else none."""
+    sql = f"SELECT * FROM (SELECT {group}k, {column} FROM pivoted WHERE id < 0) PIVOT ({added} FOR k IN (0, 1))"
+    rows = lineage._parts.tables.spark.sql(sql).collect()
+    assert lineage.sql(sql).drop("DL").collect() == rows
+    assert len(rows) == (not group)
+    assert [row.made_of for row in lineage.sql(sql).selectExpr("dl_size(DL.pivoted) AS made_of").collect()] == [
+        0
+    ] * len(rows)
+
+
+def test_null_among_the_values_where_nothing_is_grouped_by(lineage: ForwardLineage) -> None:
+    sql = "SELECT * FROM (SELECT {}k FROM pivoted) PIVOT (count(*) FOR k IN (0, NULL AS none))"
+    with pytest.raises(NotTracedError, match="NULL among the values") as refusal:
+        lineage.sql(sql.format(""))
+    assert "'all' AS part" in str(refusal.value)
+    traced = lineage.sql(sql.format("'all' AS part, "))
+    assert traced.drop("DL").collect() == lineage._parts.tables.spark.sql(sql.format("'all' AS part, ")).collect()
