@@ -157,6 +157,15 @@ def _values_kept(scramble: Scramble, part: Condition) -> frozenset[object] | Non
     return found if len(found) <= _FEW else None
 
 
+def _check_indexed(scramble: Scramble, keys: Sequence[str]) -> None:
+    unknown = [key for key in keys if key not in scramble.groups]
+    if unknown:
+        raise BadArgumentError(
+            f"{unknown[0]} is not among the groups of the scramble of {scramble.manifest.name}",
+            instead=f'Scramble it with groups=["{unknown[0]}", …]: an index then says which groups there are.',
+        )
+
+
 def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fresh: bool) -> list[Group]:
     """Return the groups that there may be, with their rows.
 
@@ -170,12 +179,7 @@ def groups_of(scramble: Scramble, keys: Sequence[str], chosen: Selection, *, fre
         BadArgumentError: a key is not among the groups of the scramble.
 
     """
-    unknown = [key for key in keys if key not in scramble.groups]
-    if unknown:
-        raise BadArgumentError(
-            f"{unknown[0]} is not among the groups of the scramble of {scramble.manifest.name}",
-            instead=f'Scramble it with groups=["{unknown[0]}", …]: an index then says which groups there are.',
-        )
+    _check_indexed(scramble, keys)
     columns = tuple(dict.fromkeys([*keys, *chosen.values]))
     order = ScrambleOrder if fresh else DrawnOrder
     if not columns:

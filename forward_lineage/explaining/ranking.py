@@ -97,13 +97,16 @@ def _added_up(
     test: Mapping[tuple[Any, ...], tuple[int, Fraction]],
     control: Mapping[tuple[Any, ...], int],
 ) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]], dict[tuple[Any, ...], Fraction]]:
-    tested: Counter[tuple[Any, ...]] = Counter()
-    others: Counter[tuple[Any, ...]] = Counter()
     amounts: dict[tuple[Any, ...], Fraction] = {}
-    for values, (rows, amount) in test.items():
+    for values, (_, amount) in test.items():
         part = tuple(values[at] for at in places)
-        tested[part] += rows
         amounts[part] = amounts.get(part, Fraction(0)) + amount
-    for values, rows in control.items():
-        others[tuple(values[at] for at in places)] += rows
-    return tested, others, amounts
+    tested = _rows_added_up(places, {values: rows for values, (rows, _) in test.items()})
+    return tested, _rows_added_up(places, control), amounts
+
+
+def _rows_added_up(places: Sequence[int], rows_of: Mapping[tuple[Any, ...], int]) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for values, rows in rows_of.items():
+        found[tuple(values[at] for at in places)] += rows
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -81,16 +81,18 @@ class ResolvedBlock:
         for item in self.select.expressions:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
-                only = item.table.lower() if isinstance(item, exp.Column) else ""
-                for each in self.items:
-                    for name in each.columns if only in ("", each.alias.lower()) else ():
-                        column = exp.column(
-                            exp.to_identifier(name, quoted=True), exp.to_identifier(each.alias, quoted=True)
-                        )
-                        self._note(found, name, column)
+                for name, column in self._columns_of(item.table if isinstance(item, exp.Column) else ""):
+                    self._note(found, name, column)
             elif output_name(item):
                 self._note(found, output_name(item), self._qualified(item.unalias()))
         return found
+
+    def _columns_of(self, alias: str) -> Iterator[tuple[str, exp.Column]]:
+        """What a star stands for: the columns of one item of FROM, or of all."""
+        for each in self.items:
+            for name in each.columns if alias.lower() in ("", each.alias.lower()) else ():
+                quoted = [exp.to_identifier(part, quoted=True) for part in (name, each.alias)]
+                yield name, exp.column(*quoted)
 
     def _note(self, found: dict[str, exp.Expr], name: str, meant: exp.Expr) -> None:
         if name.lower() in found:

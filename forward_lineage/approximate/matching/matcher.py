@@ -46,8 +46,7 @@ class AskedMatch:
             raise BadArgumentError("target and like: both or none", instead=_TARGET)
         if self.candidates.lower() == self.histogram.lower():
             raise BadArgumentError("candidates and histogram are the same column", instead="Name two columns.")
-        whole = isinstance(self.k, int) and not isinstance(self.k, bool)
-        if not whole or self.k < 1:
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise BadArgumentError(f"k={self.k!r}", instead="Say how many candidates you want, at least 1.")
         for name, low, high in (("error", 0.0, 2.0), ("confidence", 0.0, 1.0)):
             if not low < getattr(self, name) < high:

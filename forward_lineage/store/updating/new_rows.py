@@ -83,6 +83,15 @@ def write_new_rows(saved: SavedResult, made: MadeAgain, folder: Path) -> Written
         NotProvableError: the rows would be in very many files.
 
     """
+    files, new = _row_files(saved, made, folder)
+    lineage = {table.name: tuple(_segments(saved, place, made, folder)) for place, table in enumerate(saved.tables)}
+    paths = [file.path for file in files] + [entry.path for each in lineage.values() for entry in each]
+    shared = [path for path in paths if not (folder / path).exists()]
+    return Written(tuple(files), lineage, tuple(shared), saved.numbers_end + new)
+
+
+def _row_files(saved: SavedResult, made: MadeAgain, folder: Path) -> tuple[list[RowFile], int]:
+    """The files of the rows, and how many rows have new numbers."""
     end = saved.numbers_end
     numbers = made.numbered(end)
     pieces = [piece for file in saved.row_files if file.rows for piece in _pieces(file, made, numbers)]
@@ -93,10 +102,7 @@ def write_new_rows(saved: SavedResult, made: MadeAgain, folder: Path) -> Written
     new = np.flatnonzero(made.numbers < 0)
     if new.size or not files:
         files.append(_write(made.rows.take(new), end, folder))
-    lineage = {table.name: tuple(_segments(saved, place, made, folder)) for place, table in enumerate(saved.tables)}
-    paths = [file.path for file in files] + [entry.path for each in lineage.values() for entry in each]
-    shared = [path for path in paths if not (folder / path).exists()]
-    return Written(tuple(files), lineage, tuple(shared), end + int(new.size))
+    return files, int(new.size)
 
 
 # ------------------------------------------------------------ files of rows

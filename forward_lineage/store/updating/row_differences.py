@@ -42,8 +42,7 @@ def row_differences(then: SavedResult, now: SavedResult) -> RowChanges:
     common, at_one, at_other = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     differs = np.zeros(common.size, bool)
     for column in range(len(then.columns)) if common.size else ():
-        values = _column(then, before, column).take(at_one), _column(now, after, column).take(at_other)
-        differs |= _differ(*values)
+        differs |= _differ(_column(then, before, column).take(at_one), _column(now, after, column).take(at_other))
     gone, came = LineageSet(np.setdiff1d(one, other)), LineageSet(np.setdiff1d(other, one))
     return RowChanges(gone, came, LineageSet(common[differs]))
 
