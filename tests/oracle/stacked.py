@@ -30,7 +30,7 @@ class StackedWriter(QueryWriter):
     """Writes a stacked query; its blocks have no further queries in them."""
 
     def fresh(self, prefix: str) -> str:
-        """Return a name that need not stand behind those before it in the alphabet: Spark sorts columns that it prunes."""
+        """Return a name that may stand before earlier ones in the alphabet: Spark sorts columns that it prunes."""
         name = super().fresh(prefix)
         return f"{'zkcq'[self._names % 4]}{name}"
 
