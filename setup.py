@@ -54,6 +54,7 @@ DEV = [
     *PAGES,
     *NOTEBOOK,
     *OPENLINEAGE,
+    *FILTERS,
     "mkdocs-material>=9.6,<10",  # the pages as a site
     "mkdocstrings[python]>=0.30,<2",
     "jsonschema>=4.20,<5",  # whether our facet is what its schema says

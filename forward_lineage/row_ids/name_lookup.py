@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.registration_store import Registrations
-from rewrites.refusals import position_of
 from udafs.errors import NotRegisteredError, listed
 
 if TYPE_CHECKING:
@@ -38,10 +37,15 @@ def not_registered(name: str, known: Sequence[str], node: exp.Expr | None = None
         node: where a query names it.
 
     """
+    at = None
+    if node is not None:
+        from rewrites.refusals import position_of  # noqa: PLC0415 - there already, as a query was read
+
+        at = position_of(node)
     spelled = {each.lower(): each for each in known}
     close = [spelled[each] for each in get_close_matches(name.lower(), spelled, n=3)]
     return NotRegisteredError(
         f"table {name} is not registered",
-        at=None if node is None else position_of(node),
+        at=at,
         instead=f'Call lineage.register("{name}", …). Registered: {listed(close or known) or "nothing yet"}.',
     )

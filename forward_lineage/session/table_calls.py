@@ -102,7 +102,8 @@ class TableCalls:
         """
         refuse_unnamed(name, unnamed)
         request = Request(name, key, path, order_by, row_id, source, format, dict(options or {}), trusted, hashes)
-        done = "registered" if self._parts.tables.get(name) is None else "registered again"
+        known = isinstance(name, str) and self._parts.tables.get(name) is not None
+        done = "registered again" if known else "registered"
         with says_what_is_kept(self.spark, name, done, self.registrations.newest, f"{name} is not"):
             return self._parts.tables.register(request)
 

@@ -89,6 +89,7 @@ def test_what_is_worse_is_said() -> None:
         [
             {
                 "pipeline": "image",
+                "way": "forward",
                 "share": 0.2,
                 "cells": 3,
                 "boxes": 1,

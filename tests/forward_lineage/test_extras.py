@@ -22,6 +22,7 @@ from udafs.errors import SetupError
 BRINGS = {
     "connect": ("grpc", "grpc_status", "google.rpc", "zstandard"),
     "drawing": ("networkx", "matplotlib", "pygraphviz"),
+    "filters": ("sklearn",),
     "iceberg": ("fastavro",),
     "notebook": ("IPython",),
     "openlineage": ("openlineage",),
