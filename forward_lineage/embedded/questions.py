@@ -61,7 +61,7 @@ class Questions:
             numbers = numbers_of(saved, rows)
         else:
             numbers = all_rows(saved) if where is None else _conditioned(_rows_of(saved), where)
-        reached = self._walks.back(saved, numbers, name)
+        reached = self._walks.back(pipeline, saved, numbers, name)
         edge = reached.edges[0][1]
         if edge.is_result:
             newest = max(

@@ -140,7 +140,7 @@ class Questions:
         within = self._captured_within(saved, name, steps_of(pipeline, name), around)
         if within is not None:
             return Reached([(saved, within, self._library.lineage.relation_within(saved, within).backward(rows))])
-        return self._walks.back(saved, rows, name)
+        return self._walks.back(pipeline, saved, rows, name)
 
     def _captured_within(
         self, saved: Saved, table: str, edges: Sequence[Edge], around: Callable[[], frozenset[str]]

@@ -57,14 +57,14 @@ class Walks:
     def __init__(self, library: Library, tables: TablesAsked) -> None:
         self._library, self._tables = library, tables
 
-    def back(self, saved: Saved, rows: LineageSet, table: str) -> Reached:
-        """Return what rows of a version were made of in a table, by its own name.
+    def back(self, pipeline: Pipeline, saved: Saved, rows: LineageSet, table: str) -> Reached:
+        """Return what rows of a version were made of in a table, by its own name; the pipeline is that above it.
 
         Raises:
             LineageError: as for `ForwardLineage.backward`.
 
         """
-        reached = Pipeline(self._library, [saved]).backward(saved, rows, table)
+        reached = pipeline.backward(saved, rows, table)
         reached = Reached([each for each in reached.edges if each[2]] or reached.edges[:1])
         self.check_one_kind_of_ids(saved, reached)
         return reached
