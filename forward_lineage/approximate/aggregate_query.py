@@ -28,7 +28,7 @@ class Aggregate:
 
     Attributes:
         function: AVG, SUM or COUNT.
-        column: of which column, in lower case; None: COUNT(*).
+        column: its column, in lower case; None: COUNT(*).
 
     """
 

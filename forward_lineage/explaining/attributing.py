@@ -32,7 +32,7 @@ Ids = tuple[frozenset[int], ...]
 
 @dataclass(frozen=True)
 class JoinedRow:
-    """What a joined row adds to its group.
+    """The amount that a joined row adds to its group.
 
     Attributes:
         ids: of the base rows that it was made of.

@@ -227,7 +227,7 @@ def all_of(conditions: Sequence[Condition]) -> exp.Expr:
 
 
 def joined_text(items: Sequence[Item]) -> str:
-    """Return items of FROM as they are joined, in the text's order."""
+    """Return items of FROM in the order of their joins, in the text's order."""
     text = items[0].relation
     for at, item in enumerate(items[1:], 1):
         on = print_sql(all_of(join_conditions(item, items[:at])))

@@ -90,7 +90,7 @@ class RowChange:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What differs between two versions of a saved result, and why.
+    """The differences between two versions of a saved result, and why.
 
     Attributes:
         result: its name.

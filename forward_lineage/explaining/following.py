@@ -40,7 +40,7 @@ _EXAMPLES = 20
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which rows are followed.
+    """The rows to follow.
 
     Attributes:
         table: a base table, in lower case; "": the one whose columns the conditions name.

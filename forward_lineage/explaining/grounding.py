@@ -116,7 +116,7 @@ class Grounding:
         return copied
 
     def relation(self, table: exp.Table) -> str:
-        """Return what stands after FROM and has the columns of a table, as it was."""
+        """Return an item of FROM with the columns of a table, as it was."""
         found = self.meaning(table)
         if isinstance(found, Inner):
             return f"({self.grounded(found.tree)})"

@@ -57,7 +57,7 @@ class FormReader:
     """Reads select items of one block.
 
     Attributes:
-        aggregates: SQL expressions over the rows of a group. What a column adds up of each row, NULL being nothing.
+        aggregates: SQL expressions over the rows of a group. Each gives the amount of a row, NULL being nothing.
 
     """
 

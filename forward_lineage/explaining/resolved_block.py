@@ -88,7 +88,7 @@ class ResolvedBlock:
         return found
 
     def _columns_of(self, alias: str) -> Iterator[tuple[str, exp.Column]]:
-        """What a star stands for: the columns of one item of FROM, or of all."""
+        """Yield the columns that a star stands for: those of one item of FROM, or of all."""
         for each in self.items:
             for name in each.columns if alias.lower() in ("", each.alias.lower()) else ():
                 quoted = [exp.to_identifier(part, quoted=True) for part in (name, each.alias)]
@@ -129,7 +129,7 @@ class ResolvedBlock:
         return [self._meant(each) for each in group.expressions]
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
-        """What ORDER BY or GROUP BY means by a number or a name."""
+        """The expression that ORDER BY or GROUP BY means by a number or a name."""
         if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit():
             return self._qualified(self.select.expressions[int(str(node.this)) - 1].unalias())
         if isinstance(node, exp.Column) and not node.table:

@@ -1,4 +1,4 @@
-"""What Spark's Java process writes to stderr, without the line that every one of them begins with."""
+"""Pass on lines of Spark's Java process on stderr, without the line that every one of them begins with."""
 
 from __future__ import annotations
 

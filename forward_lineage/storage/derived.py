@@ -10,7 +10,7 @@ damaged or half done, is passed over and cleared away. All that is derived is ke
 - Its name says all that it depends on. Who asks of other versions, or under other settings, asks for another name.
 - It counts when its *witness* is there: a file that is written last, or the name of its folder.
 - It gets its name at one stroke. Of two that make the same, the second finds that of the first.
-- What does not fit a budget goes, that of least worth for its bytes first.
+- Files beyond a budget go, those of least worth for their bytes first.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ MOST_CELLS = 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class BitmapFilter:
-    """Which tuples occur.
+    """The tuples that occur.
 
     Attributes:
         marked: a bit for each tuple, packed; the last column counts fastest, and 0 stands for its wildcard.

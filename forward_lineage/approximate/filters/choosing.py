@@ -1,4 +1,4 @@
-"""Which filter is made: bitmap or fuse, whichever is smaller; a learned one if it wins on bits and on time."""
+"""Choose a filter: bitmap or fuse, whichever is smaller; a learned one if it wins on bits and on time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FEWEST = 200  # of those that do not occur, to learn from
 
 
 class TupleFilter(Protocol):
-    """What says which tuples do not occur."""
+    """A filter that says which tuples do not occur."""
 
     @property
     def bits(self) -> int:

@@ -32,7 +32,7 @@ Small = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """What tells tuples that occur from others, mostly.
+    """Tells tuples that occur from others, mostly.
 
     Attributes:
         starts: where the buckets of each column begin among the vectors; the first of each is the wildcard's.

@@ -1,4 +1,4 @@
-"""Which files may have a value in a column: a superset relation, used to skip files and nothing else.
+"""The files that may have a value in a column: a superset relation, used to skip files and nothing else.
 
 The keys of one filter are pairs (value, file), for each column, as the thesis has it of commits and paths.
 """

@@ -43,7 +43,7 @@ _SURE = 2.0  # standard deviations by which tests of fresh rows should pass
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for.
+    """The histograms to look for.
 
     Attributes:
         target: adds up to 1, shape (bars,).

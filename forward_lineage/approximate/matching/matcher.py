@@ -28,7 +28,7 @@ _TARGET = "Give target={bar: weight, …}, or like= a candidate."
 
 @dataclass(frozen=True)
 class AskedMatch:
-    """What is asked; for the attributes see `lineage.matching`."""
+    """A question; for the attributes see `lineage.matching`."""
 
     candidates: str
     histogram: str
@@ -65,7 +65,7 @@ class BarCounts(Protocol):
 
 
 class CountedRows(Protocol):
-    """Linked views, as far as they are needed here."""
+    """The part of linked views that is needed here."""
 
     def bars(self, view: str) -> pa.Table:
         """Return the bars of a view."""
@@ -174,7 +174,7 @@ def _rows_like(
 
 @dataclass(frozen=True)
 class _Shown:
-    """What histograms are shown with."""
+    """The names that histograms are shown with."""
 
     column: str
     bars: Sequence[object]

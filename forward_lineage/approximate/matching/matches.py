@@ -23,7 +23,7 @@ class Matches:
         certified: whether it is sure, with the confidence, that no candidate with enough rows is closer by `error` than
             one in `rows`, and that each histogram is off by less than `error`.
         confidence: the probability of both, at least; 1 if all is exact.
-        error: as it was asked for, an ℓ₁ distance.
+        error: the one asked for, an ℓ₁ distance.
         candidates: how many had enough rows, or may have.
         rounds: how many times a guess was tested.
         rows_read: how many rows were read for this answer.

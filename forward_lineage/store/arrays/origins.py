@@ -1,4 +1,4 @@
-"""Which saved thing a state of a tracked array stands for: where lineage inside a process meets that of the store."""
+"""The saved thing that a state of a tracked array stands for: lineage in a process meets that of the store here."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class SavedArrays:
 
 
 class Written:
-    """The files of an array, as they are written into its data folder.
+    """The files of an array in its data folder.
 
     Args:
         folder: the data folder.
@@ -218,7 +218,7 @@ def lineage_of(node: Node | None, home: str, semantics: str) -> Related:
 
 
 def plain_cells(array: TrackedArray | npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Return the cells as they are written: in C order, of a type that every machine reads alike.
+    """Return the cells in the form of the file: in C order, of a type that every machine reads alike.
 
     Raises:
         NotTracedError: they are no numbers, or more than an array.

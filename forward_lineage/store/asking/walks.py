@@ -34,7 +34,7 @@ from udafs.lineage_set import LineageSet
 
 
 class TablesAsked(SameIds, TablesAsTheyAre, Protocol):
-    """Knows the tables of a home as they are."""
+    """Knows the present tables of a home."""
 
     def check_known(self, name: str) -> None:
         """Check that there is such a table at all.
@@ -50,7 +50,7 @@ class Walks:
 
     Args:
         library: the saved things.
-        tables: the registered tables, as they are.
+        tables: the registered tables at present.
 
     """
 

@@ -1,4 +1,4 @@
-"""What every saved thing has, whatever kind of thing it is: name and version, lineage, what it was made of.
+"""The parts of every saved thing, whatever its kind: name and version, lineage, what it was made of.
 
 HOME/results/<name>/<version>.json      the manifest: immutable, the highest version counts
 HOME/results/<name>/data-<random>/      lineage/<table>/*.lineage, stages/<number>/lineage/<table>/*.lineage, and what
@@ -85,7 +85,7 @@ class Saved(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """What the thing is, as pages show it: the query of a result."""
+        """The thing in words, as pages show it: the query of a result."""
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:

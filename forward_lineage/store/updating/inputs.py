@@ -76,7 +76,7 @@ class Inputs:
             inputs: what `changed` returned, and what was proven of.
 
         Raises:
-            ChangedError: another version came meanwhile, of which nothing was proven.
+            ChangedError: another version came meanwhile; nothing was proven of that.
 
         """
         proven = {each.edge.name: each.now for each in inputs}

@@ -1,4 +1,4 @@
-"""Which row each row that was made again replaces: it keeps that row's number.
+"""Match each row that was made again with the row that it replaces: it keeps that row's number.
 
 Any assignment is right, since what is made of a result compares the rows of a number value by value. This one keeps
 numbers where a reader would: of the group with the same keys, and of the joined row that was made of the same rows.

@@ -54,7 +54,7 @@ class Prover:
         return None
 
     def checked(self, saved: SavedResult, inputs: Sequence[Input]) -> TracedStatement:
-        """Return the query of a result of which something may be proven.
+        """Return the query of a result if something may be proven of it.
 
         Raises:
             NotProvableError: nothing can be, since which rows changed is not known, or the query is no function of

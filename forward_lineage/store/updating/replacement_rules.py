@@ -1,4 +1,4 @@
-"""What has to run again of a query when some rows of its tables changed: the rules of a partial update, as SQL.
+"""Parts of a query to run again when some rows of its tables changed: the rules of a partial update, as SQL.
 
 Two classes have a rule. docs/updating.md has the proofs.
 

@@ -57,7 +57,7 @@ class Updater:
         prover: tells which are so already.
         replacer: makes the touched part of others again.
         library: the saved results.
-        save_again: saves a result as it was saved.
+        save_again: saves a result with its options of before.
         bring_up_to_date: lets queries read the newest version of every result.
 
     """

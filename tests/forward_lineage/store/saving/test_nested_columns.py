@@ -1,4 +1,4 @@
-"""Structs and VARIANTs that are NULL where what is in them never is."""
+"""Structs and VARIANT values that are NULL where what is in them never is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = {
 VARIANTS = {
     "a VARIANT": "if(id > 1, parse_json('{\"a\": 1}'), null)",
     "a VARIANT in a struct": "if(id > 1, named_struct('a', if(id > 2, parse_json('1'), null)), null)",
-    "VARIANTs in an array": "array(parse_json('1'), null)",
+    "VARIANT values in an array": "array(parse_json('1'), null)",
 }
 
 
