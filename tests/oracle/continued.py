@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -36,6 +37,11 @@ from udafs.requests import resolved_once
 
 # Columns that are read as others may ask for more memory than there is: then Java ends.
 DIED = "Spark's process ended"
+
+# PySpark 4.3's `toArrow` of a struct that is NULL and whose fields never are, any struct of a plain query included. The
+# lineage of a side of an outer join that has no row is such a one.
+NULL_STRUCT = "nulls in input cannot be viewed as non-nullable"
+NO_STRUCT = "toArrow of a struct that is NULL, with fields that never are"
 
 
 def is_alive(spark: SparkSession) -> bool:
@@ -120,6 +126,8 @@ def _continue(frame: Callable[[], DataFrame], continued: Continuation, around: A
     except FAILURES as error:
         found = failure(error)
         return Came(None, found.error or "", found.condition)
+    except pa.ArrowInvalid as error:
+        return Came(None, str(error), NO_STRUCT)
 
 
 def _explained(
@@ -149,6 +157,8 @@ def _known_error(
 
     A plan that is not valid after a rule of Spark's is no such error: so it looks when we put a plan in place wrongly.
     """
+    if got.condition == NO_STRUCT and NULL_STRUCT in got.error:
+        return Verdict("invalid", got.condition)
     if all_answers(spark, [task.text])[0].error is not None:
         return Verdict("invalid", f"fails without a continuation, too: {got.condition}")
     if "PLAN_VALIDATION" in got.error:
