@@ -43,7 +43,9 @@ class _Axis(NamedTuple):
 
     def take(self, boxes: Numbers | Flags) -> _Axis:
         """Those of some boxes."""
-        return _Axis(self.low.take(boxes), self.high.take(boxes), *(each[boxes] for each in self[2:]))
+        low, high, begin, end, closed, period = self
+        places = (begin[boxes], end[boxes], closed[boxes], period[boxes])
+        return _Axis(low.take(boxes), high.take(boxes), *places)
 
 
 class _Runs(NamedTuple):
@@ -51,7 +53,7 @@ class _Runs(NamedTuple):
 
     owner: Numbers
     start: Numbers
-    count: Numbers
+    runs: Numbers
     step: Numbers
     width: Numbers
 
@@ -63,37 +65,43 @@ def images(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> tuple[Latt
         their boxes, and for which of `pieces` they are: the others must be asked otherwise.
 
     """
-    axes, easy = [], ~sharing(relation, row, pieces.link).any(axis=1)
-    for axis in range(len(relation.in_shape)):
-        bounds = AxisBounds(relation, row, axis)
-        begin, end = (bounds.of_output(corner, 0) for corner in (pieces.start, pieces.last))
-        closed = ~bounds.moves | bounds.one_bound | bounds.touching(begin, end)
-        period = np.zeros_like(begin)
-        if not bool(closed.all()):
-            period = bounds.period(np.ones_like(begin))
-            period[~bounds.steady | (end - begin < _MOST_PERIODS * period)] = 0
-            easy &= closed | (period == 0) | _is_inside(bounds, begin, end, relation.in_shape[axis])
-        axes.append(_Axis(bounds.low, bounds.high, begin, end, closed, period))
+    axes, easy = [], np.logical_not(sharing(relation, row, pieces.link).any(axis=1))
+    for number, size in enumerate(relation.in_shape):
+        axis, fits = _axis_of(AxisBounds(relation, row, number), pieces, size)
+        axes.append(axis)
+        easy &= fits
     if not bool(easy.all()):
-        axes = [each.take(easy) for each in axes]
-    runs = [_runs_of(each, size) for each, size in zip(axes, relation.in_shape, strict=True)]
+        axes = [axis.take(easy) for axis in axes]
+    runs = [_runs_of(axis, size) for axis, size in zip(axes, relation.in_shape, strict=True)]
     return _product(relation.in_shape, int(easy.sum()), runs), easy
 
 
-def _is_inside(bounds: AxisBounds, begin: Numbers, end: Numbers, size: int) -> Flags:
-    low, high = (lines.at(place) for lines, place in ((bounds.low, begin), (bounds.high, begin)))
-    least, most = (lines.at(place) for lines, place in ((bounds.low, end), (bounds.high, end)))
-    found: Flags = (np.minimum(low, least) >= 0) & (np.maximum(high, most) < size)
-    return found
+def _axis_of(bounds: AxisBounds, pieces: LatticeBoxes, size: int) -> tuple[_Axis, Flags]:
+    """What is needed of an input axis, and for which boxes that will do."""
+    begin, end = (bounds.of_output(corner, 0) for corner in (pieces.start, pieces.last))
+    closed, period = ~bounds.moves | bounds.one_bound | bounds.touching(begin, end), np.zeros_like(begin)
+    axis = _Axis(bounds.low, bounds.high, begin, end, closed, period)
+    if bool(closed.all()):
+        return axis, closed
+    period = bounds.period(np.ones_like(begin))
+    period[~bounds.steady | (end - begin < _MOST_PERIODS * period)] = 0
+    low, high = _hull(axis)
+    return axis._replace(period=period), closed | (period == 0) | ((low >= 0) & (high < size))
 
 
 # ---------------------------------------------------------------- one axis
 
 
+def _hull(axis: _Axis) -> tuple[Numbers, Numbers]:
+    """The lowest and the highest place of each box, be they on the axis or beyond it."""
+    low, high = ([lines.at(place) for place in (axis.begin, axis.end)] for lines in (axis.low, axis.high))
+    return np.minimum(*low), np.maximum(*high)
+
+
 def _runs_of(axis: _Axis, size: int) -> _Runs:
     """The places of each box on an axis of some size."""
-    ends = [lines.at(place) for lines in (axis.low, axis.high) for place in (axis.begin, axis.end)]
-    low, high = np.maximum(np.minimum(*ends[:2]), 0), np.minimum(np.maximum(*ends[2:]), size - 1)
+    low, high = _hull(axis)
+    low, high = np.maximum(low, 0), np.minimum(high, size - 1)
     owner = np.flatnonzero(axis.closed & (low <= high))
     one = np.ones_like(owner)
     whole = _Runs(owner, low[owner], one, one, (high - low + 1)[owner])
@@ -108,15 +116,9 @@ def _runs_of(axis: _Axis, size: int) -> _Runs:
 
 def _lattices(axis: _Axis, size: int) -> _Runs:
     """The intervals of each place; those of every so many-th place are a lattice while they go on in equal steps."""
-    length = axis.end - axis.begin + 1
-    stride, moved = _strides(axis, length)
-    chains = np.minimum(stride, length)
-    box, first = np.repeat(np.arange(length.size), chains), ranges(np.zeros_like(chains), chains)
-    places = (length[box] - first + stride[box] - 1) // stride[box]
-    listed = np.where(axis.period[box] > 0, 1, places)
-    chain = np.repeat(np.arange(box.size), listed)
+    stride, moved = _strides(axis, axis.end - axis.begin + 1)
+    box, chain, place, more = _chains(axis, stride)
     owner = box[chain]
-    place = (axis.begin[box] + first)[chain] + stride[owner] * ranges(np.zeros_like(listed), listed)
     low = np.maximum(axis.low.take(owner).at(place), 0)
     high = np.minimum(axis.high.take(owner).at(place), size - 1)
     kept = np.flatnonzero(low <= high)
@@ -125,13 +127,36 @@ def _lattices(axis: _Axis, size: int) -> _Runs:
     begins = np.ones(kept.size, bool)
     begins[1:] = (chain[1:] != chain[:-1]) | (np.diff(low) != step[1:]) | (np.diff(high) != step[1:])
     at = np.flatnonzero(begins)
-    count, step, width = np.diff(np.append(at, kept.size)), step[at], (high - low + 1)[at]
-    count = np.where(axis.period[owner[at]] > 0, places[chain[at]], count)
-    start, step = low[at] + np.minimum((count - 1) * step, 0), np.abs(step)
+    count = np.diff(np.append(at, kept.size)) + more[chain[at]]
+    return _settled(_Runs(owner[at], low[at], count, step[at], (high - low + 1)[at]))
+
+
+def _chains(axis: _Axis, stride: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Every so many-th place of each box, from each of the first ones on.
+
+    Returns:
+        of each chain its box; of each place its chain, and the place; of each chain how many places are left out, for
+        all of them go on in equal steps.
+
+    """
+    length = axis.end - axis.begin + 1
+    chains = np.minimum(stride, length)
+    box, first = np.repeat(np.arange(length.size), chains), ranges(np.zeros_like(chains), chains)
+    places = (length[box] - first + stride[box] - 1) // stride[box]
+    listed = np.where(axis.period[box] > 0, 1, places)
+    chain = np.repeat(np.arange(box.size), listed)
+    place = (axis.begin[box] + first)[chain] + stride[box[chain]] * ranges(np.zeros_like(listed), listed)
+    return box, chain, place, places - listed
+
+
+def _settled(runs: _Runs) -> _Runs:
+    """The same with steps as `LatticeBoxes` has them: upwards, and no two runs touch."""
+    owner, start, count, step, width = runs
+    start, step = start + np.minimum((count - 1) * step, 0), np.abs(step)
     touching = step <= width
     width = np.where(touching, (count - 1) * step + width, width)
     count = np.where(touching, 1, count)
-    return _Runs(owner[at], start, count, np.where(count == 1, 1, step), width)
+    return _Runs(owner, start, count, np.where(count == 1, 1, step), width)
 
 
 def _strides(axis: _Axis, length: Numbers) -> tuple[Numbers, Numbers]:
@@ -165,23 +190,25 @@ def _convergents(scale: int, divisor: int) -> Iterator[int]:
 
 def _product(shape: Shape, boxes: int, axes: Sequence[_Runs]) -> LatticeBoxes:
     """For each box every choice of a lattice on each axis."""
-    parts = [np.bincount(each.owner, minlength=boxes) for each in axes]
-    total = np.ones(boxes, np.int64)
-    for each in parts:
-        total = total * each
+    chosen = _choices(boxes, [each.owner for each in axes])
+    size = chosen[0].size if axes else boxes, len(shape)
+    columns = [np.ones(size, np.int64) for _ in range(4)]
+    for axis, (runs, places) in enumerate(zip(axes, chosen, strict=True)):
+        for column, values in zip(columns, runs[1:], strict=True):
+            column[:, axis] = values[places]
+    start, count, step, width = columns
+    if all(bool((each.runs == 1).all()) for each in axes):
+        return LatticeBoxes.of_corners(shape, start, start + width - 1)
+    return LatticeBoxes(shape, start, count, step, width, np.broadcast_to(np.arange(len(shape)), size))
+
+
+def _choices(boxes: int, owners: Sequence[Numbers]) -> list[Numbers]:
+    """For each axis which of its lattices: box by box, all combinations."""
+    parts = [np.bincount(each, minlength=boxes) for each in owners]
+    total = np.prod(parts, axis=0, dtype=np.int64) if parts else np.ones(boxes, np.int64)
     source, number = np.repeat(np.arange(boxes), total), ranges(np.zeros_like(total), total)
     chosen = []
     for each in reversed(parts):
         number, place = np.divmod(number, each[source])
         chosen.append((np.cumsum(each) - each)[source] + place)
-    chosen.reverse()
-    size = source.size, len(shape)
-    start, count, step, width = (
-        np.column_stack([runs[column][places] for runs, places in zip(axes, chosen, strict=True)]).reshape(size)
-        if axes
-        else np.empty(size, np.int64)
-        for column in range(1, 5)
-    )
-    if all(bool((runs.count == 1).all()) for runs in axes):
-        return LatticeBoxes.of_corners(shape, start, start + width - 1)
-    return LatticeBoxes(shape, start, count, step, width, np.broadcast_to(np.arange(len(shape)), size))
+    return chosen[::-1]
