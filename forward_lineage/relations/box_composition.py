@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from forward_lineage.relations.box_questions import meeting, touching
+from forward_lineage.relations.box_bounds import touching
+from forward_lineage.relations.box_questions import meeting
 from forward_lineage.relations.box_rows import MOST_CELLS, BoxTable, Columns, Lines, solved
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.run_arrays import ranges

@@ -7,15 +7,13 @@ its bounds move at different speeds. Input axes that move with one output axis s
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from forward_lineage.relations import plain_images
+from forward_lineage.relations.box_bounds import AxisBounds, sharing
 from forward_lineage.relations.box_rows import FAR, BoxTable, Lines, solved
 from forward_lineage.relations.lattice import LatticeBoxes
 from forward_lineage.relations.relation import Numbers
 from forward_lineage.relations.run_arrays import ranges
-
-Flags = npt.NDArray[np.bool_]
-
 
 # ---------------------------------------------------------------- the range join
 
@@ -72,56 +70,6 @@ def near(
     return order, start, np.maximum(stop - start, 0)
 
 
-# ---------------------------------------------------------------- what a line needs
-
-
-class _Rule:
-    """The bounds of one input axis, for each of some boxes."""
-
-    def __init__(self, relation: BoxTable, row: Numbers, axis: int) -> None:
-        self.low, self.high = relation.low.take(row, axis), relation.high.take(row, axis)
-        self.along = relation.axis[row, axis]
-        self.moves = self.along >= 0
-        self.at = np.maximum(self.along, 0)
-        self.one_bound = self.moves & ((self.low.scale == 0) != (self.high.scale == 0))
-        self.steady = self.low.scale * self.high.divisor == self.high.scale * self.low.divisor
-
-    def touching(self, begin: Numbers, end: Numbers) -> Flags:
-        """See the function."""
-        return touching(self.low, self.high, begin, end)
-
-
-def touching(low: Lines, high: Lines, begin: Numbers, end: Numbers) -> Flags:
-    """Whether the intervals of neighbours from one place to another leave no cell between them."""
-    found: Flags = end <= begin
-    near: Flags = np.ones(begin.shape, bool)
-    for place in (begin, np.maximum(end - 1, begin)):
-        near &= _reaches(low, place + 1, high, place) & _reaches(low, place, high, place + 1)
-    return found | near
-
-
-def _reaches(low: Lines, place: Numbers, high: Lines, other: Numbers) -> Flags:
-    """Whether the lower bound of one place is at most one behind the upper bound of the other, in real numbers."""
-    left = (low.scale * place + low.offset) * high.divisor
-    found: Flags = left <= (high.scale * other + high.offset) * low.divisor + low.divisor * high.divisor
-    return found
-
-
-def _period(lines: Lines, step: Numbers) -> Numbers:
-    """After how many steps a line has moved by a whole number."""
-    found: Numbers = lines.divisor // np.gcd(np.abs(lines.scale * step), lines.divisor)
-    return found
-
-
-def _shared(relation: BoxTable, row: Numbers, link: Numbers) -> Flags:
-    """Which input axes move with an axis of the same link as another input axis."""
-    axis = relation.axis[row]
-    group = np.where(axis >= 0, np.take_along_axis(link, np.maximum(axis, 0), axis=1) if link.shape[1] else axis, -1)
-    same = (group[:, :, None] == group[:, None, :]) & (group >= 0)[:, :, None]
-    found: Flags = same.sum(axis=2) > 1
-    return found
-
-
 # ---------------------------------------------------------------- backward
 
 
@@ -130,6 +78,13 @@ def backward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
     asked, row = meeting(boxes.first, boxes.last, relation.first, relation.last, relation.out_shape)
     pieces, source = boxes.take(asked).clipped(relation.first[row], relation.last[row])
     row = row[source]
+    if not pieces.plain:
+        return _backward(relation, pieces, row)
+    found, easy = plain_images.images(relation, pieces, row)
+    return found if bool(easy.all()) else found.together(_backward(relation, pieces.take(~easy), row[~easy]))
+
+
+def _backward(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
     for axis in np.flatnonzero(np.any(relation.axis >= 0, axis=0)).tolist():
         pieces, source = _made_even(relation, pieces, row, axis)
         row = row[source]
@@ -138,20 +93,20 @@ def backward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
 
 def _made_even(relation: BoxTable, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
     """Pieces that the bounds of an input axis turn into a lattice each."""
-    rule = _Rule(relation, row, axis)
+    rule = AxisBounds(relation, row, axis)
     source = np.arange(len(pieces))
     for out in np.unique(rule.along[rule.moves]).tolist():
         here = (rule.along == out)[source]
-        shared = _shared(relation, row[source], pieces.link)[:, axis]
-        each = _Rule(relation, row[source], axis)
+        shared = sharing(relation, row[source], pieces.link)[:, axis]
+        each = AxisBounds(relation, row[source], axis)
         begin = pieces.start[:, out]
         closed = each.touching(begin, begin + pieces.width[:, out] - 1)
         pieces, more = pieces.thin(out, here & (shared | (~each.one_bound & ~closed)))
         source = source[more]
         here = (rule.along == out)[source]
-        each, shared = _Rule(relation, row[source], axis), _shared(relation, row[source], pieces.link)[:, axis]
+        each, shared = AxisBounds(relation, row[source], axis), sharing(relation, row[source], pieces.link)[:, axis]
         runs, step = pieces.count[:, out], pieces.step[:, out]
-        parts = np.where(each.steady, np.lcm(_period(each.low, step), _period(each.high, step)), runs)
+        parts = np.where(each.steady, each.period(step), runs)
         parts = np.where(here & (runs > 1) & (shared | ~each.one_bound), parts, 1)
         pieces, more = pieces.unrolled(out, parts)
         source = source[more]
@@ -161,13 +116,12 @@ def _made_even(relation: BoxTable, pieces: LatticeBoxes, row: Numbers, axis: int
 def _image(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBoxes:
     axes = len(relation.in_shape)
     columns = {name: np.ones((len(pieces), axes), np.int64) for name in ("start", "count", "step", "width")}
-    shared = _shared(relation, row, pieces.link)
+    shared = sharing(relation, row, pieces.link)
     group = np.broadcast_to(np.arange(axes), shared.shape).copy()
     for axis in range(axes):
-        rule = _Rule(relation, row, axis)
-        at = rule.at[:, None]
+        rule = AxisBounds(relation, row, axis)
         start, count, step, width = (
-            _at(getattr(pieces, name), at, rule.moves, of_none)
+            rule.of_output(getattr(pieces, name), of_none)
             for name, of_none in (("start", 0), ("count", 1), ("step", 1), ("width", 1))
         )
         whole = rule.one_bound & ~shared[:, axis]  # all runs share the bound that does not move
@@ -180,19 +134,11 @@ def _image(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> LatticeBox
         columns["step"][:, axis] = np.where(count == 1, 1, rule.low.scale * step // rule.low.divisor)
         linked = shared[:, axis] & (count > 1)
         # An axis of the link as a number that no other link has: the first input axis that moves with it.
-        label = _at(pieces.link, at, rule.moves, 0)
+        label = rule.of_output(pieces.link, 0)
         group[:, axis] = np.where(linked, axes + label, axis)
     made = LatticeBoxes(relation.in_shape, **columns, link=group).normal()
     top = np.array(relation.in_shape, np.int64) - 1
     return made.clipped(np.zeros_like(top), top)[0]
-
-
-def _at(column: Numbers, at: Numbers, moves: Flags, of_none: int) -> Numbers:
-    """The column of an output axis; of a constant bound some number that changes nothing."""
-    if not column.shape[1]:
-        return np.full(moves.shape, of_none, np.int64)
-    found: Numbers = np.where(moves, np.take_along_axis(column, at, axis=1)[:, 0], of_none)
-    return found
 
 
 # ---------------------------------------------------------------- forward
@@ -214,13 +160,13 @@ def forward(relation: BoxTable, boxes: LatticeBoxes) -> LatticeBoxes:
 
 def _solvable(relation: BoxTable, pieces: LatticeBoxes, row: Numbers, axis: int) -> tuple[LatticeBoxes, Numbers]:
     """Pieces whose runs on an input axis are made into runs of an output axis by a lattice, or are a single run."""
-    rule = _Rule(relation, row, axis)
+    rule = AxisBounds(relation, row, axis)
     runs, step = pieces.count[:, axis], pieces.step[:, axis]
     linked = pieces.linked[:, axis]
     even = rule.steady.copy()
     for other in range(len(relation.in_shape)):
         # Another axis that moves with the same output axis: a single run, or one that goes along with this one.
-        each = _Rule(relation, row, other)
+        each = AxisBounds(relation, row, other)
         moved = each.low.divisor * pieces.step[:, other] * rule.low.scale
         along = (pieces.link[:, other] == pieces.link[:, axis]) & each.steady
         along &= moved == rule.low.divisor * step * each.low.scale
@@ -241,7 +187,7 @@ def _preimage_of_plain(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -
     """As `_preimage`, of single runs."""
     first, last = relation.first[row], relation.last[row]
     for axis in np.flatnonzero(np.any(relation.axis >= 0, axis=0)).tolist():
-        rule = _Rule(relation, row, axis)
+        rule = AxisBounds(relation, row, axis)
         low, high = solved(rule.low, rule.high, pieces.first[:, axis], pieces.last[:, axis])
         for out in np.unique(rule.along[rule.moves]).tolist():
             here = rule.along == out
@@ -258,7 +204,7 @@ def _preimage(relation: BoxTable, pieces: LatticeBoxes, row: Numbers) -> Lattice
     link = np.broadcast_to(np.arange(out_axes), first.shape).copy()
     start, end = np.full_like(first, -FAR), np.full_like(first, FAR)  # of the first run of a lattice
     for axis in range(len(relation.in_shape)):
-        rule = _Rule(relation, row, axis)
+        rule = AxisBounds(relation, row, axis)
         many = rule.moves & (pieces.count[:, axis] > 1) & ~rule.one_bound
         lowest = np.where(many, pieces.start[:, axis], pieces.first[:, axis])
         highest = np.where(many, lowest + pieces.width[:, axis] - 1, pieces.last[:, axis])

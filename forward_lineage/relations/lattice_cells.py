@@ -214,9 +214,18 @@ def _merged_along(boxes: LatticeBoxes, axis: int) -> LatticeBoxes:
 
 def _numbered(table: Numbers) -> Numbers:
     """The same number for rows that are equal."""
-    number = np.zeros(table.shape[0], np.int64)
-    for column in table.T:
-        if column.size and (column != column[0]).any():
-            values = np.unique(column, return_inverse=True)[1]
-            number = np.unique(number * (int(values.max()) + 1) + values, return_inverse=True)[1]
-    return number
+    number, numbers = np.zeros(table.shape[0], np.int64), 1
+    for column in table.T if table.size else []:
+        low = int(column.min())
+        place, room = column - low, int(column.max()) - low + 1
+        if room == 1:
+            continue
+        if numbers * room >= 1 << 62:  # then both are ranks, of which there are no more than rows
+            (number, numbers), (place, room) = _ranked(number), _ranked(column)
+        number, numbers = number * room + place, numbers * room
+    return _ranked(number)[0]
+
+
+def _ranked(column: Numbers) -> tuple[Numbers, int]:
+    values, rank = np.unique(column, return_inverse=True)
+    return rank, values.size

@@ -158,4 +158,4 @@ def test_any_sequence_of_operations() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_many_long_sequences_of_operations() -> None:
-    run(1500, 60)
+    run(600, 60)
