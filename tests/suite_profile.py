@@ -3,9 +3,9 @@
     python -m tests.suite_profile -n 3 --dist loadfile --no-loadscope-reorder -m "not long"
     python -m tests.suite_profile --top 20 tests/test_docs.py
 
-What pytest is to be told follows behind. A test costs what its process, the Java process of its session and all
-programs that it starts have used meanwhile; with it counts what its fixtures cost, of which those that several tests
-share are listed apart. What Java still compiles for one test while the next has begun counts with the next.
+Arguments of pytest follow behind. A test costs the CPU seconds of its process, its Java process and of all
+programs that it starts. Its fixtures count with it; those that several tests share are listed apart. Code that Java
+still compiles for one test while the next has begun counts with the next.
 """
 
 from __future__ import annotations

@@ -11,10 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forward_lineage.catalog import Catalog, parquet_tables
-from forward_lineage.cli.inputs import is_catalog_file
+from forward_lineage.cli.inputs import names_in_catalog
 from forward_lineage.cli.opening import Opening
-from forward_lineage.row_ids.catalog_file import read_catalog_file
 from forward_lineage.row_ids.manifest import Manifest, Provider
 from forward_lineage.row_ids.name_lookup import not_registered, registered
 from forward_lineage.row_ids.registration_store import Registrations, home_folder
@@ -132,24 +130,13 @@ def _check_known(opening: Opening, tree: exp.Expr) -> None:
     from sqlglot import exp  # noqa: PLC0415
 
     home = home_folder(opening.home)
-    known = [*(each.name for each in Registrations(home).readable()[0]), *_in_catalog(opening)]
+    in_catalog = [] if opening.catalog is None else names_in_catalog(opening.catalog)
+    known = [*(each.name for each in Registrations(home).readable()[0]), *in_catalog]
     names = {each.lower() for each in (*known, *Library(home).names())}
     names |= {each.alias.lower() for each in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and not table.db and table.name.lower() not in names:
             raise not_registered(table.name, known, table)
-
-
-def _in_catalog(opening: Opening) -> list[str]:
-    """The names in the catalog that was named; what is wrong with it is said when it is opened."""
-    path = opening.catalog
-    if path is None:
-        return []
-    if path.is_dir():
-        return list(parquet_tables(path))
-    if is_catalog_file(path):
-        return [entry.name for entry in read_catalog_file(path)]
-    return [table.name for table in Catalog.from_json(path)]
 
 
 def check_free(opening: Opening, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from forward_lineage.catalog import Catalog, key_table, parquet_table
+from forward_lineage.catalog import Catalog, key_table, parquet_table, parquet_tables
 from forward_lineage.parquet_files import parquet_files
 from forward_lineage.row_ids.catalog_file import read_catalog_file
 from udafs.errors import BadArgumentError, NotTracedError
@@ -59,6 +59,20 @@ def read_catalog(path: Path) -> Catalog:
     if path.is_dir():
         return Catalog.from_parquet(path)
     return _as_written(path) if is_catalog_file(path) else Catalog.from_json(path)
+
+
+def names_in_catalog(path: Path) -> list[str]:
+    """Return the names of the tables in such a catalog, whatever facts of them it has.
+
+    Raises:
+        LineageError: it cannot be read.
+
+    """
+    if path.is_dir():
+        return list(parquet_tables(path))
+    if is_catalog_file(path):
+        return [entry.name for entry in read_catalog_file(path)]
+    return [table.name for table in Catalog.from_json(path)]
 
 
 def is_catalog_file(path: Path) -> bool:

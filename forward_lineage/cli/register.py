@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from forward_lineage.catalog import parquet_tables
-from forward_lineage.cli.inputs import is_catalog_file
+from forward_lineage.cli.inputs import is_catalog_file, names_in_catalog
 from forward_lineage.cli.opening import Opening, session_options
 from forward_lineage.cli.options import Setting
 from forward_lineage.cli.plain_text import in_one_line
 from forward_lineage.cli.stopping import note_done
 from forward_lineage.cli.table_summary import in_words
-from forward_lineage.row_ids.catalog_file import arguments_of, read_catalog_file
+from forward_lineage.row_ids.catalog_file import arguments_of
 from forward_lineage.row_ids.other_formats import refuse_other_formats
 from forward_lineage.row_ids.registration_request import Request
 from forward_lineage.spark.names import glob_literal
@@ -130,8 +129,6 @@ def _in_catalog(catalog: Path | None) -> list[str]:
     """
     if catalog is None:
         raise click.UsageError("name a table, or a catalog of tables with --catalog")
-    if catalog.is_dir():
-        return list(parquet_tables(catalog))
-    if not is_catalog_file(catalog):
+    if not (catalog.is_dir() or is_catalog_file(catalog)):
         raise click.UsageError("a JSON catalog is for queries alone; write a catalog file in TOML, see --help")
-    return [entry.name for entry in read_catalog_file(catalog)]
+    return names_in_catalog(catalog)

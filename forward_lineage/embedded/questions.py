@@ -64,9 +64,8 @@ class Questions:
         reached = self._walks.back(pipeline, saved, numbers, name)
         edge = reached.edges[0][1]
         if edge.is_result:
-            newest = max(
-                each.version for _, each, _ in reached.edges
-            )  # has the rows of the others, perhaps more behind them
+            # The newest has the rows of the others, perhaps more behind them.
+            newest = max(each.version for _, each, _ in reached.edges)
             return _rows_of(self.library.saved(edge.name, newest)).pick(reached.ids)
         picked = self.tables.rows(edge).pick(reached.ids)
         if len(picked.ids) != len(reached.ids):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,8 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from forward_lineage.explaining.attributing import BaseRow, Part
 from forward_lineage.explaining.ranking import Explanation
+from forward_lineage.explaining.told_answer import ToldAnswer, value_text, values_text
 from forward_lineage.showing.html import facts_html, table_html
-from forward_lineage.showing.plain_text import counted, plain
+from forward_lineage.showing.plain_text import counted
 from forward_lineage.spark.versions import arrow_frame
 from udafs.lineage_set import LineageSet
 
@@ -89,7 +89,7 @@ class RowChange:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(ToldAnswer):
     """The differences between two versions of a saved result, and why.
 
     Attributes:
@@ -146,7 +146,7 @@ class Comparison:
 
     def _rows(self) -> tuple[list[str], list[Any], list[tuple[Any, ...]]]:
         rows = [
-            (*row.key.values(), row.change, each.column, _text(each.before), _text(each.after))
+            (*row.key.values(), row.change, each.column, value_text(each.before), value_text(each.after))
             for row in self.rows
             for each in row.columns
         ]
@@ -165,7 +165,7 @@ class Comparison:
 
     def _explained(self) -> tuple[list[str], list[Any], list[tuple[Any, ...]]]:
         rows = [
-            (column, _named(each.values), each.rows, each.support, each.risk_ratio, each.difference, each.share)
+            (column, values_text(each.values), each.rows, each.support, each.risk_ratio, each.difference, each.share)
             for column, found in self.explanations.items()
             for each in found
         ]
@@ -188,21 +188,7 @@ class Comparison:
             "notes": list(self.notes),
         }
 
-    def as_json(self) -> str:
-        """Return the answer as one line of JSON."""
-        return json.dumps(self.as_data(), ensure_ascii=False, default=_text)
-
     # ------------------------------------------------------------ as people see it
-
-    def __str__(self) -> str:
-        return "\n".join(plain(line) for line in self._lines())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def show(self) -> None:
-        """Print the answer."""
-        print(self)
 
     def _title(self) -> str:
         kinds = {kind: sum(row.change == kind for row in self.rows) for kind in ("added", "removed", "changed")}
@@ -212,9 +198,9 @@ class Comparison:
     def _lines(self) -> Iterator[str]:
         yield self._title()
         for row in self.rows[:_SHOWN]:
-            yield f"{_named(row.key) or 'the row'}: {row.change}"
+            yield f"{values_text(row.key) or 'the row'}: {row.change}"
             for each in row.columns:
-                yield f"  {each.column}: {_text(each.before)} → {_text(each.after)}{_difference(each)}"
+                yield f"  {each.column}: {value_text(each.before)} → {value_text(each.after)}{_difference(each)}"
                 yield from (f"    {line}" for line in self._parts_lines(each))
             for moves in row.tables:
                 if moves:
@@ -228,7 +214,7 @@ class Comparison:
     def _parts_lines(self, each: ColumnChange) -> Iterator[str]:
         ordered = sorted(each.parts, key=lambda found: -abs(found[1]))
         for part, amount in ordered[:_LISTED]:
-            by = _named(dict(zip(self.by, part.by, strict=True)))
+            by = values_text(dict(zip(self.by, part.by, strict=True)))
             yield f"{_signed(amount)}  {_base_rows(part.rows)}{f'  ({by})' if by else ''}"
         if len(ordered) > _LISTED:
             rest = sum((amount for _, amount in ordered[_LISTED:]), Fraction(0))
@@ -240,7 +226,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         rows = [
-            (_named(row.key), row.change, each.column, _text(each.before), _text(each.after), line)
+            (values_text(row.key), row.change, each.column, value_text(each.before), value_text(each.after), line)
             for row in self.rows[:_SHOWN]
             for each in row.columns
             for line in (list(self._parts_lines(each)) or [""])
@@ -248,7 +234,7 @@ class Comparison:
         tables = [table_html(["row", "change", "column", "before", "after", "because of"], rows)] if rows else []
         lineage = [
             (
-                _named(row.key),
+                values_text(row.key),
                 moves.table,
                 _listed(moves.joined),
                 _listed(moves.left),
@@ -339,15 +325,7 @@ def _json(value: Any) -> Any:
         value = number(value)
     if value is None or isinstance(value, bool | int | str):
         return value
-    return value if isinstance(value, float) and value - value == 0 else _text(value)
-
-
-def _text(value: Any) -> str:
-    return "NULL" if value is None else str(value)
-
-
-def _named(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
+    return value if isinstance(value, float) and value - value == 0 else value_text(value)
 
 
 def _signed(value: Fraction) -> str:
@@ -383,4 +361,4 @@ def _explanation(each: Explanation) -> str:
     share = "" if each.share is None else f", {each.share:.0%} of the difference"
     ratio = "only these changed" if each.risk_ratio == float("inf") else f"risk ratio {each.risk_ratio:.3g}"
     changed = f"{each.support:.0%} of the rows that changed"
-    return f"{_named(each.values)}: {_signed(each.difference)}{share}; {changed}, {ratio}"
+    return f"{values_text(each.values)}: {_signed(each.difference)}{share}; {changed}, {ratio}"

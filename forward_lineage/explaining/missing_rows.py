@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from forward_lineage.explaining.told_answer import ToldAnswer, value_text, values_text
 from forward_lineage.showing.html import facts_html, table_html
-from forward_lineage.showing.plain_text import plain
 from forward_lineage.spark.versions import arrow_frame
 from udafs.errors import Position
 
@@ -51,7 +50,7 @@ class PassedStep:
 
 
 @dataclass(frozen=True, repr=False)
-class MissingRows:
+class MissingRows(ToldAnswer):
     """Why rows are not in a saved result.
 
     Attributes:
@@ -120,27 +119,13 @@ class MissingRows:
             "read_as_now": list(self.as_now),
         }
 
-    def as_json(self) -> str:
-        """Return the answer as one line of JSON."""
-        return json.dumps(self.as_data(), ensure_ascii=False, default=str)
-
-    def __str__(self) -> str:
-        return "\n".join(plain(line) for line in self._lines())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def show(self) -> None:
-        """Print the answer."""
-        print(self)
-
     def _lines(self) -> Iterator[str]:
         yield f"{self.asked} in {self.result}, version {self.version}: {self.verdict}"
         for step in self.steps:
             yield f"  {step.arrived:>6,} → {step.survived:<6,} {_written(step)}  [{step.place}]"
         last = self.kept_out_by
         for values in last.values[:_EXAMPLES] if last is not None else ():
-            yield f"           {_said(values)}"
+            yield f"           {values_text(values)}"
         yield from (f"Note: {note}" for note in self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -157,7 +142,7 @@ class MissingRows:
         step = self.kept_out_by
         if step is not None and step.values:
             names = list(dict.fromkeys(name for each in step.values for name in each))
-            cells = [[_text(each.get(name)) for name in names] for each in step.values]
+            cells = [[value_text(each.get(name)) for name in names] for each in step.values]
             tables.append(table_html(names, cells))
         return facts_html(
             f"{self.asked} in {self.result}",
@@ -170,17 +155,9 @@ def _written(step: PassedStep) -> str:
     return step.text if step.text.upper().startswith(step.kind.upper()) else f"{step.kind} {step.text}"
 
 
-def _said(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
-
-
 def said(examples: Sequence[Mapping[str, Any]]) -> str:
     """Return the values of the first of some rows in words."""
-    return _said(examples[0]) if examples else ""
-
-
-def _text(value: Any) -> str:
-    return "NULL" if value is None else str(value)
+    return values_text(examples[0]) if examples else ""
 
 
 def _json(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 The test relation are joined rows that came, went or differ; the control relation are those that are what they were. An
 explanation is a value of one attribute, or of several. Its support is its share of the test relation. Its risk ratio
-says how much more often its rows are in the test relation than others: with a of its rows in test and b in control,
-and c and d of the others, (a / (a + b)) / (c / (c + d)). Explanations with too little of either are left out. An
-explanation that contains another one is left out, too.
+says how much more often its rows are in the test relation than others. Let a of its rows be in test and b in control,
+and c and d of the others: the ratio is (a / (a + b)) / (c / (c + d)). Explanations with too little of either
+are left out. An explanation that contains another one is left out, too.
 """
 
 from __future__ import annotations

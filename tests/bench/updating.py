@@ -2,9 +2,9 @@
 
     python -m tests.bench.updating [--scale 0.1] [--runs 2] [--only q3,q10]
 
-Two changes, one after the other, in turns with `update(full=True)` after a change of the same kind: one supplier's
-address and account are corrected (a table by key, with hashes); the late orders of one day come (files that are added
-to orders and lineitem). Printed: the way of each result and its seconds, and those of both ways altogether.
+Two changes come one after the other, in turns with `update(full=True)` after a change of the same kind. First, one
+supplier's address and account are corrected (a table by key, with hashes). Then the late orders of one day come, in
+files that are added to orders and lineitem. You see the way and the seconds of each result, and both ways' totals.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A histogram here is of the rows of one candidate. `seen` rows were read in earlier rounds, and chose what is tested.
 `fresh` rows are drawn after that. Without replacement they are no sample of all rows, and not independent of those seen
-before: they are a sample of the *rest*. What is tested is about all rows, so both parts are put together here: of N
+before: they are a sample of the *rest*. The hypothesis is about all rows, so both parts are put together here. Of N
 rows n are known, and the share w = n/N of the histogram is no matter of chance any more. The thesis tests fresh rows as
 if they were drawn from all.
 

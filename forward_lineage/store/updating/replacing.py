@@ -191,8 +191,7 @@ class Replacer:
     def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
         saved = found.saved
-        rows = IdentifiedRows.of_result(self.tables.spark, saved).frame
-        named = rows.toDF("number", *(f"c{i}" for i in range(len(saved.columns))))
+        named = _by_place(IdentifiedRows.of_result(self.tables.spark, saved))
         known = arrow_frame(self.tables.spark, keys)
         pairs = enumerate(keyed.columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
@@ -311,9 +310,12 @@ def _of_types(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def _keys_of(rows: IdentifiedRows, keyed: Keyed) -> DataFrame:
-    frame = rows.frame
-    named = frame.toDF("number", *(f"c{i}" for i in range(len(frame.columns) - 1)))
-    return named.select(*(f"c{column}" for column in keyed.columns))
+    return _by_place(rows).select(*(f"c{column}" for column in keyed.columns))
+
+
+def _by_place(rows: IdentifiedRows) -> DataFrame:
+    """Rows of a result after their numbers, columns called by place."""
+    return rows.frame.toDF("number", *(f"c{i}" for i in range(len(rows.frame.columns) - 1)))
 
 
 def _version(saved: SavedResult, written: Written, folder: Path) -> SavedResult:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,10 +21,9 @@ from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.library.cells import read_cells
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_array import SavedArray
-from tests.conftest import REPOSITORY
 from tests.forward_lineage.cli.in_this_process import good, without_spark
+from tests.forward_lineage.store.killing import kill_while_saving
 from tests.forward_lineage.store.shelf import put, put_rows
-from tests.spark_programs import interpreted
 from tests.tiers import every_day
 from udafs.errors import DamagedError, LineageError, NameTakenError, NotSavedError, NotTracedError, SetupError
 from udafs.lineage_set import LineageSet
@@ -417,15 +412,7 @@ def test_a_save_that_is_killed_is_whole_or_not_there(tmp_path: Path, kills: int)
     moments = random.Random(seed)
     last = 0
     for _ in range(kills):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SAVING, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL, env=interpreted(os.environ),
-        )  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdout.readline(), "it saves once before it is killed"
-        time.sleep(moments.uniform(0, 0.3))
-        process.kill()
-        process.communicate()
+        kill_while_saving(SAVING, tmp_path, moments, 0.3)
         saved = Library(tmp_path).saved("scores")
         assert isinstance(saved, SavedArray) and saved.version > last, f"seed {seed}: a version was lost"
         last = saved.version

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
-from tests.conftest import REPOSITORY
+from tests.forward_lineage.store.killing import kill_while_saving
 from tests.forward_lineage.store.shelf import put
-from tests.spark_programs import interpreted
 from udafs.lineage_set import LineageSet
 
 # Saves "revenue" again and again through Spark; version v has v rows, and row i was made of the rows up to 7·i.
@@ -60,15 +55,7 @@ def test_kills(tmp_path: Path, kills: int) -> None:
     print(f"seed {seed}")
     saved = 0
     for _ in range(kills):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SAVING, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL, env=interpreted(os.environ),
-        )  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdout.readline(), "it saves once before it is killed"
-        time.sleep(moments.uniform(0, 2))
-        process.kill()
-        process.communicate()
+        kill_while_saving(SAVING, tmp_path, moments, 2)
         found = check(tmp_path)
         assert found.version > saved, f"seed {seed}: a version was lost"
         saved = found.version
