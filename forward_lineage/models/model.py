@@ -1,0 +1,129 @@
+"""`Model`: a fitted estimator that tells of each cell it makes which rows and which training rows it was made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forward_lineage.arrays.buffers import Buffer
+from forward_lineage.arrays.graph import Node
+from forward_lineage.arrays.tracked import TrackedArray
+from forward_lineage.models.fitted import Fitted, Traced, fitted_of
+from forward_lineage.models.table import COMPOSED, import_sklearn, name_of, rule_of
+from udafs.errors import BadArgumentError, NotTracedError
+
+Array = TrackedArray | npt.NDArray[Any]
+
+
+class Model:
+    """A fitted estimator; `fit` makes one.
+
+    Attributes:
+        name: what answers call it.
+        estimator: scikit-learn's, fitted; what you compute with it yourself has no lineage.
+        node: its parts, in the graph of tracked arrays.
+
+    Example:
+        >>> from sklearn.linear_model import Ridge
+        >>> x = track(np.array([[1.0], [2.0], [4.0]]), "x")
+        >>> y = track(np.array([2.0, 4.0, 8.0]), "y")
+        >>> model = fit(Ridge(), x, y, "line")
+        >>> backward(model.predict(x[:1]), 0)["y"].indices().ravel()
+        array([0, 1, 2])
+
+    """
+
+    def __init__(self, name: str, estimator: Any, fitted: Fitted, node: Node) -> None:
+        self.name, self.estimator, self.node = name, estimator, node
+        self._fitted = fitted
+
+    def __repr__(self) -> str:
+        return f"Model({self.name}, {self.estimator!r})"
+
+    @property
+    def parts(self) -> int:
+        """How many parts lineage tells apart in it."""
+        return self._fitted.parts
+
+    @property
+    def transforms(self) -> bool:
+        """Whether it is a transformer rather than a predictor."""
+        return hasattr(self.estimator, "transform") and not hasattr(self.estimator, "predict")
+
+    def predict(self, x: Array) -> TrackedArray:
+        """Return what the estimator predicts of each row, tracked."""
+        return self._made("predict", x)
+
+    def predict_proba(self, x: Array) -> TrackedArray:
+        """Return the probability of each class, tracked; shape (rows, classes)."""
+        return self._made("predict_proba", x)
+
+    def decision_function(self, x: Array) -> TrackedArray:
+        """Return the distances from the decision, tracked."""
+        return self._made("decision_function", x)
+
+    def transform(self, x: Array) -> TrackedArray:
+        """Return what the transformer makes of each row, tracked."""
+        return self._made("transform", x)
+
+    def _made(self, method: str, x: Array) -> TrackedArray:
+        made = self._fitted.apply(method, traced(x, "X"), self.node)
+        assert made.node is not None, "what was applied has a node"
+        return TrackedArray(made.values, Buffer(made.node))
+
+
+def fit(estimator: Any, x: Array, y: Array | None, name: str) -> Model:
+    """Fit a clone of an estimator on tracked arrays, in this process.
+
+    Args:
+        estimator: of scikit-learn, not fitted; it stays as it is.
+        x: of shape (rows, columns).
+        y: of shape (rows,) or (rows, targets); None: it needs none.
+        name: what answers call the model.
+
+    Raises:
+        NotTracedError: nothing is known of the class, or neither array is tracked.
+        BadArgumentError: it is no estimator.
+        SetupError: scikit-learn is not installed; names the extra.
+
+    """
+    import_sklearn()
+    from sklearn.base import BaseEstimator, clone  # noqa: PLC0415 - comes with an extra
+
+    if not isinstance(estimator, BaseEstimator):
+        raise BadArgumentError(f"{estimator!r} is no estimator of scikit-learn", instead="Give one, e.g. Ridge().")
+    if not isinstance(x, TrackedArray) and not isinstance(y, TrackedArray):
+        raise NotTracedError(
+            "neither array is tracked, so the model would have no lineage",
+            instead="lineage.to_array(…) and lineage.array(…) make tracked arrays.",
+        )
+    if name_of(type(estimator)) not in COMPOSED:
+        rule_of(estimator)  # refuse before it is fitted
+    own = clone(estimator)
+    known = traced(x, "X"), None if y is None else traced(y, "y")
+    own.fit(known[0].values, None if known[1] is None else known[1].values)
+    fitted = fitted_of(own)
+    return Model(name, own, fitted, fitted.trained(*known))
+
+
+def traced(given: Any, called: str) -> Traced:
+    """Return an array that is handed to an estimator, tracked or plain.
+
+    Raises:
+        NotTracedError: it is more than a plain array.
+        BadArgumentError: X has no rows and columns.
+
+    """
+    if isinstance(given, TrackedArray):
+        found = Traced(given.values, given.node)
+    elif type(given) is np.ndarray:
+        found = Traced(given, None)
+    else:
+        raise NotTracedError(
+            f"{called} is a {type(given).__name__}", instead="Give a tracked array, or a plain one of numpy."
+        )
+    if called == "X" and found.values.ndim != 2:
+        raise BadArgumentError(f"X has shape {found.values.shape}", instead="Give rows and columns: x[:, None].")
+    return found
