@@ -14,8 +14,8 @@ import click
 from forward_lineage import ForwardLineage
 from tests.explaining import sums
 from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
 from tests.oracle.session import oracle_session
+from tests.shared_state import drop_views
 
 _SHOWN = 5
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from forward_lineage.explaining.comparison import Comparison, RowChange
 from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.shared_state import drop_views
 from udafs.errors import BadArgumentError, LineageError, NotSavedError
 
 BEFORE = [(1, "a", "EU", 40, "1.10"), (2, None, "US", 70, "2.20"), (3, "b", "EU", 5, "0.05")]

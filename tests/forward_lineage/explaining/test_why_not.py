@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
