@@ -91,6 +91,8 @@ def refuse_unfollowed(select: exp.Select) -> None:
             _refuse(at if isinstance(at, exp.Expr) else select, name.strip("_").upper())
     for join in select.args.get("joins") or ():
         odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
+        if join.args.get("method"):
+            _refuse(join, f"{str(join.args['method']).upper()} JOIN")
         kind = str(join.args.get("kind") or "").upper()
         if odd or kind not in _KINDS:
             _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
