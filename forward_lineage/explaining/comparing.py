@@ -18,6 +18,7 @@ from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.explaining.ranking import Explanation, ranked
 from forward_lineage.explaining.saved_rows import MatchedRow, comparable, key_places, matched_rows
 from forward_lineage.explaining.summed_block import SummedBlock, keys_of, summed_block
+from forward_lineage.explaining.undoing import MixedRow, with_partners
 from forward_lineage.relations.relation import united
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
@@ -174,6 +175,7 @@ class _Comparing:
         self._notes: list[str] = []
         self._edges: dict[str, tuple[TracedTable, TracedTable]] = {}
         self._changes: dict[str, RowChanges | None] = {}
+        self._mixed: Mapping[Any, Sequence[MixedRow]] = {}
 
     def answer(self, rows: Sequence[MatchedRow]) -> Comparison:
         self._find_changes()
@@ -230,9 +232,16 @@ class _Comparing:
                 raise
             self._notes.append(f"differences are not attributed: {error.what}")
             return error.what
+        self._find_mixed(block, only)
         everywhere = (before.all_rows(), after.all_rows())
         attribution = Attribution(block.forms, tables, self._changes, everywhere if block.pads else ((), ()))
         return _Joined(block, before, after, attribution)
+
+    def _find_mixed(self, block: SummedBlock, only: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._mixed = self._comparer.joined.mixed((self._then, self._now), block, self._changes, only)
+        except LineageError as error:
+            self._notes.append(f"which base rows have to be undone together is not known: {error.what}")
 
     def _lineage_of(self, rows: Sequence[MatchedRow]) -> Lineage | None:
         """The ids that some rows were made of, before and after; None: they are many, or not known."""
@@ -272,14 +281,15 @@ class _Comparing:
         key = dict(zip((self._names[at] for at in self._key), row.key, strict=True))
         return RowChange(key, row.change, tuple(columns), tuple(self._moves(row)))
 
-    def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[list[Part], str]:
+    def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[Sequence[Part], str]:
         if isinstance(joined, str):
             return [], joined
         first, second = _keys_of(row, joined.block)
         before, after = joined.before, joined.after
         sums = before.sums.get(first, ()), after.sums.get(second, ())
         try:
-            return joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums), ""
+            parts = joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums)
+            return with_partners(parts, self._mixed.get(first, ()), joined.attribution.change_of), ""
         except ValueError as error:
             return [], str(error)
 

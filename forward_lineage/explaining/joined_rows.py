@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -25,7 +25,10 @@ from forward_lineage.explaining.few_rows import ID, FewRows
 from forward_lineage.explaining.past_tables import NamesThen, PastTables
 from forward_lineage.explaining.saved_rows import comparable
 from forward_lineage.explaining.summed_block import SummedBlock
+from forward_lineage.explaining.undoing import MixedRow, Named
 from forward_lineage.frontend import parse, rewrite_statement
+from forward_lineage.frontend.statement import Statement
+from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.spark.names import quoted, string_literal
@@ -40,6 +43,8 @@ from udafs.lineage_set import LineageSet
 
 _MOST_LISTED = 50  # groups whose keys are written into the query
 _MOST_ROWS = 200_000
+_MOST_IMAGES = 20_000
+_OLD, _NEW = 1, 2
 Lineage = tuple[Mapping[str, LineageSet], Mapping[str, LineageSet]]
 """The ids that the rows that are asked about were made of, by table in lower case, before and after."""
 
@@ -175,6 +180,46 @@ class JoinedRows:
             then[name] = BaseTable(edge.name, columns, views[-1], ID)
         return then
 
+    # ------------------------------------------------------------ of both versions at once
+
+    def mixed(
+        self,
+        versions: tuple[SavedResult, SavedResult],
+        block: SummedBlock,
+        changes: Mapping[str, RowChanges | None],
+        only: Sequence[Sequence[Any]],
+    ) -> dict[Any, list[MixedRow]]:
+        """Return the joined rows of some base rows as they were and others as they are, by the keys of groups.
+
+        Returns:
+            none where FROM has more than plain tables and inner joins: rows may then be there because others are not.
+
+        Raises:
+            LineageError: as for `of_versions`.
+
+        """
+        statement = parse(self._sql(block, (), only, versions[1]))
+        read = [".".join(table_name(each)).lower() for each in statement.tree.find_all(exp.Table)]
+        moved = {name.lower(): found for name, found in changes.items() if found}
+        if not block.is_plain or block.pads or sum(name in moved for name in read) < 2:
+            return {}
+        then, now = map(self._past.names_then, versions)
+        images = {name: _images(then.then[name], now.then[name], rows, len(read) > 2) for name, rows in moved.items()}
+        meant = replace(now, then={**now.then, **images})
+        return self._imaged_rows(statement, meant, block, moved)
+
+    def _imaged_rows(
+        self, statement: Statement, meant: NamesThen, block: SummedBlock, moved: Container[str]
+    ) -> dict[Any, list[MixedRow]]:
+        rewritten = rewrite_statement(statement, meant, Options(by_reference=False))
+        shape = Shape(len(block.keys), len(block.aggregates), 0, rewritten.tables)
+        found: dict[Any, list[MixedRow]] = defaultdict(list)
+        for row in self._rows(f"SELECT {shape.listed()} FROM ({rewritten.sql})"):
+            old, new = (_imaged(shape.joined(row), rewritten.tables, moved, image) for image in (_OLD, _NEW))
+            if old and new:
+                found[shape.key_of(row)].append(MixedRow(old, new))
+        return found
+
     def _all_here(self, both: str, shape: Shape, sides: tuple[Side, Side], together: bool) -> None:
         """Get all joined rows, and take those of both versions away."""
         found: tuple[Counter[Any], Counter[Any]] = Counter(), Counter()
@@ -249,6 +294,40 @@ class Shape:
         """Return what it adds to its group."""
         ids = tuple(frozenset(row[name] or ()) for name in self.ids)
         return JoinedRow(ids, tuple(row[name] for name in self.values), self.by_of(row))
+
+
+def _images(then: BaseTable | View, now: BaseTable | View, changes: RowChanges, whole: bool) -> BaseTable:
+    """The rows of a table that changed, as they were and as they are, and the others if `whole`; ids say which."""
+    if not isinstance(then, BaseTable) or not isinstance(now, BaseTable):
+        raise NotTracedError("a view stands for a table", instead="Ask about fewer rows.")
+    if len(changes.before) + len(changes.after) > _MOST_IMAGES:
+        raise NotTracedError(
+            f"more than {_MOST_IMAGES:,} rows of {now.name} changed", instead="Compare closer versions."
+        )
+    parts = [_image(then, changes.before, _OLD), _image(now, changes.after, _NEW)]
+    if whole:
+        parts.append(_image(now, changes.after, 0))
+    relation = f"({' UNION ALL '.join(parts)})"
+    return replace(now, relation=relation, identified=relation, row_id=ID)
+
+
+def _image(table: BaseTable, ids: LineageSet, image: int) -> str:
+    """The rows of some ids, or for 0 the others."""
+    columns = ", ".join(map(quoted, table.columns))
+    listed = ", ".join(f"{int(each)}L" for each in ids) or "-1"
+    rows = f"SELECT {columns}, {table.row_id} AS {ID} FROM {table.identified or table.relation}"
+    return (
+        f"SELECT {columns}, {ID} * 4 + {image} AS {ID} FROM ({rows}) WHERE {ID} {'' if image else 'NOT '}IN ({listed})"
+    )
+
+
+def _imaged(row: JoinedRow, tables: Sequence[str], moved: Container[str], image: int) -> Named:
+    return frozenset(
+        (table, each // 4)
+        for table, ids in zip(tables, row.ids, strict=True)
+        for each in ids
+        if table.lower() in moved and each % 4 == image
+    )
 
 
 def _exact(value: Any) -> Fraction:

@@ -43,17 +43,18 @@ def with_partners(
 
     """
     found = [set(part.rows) for part in parts]
-    named = {(row.table, row.row_id) for rows in found for row in rows}
     waiting = [each for each in mixed if not each.old & each.new]
-    while True:
-        meets = [each for each in waiting if each.old <= named and not each.new & named]
-        if not meets:
-            return tuple(replace(part, rows=tuple(sorted(rows))) for part, rows in zip(parts, found, strict=True))
-        partner = meets[0]
+    while (partner := _next(found, waiting)) is not None:
         for rows in found:
             if partner.old & {(row.table, row.row_id) for row in rows}:
                 rows |= {BaseRow(table, each, change(table, each)) for table, each in partner.new}
-        named |= partner.new
+    return tuple(replace(part, rows=tuple(sorted(rows))) for part, rows in zip(parts, found, strict=True))
+
+
+def _next(found: Iterable[Iterable[BaseRow]], waiting: Iterable[MixedRow]) -> MixedRow | None:
+    """A joined row that undoing what is named leaves."""
+    named = {(row.table, row.row_id) for rows in found for row in rows}
+    return next((each for each in waiting if each.old <= named and not each.new & named), None)
 
 
 def named_in(parts: Iterable[Part]) -> Named:
