@@ -57,7 +57,21 @@ ROOMS = {
     "approximate.bounds": set[str](),
     "approximate.filters": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
-    "explaining": {"showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
+    "explaining": {
+        *(
+            "embedded",
+            "predicates",
+            "relations",
+            "drawing",
+            "showing",
+            "store",
+            "tracing",
+            "row_ids",
+            "frontend",
+            "spark",
+            "results",
+        )
+    },
     "pages": {"views", "frontend"},
     "session": {
         "arrays",

@@ -18,6 +18,7 @@ from rewrites.block import has_grouping_sets, is_aggregate
 from rewrites.refusals import position_of
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
+_OF_NAME = {"this", "db", "catalog", "alias"}
 _KEPT = ("with_", "hint", "from_", "joins", "where", "laterals")
 
 
@@ -51,6 +52,27 @@ class SummedBlock:
     def pads(self) -> bool:
         """Whether an outer join pads rows."""
         return any(str(join.args.get("side") or "") for join in self.select.args.get("joins") or ())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it reads nothing but names in FROM, joined by conditions that stand there."""
+        tables = list(self.select.find_all(exp.Table))
+        joins = self.select.args.get("joins") or ()
+        odd = self.select.args.get("with_") or self.select.args.get("laterals")
+        return (
+            not odd
+            and len(tables) == len(joins) + 1
+            and all(
+                len(list(self.select.find_all(kind))) == number
+                for kind, number in ((exp.Query, 1), (exp.Join, len(joins)))
+            )
+            and all({name for name, value in each.args.items() if value} <= _OF_NAME for each in tables)
+            and all(
+                not join.args.get("method")
+                and str(join.args.get("kind") or "").upper() in ("", "INNER", "CROSS", "OUTER")
+                for join in joins
+            )
+        )
 
     def joined_rows(self, by: Sequence[str], only: Sequence[Sequence[str]] | None = None) -> str:
         """Return the query of joined rows: columns k0…, a0…, b0….

@@ -13,7 +13,7 @@ import click
 
 from forward_lineage import ForwardLineage
 from tests.explaining import sums
-from tests.explaining.campaign import Trial
+from tests.explaining.campaign import JOINT, Trial
 from tests.oracle.session import oracle_session
 from tests.shared_state import drop_views
 
@@ -41,8 +41,8 @@ def main(what: str, cases: int, seed: int) -> None:
     began = time.monotonic()
     for at, verdict in _verdicts(what, seed):
         tried += 1
-        joint += verdict == sums.JOINT
-        if verdict not in (None, sums.JOINT):
+        joint += verdict == JOINT
+        if verdict not in (None, JOINT):
             wrong += 1
             print(f"seed {at}: {verdict}", flush=True)
         if tried >= cases or wrong >= _SHOWN:
