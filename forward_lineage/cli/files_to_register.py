@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 from forward_lineage.catalog import no_such_column
 from forward_lineage.parquet_files import parquet_columns
@@ -61,6 +62,6 @@ def _check_key(request: Request, paths: list[str]) -> None:
         files = [file.path for path in paths for file in list_files(local_path(path))]
         if not 0 < len(files) <= _FEW or any("=" in file for file in files):
             return
-        columns = list(dict.fromkeys(name for file in files for name in parquet_columns(file)))
+        columns = list(dict.fromkeys(name for file in files for name in parquet_columns(Path(file))))
         if request.key.lower() not in map(str.lower, columns):
             raise no_such_column(request.name, request.key, columns)
