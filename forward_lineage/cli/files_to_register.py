@@ -1,4 +1,4 @@
-"""The files that are to be registered: what can be known of those on this machine before Spark starts."""
+"""Check local files to register before Spark starts."""
 
 from __future__ import annotations
 

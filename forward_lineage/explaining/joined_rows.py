@@ -189,7 +189,7 @@ class JoinedRows:
         changes: Mapping[str, RowChanges | None],
         only: Sequence[Sequence[Any]],
     ) -> dict[Any, list[MixedRow]]:
-        """Return the joined rows of some base rows as they were and others as they are, by the keys of groups.
+        """Join old images of some base rows with new images of the others, by the keys of groups.
 
         Returns:
             none where FROM has more than plain tables and inner joins: rows may then be there because others are not.
@@ -297,7 +297,7 @@ class Shape:
 
 
 def _images(then: BaseTable | View, now: BaseTable | View, changes: RowChanges, whole: bool) -> BaseTable:
-    """The rows of a table that changed, as they were and as they are, and the others if `whole`; ids say which."""
+    """The changed rows of a table, old and new, and all others if `whole`; ids tell them apart."""
     if not isinstance(then, BaseTable) or not isinstance(now, BaseTable):
         raise NotTracedError("a view stands for a table", instead="Ask about fewer rows.")
     if len(changes.before) + len(changes.after) > _MOST_IMAGES:

@@ -1,8 +1,8 @@
 """Causes that have to be undone together, so that undoing what is named gives the old row again, and nothing else.
 
-Undo the changes of some base rows, and leave the others: a row as it was may meet a row as it is now. Neither version
-of the query has such a joined row. In the group that is asked about it would be one too many. So the row that it meets
-is named, too, beside it. What is named grows until no such joined row is left.
+Undo the changes of some base rows, and leave the others: an old row may now meet a new row. Neither version of the
+query has such a joined row, and the group would count one too many. So the cause names the met row, too, and grows
+until no such joined row is left.
 """
 
 from __future__ import annotations
