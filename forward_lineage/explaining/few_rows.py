@@ -7,23 +7,22 @@ columns that were read are kept, up to some bytes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from forward_lineage.embedded.base_tables import check_readable, rows_in_files
+from forward_lineage.embedded.identified import Identified
 from forward_lineage.embedded.needs_spark import NeedsSpark
-from forward_lineage.embedded.parquet_rows import DataFileRows
-from forward_lineage.predicates.typing import arrow_type
+from forward_lineage.embedded.parquet_rows import DataFileRows, Places
 from forward_lineage.row_ids.checks import first_change
-from forward_lineage.row_ids.data_files import DataFile, read_footers, stat_files
-from forward_lineage.row_ids.manifest import Manifest, Provider
+from forward_lineage.row_ids.data_files import stat_files
+from forward_lineage.row_ids.manifest import Manifest
 from udafs.lineage_set import LineageSet
 
 ID = "__dl_few"
 """The column of the ids."""
-Ids = npt.NDArray[np.int64]
 _MOST_BYTES = 256 << 20
 
 
@@ -31,8 +30,8 @@ class FewRows:
     """Reads rows by their ids."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, int, int, str], pa.Array] = OrderedDict()
-        self._rows: dict[tuple[str, int, int], DataFile] = {}
+        self._columns = _Columns()
+        self._versions: dict[str, Identified] = {}
 
     def of(self, then: Manifest, ids: LineageSet, mentioned: Collection[str]) -> pa.Table:
         """Return rows with the columns of the table that are mentioned, and with `ID`.
@@ -46,38 +45,41 @@ class FewRows:
             NeedsSpark: Spark alone reads them, or files are others now.
 
         """
-        kinds = _kinds(then, mentioned)
-        key = next((name for name, _ in then.columns if then.provider is Provider.KEY and name == then.key[0]), None)
-        wanted = ids.ids()
-        schema = pa.schema([*kinds.items(), (ID, pa.int64())])
-        tables = [schema.empty_table()]
-        for file in self._files(then):
-            values = None if key is None else self._column(file, key, _kind(then, key))
-            places, mine = _located(file, values, wanted)
-            if places.size:
-                taken = [self._column(file, name, kind).take(pa.array(places)) for name, kind in kinds.items()]
-                tables.append(pa.table([*taken, pa.array(mine, pa.int64())], schema=schema))
-        return pa.concat_tables(tables)
+        check_readable(then)
+        if then.trusted or first_change(then.files, stat_files(file.path for file in then.files)) is not None:
+            raise NeedsSpark(f"{then.name}, whose files may be others now")
+        names = [name.lower() for name, _ in then.columns]
+        if len(set(names)) < len(names):
+            raise NeedsSpark(f"columns of {then.name} that differ in upper and lower case")
+        rows = self._rows(then)
+        columns = tuple(each for each in rows.columns if each[0].lower() in mentioned or each[0] == rows.key)
+        picked = replace(rows, columns=columns).pick(ids)
+        return picked.rows.append_column(ID, pa.array(picked.ids))
 
-    def _files(self, then: Manifest) -> list[DataFile]:
-        place = then.source.get("data") or then.source.get("path")
-        if then.view is None or place is None or "paths" in then.source or not then.near or then.trusted:
-            raise NeedsSpark(f"{then.name}, which only Spark knows")
-        if then.provider not in (Provider.POSITION, Provider.COPY, Provider.KEY):
-            raise NeedsSpark(f"ids of {then.name} by {then.provider}")
-        if first_change(then.files, stat_files(file.path for file in then.files)) is not None:
-            raise NeedsSpark(f"{then.name}, whose files are others now")
-        if then.provider is not Provider.KEY:
-            return list(then.files)
-        unknown = [file for file in then.files if _stamp(file) not in self._rows]
-        self._rows.update((_stamp(file), file) for file in read_footers(unknown))
-        return [self._rows[_stamp(file)] for file in then.files]
+    def _rows(self, then: Manifest) -> Identified:
+        version = then.digest()
+        if version not in self._versions:
+            rows = rows_in_files(then)
+            files = tuple(
+                _KeptRows(**vars(file), version=version, kept=self._columns)
+                for file in rows.files
+                if isinstance(file, DataFileRows)
+            )
+            self._versions[version] = replace(rows, files=files)
+        return self._versions[version]
 
-    def _column(self, file: DataFile, name: str, kind: pa.DataType) -> pa.Array:
-        key = (*_stamp(file), name)
+
+class _Columns:
+    """Columns of files, those asked for last, up to some bytes."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str, str], pa.Array] = OrderedDict()
+
+    def of(self, file: _KeptRows, name: str, kind: pa.DataType) -> pa.Array:
+        key = file.version, file.path, name
         found = self._kept.pop(key, None)
         if found is None:
-            parts = [each[name] for _, each in DataFileRows(file.path, file.rows, 0).batches({name: kind})]
+            parts = [each[name] for _, each in file.read({name: kind})]
             found = pa.concat_arrays(parts) if parts else pa.array([], kind)
         self._kept[key] = found
         while len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > _MOST_BYTES:
@@ -85,33 +87,21 @@ class FewRows:
         return found
 
 
-def _located(file: DataFile, keys: pa.Array | None, wanted: Ids) -> tuple[Ids, Ids]:
-    """The places of rows that are wanted, and their ids: those of the keys, or counted."""
-    if keys is None:
-        mine = wanted[(wanted >= file.offset) & (wanted < file.offset + file.rows)]
-        return mine - file.offset, mine
-    values = keys.cast(pa.int64()).to_numpy()
-    places = np.flatnonzero(np.isin(values, wanted))
-    return places, values[places]
+@dataclass(frozen=True, kw_only=True)
+class _KeptRows(DataFileRows):
+    """A file of a version, each column of which is read as a whole and kept."""
 
+    version: str
+    kept: _Columns
 
-def _stamp(file: DataFile) -> tuple[str, int, int]:
-    return file.path, file.size, file.modified
+    def read(self, columns: Mapping[str, pa.DataType]) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+        """Read the file itself; see `DataFileRows.batches`."""
+        return super().batches(columns)
 
+    def batches(self, columns: Mapping[str, pa.DataType]) -> Iterator[tuple[int, dict[str, pa.Array]]]:
+        yield 0, {name: self.kept.of(self, name, kind) for name, kind in columns.items()}
 
-def _kinds(then: Manifest, mentioned: Collection[str]) -> dict[str, pa.DataType]:
-    found: dict[str, pa.DataType] = {}
-    for name, _ in then.columns:
-        if name.lower() in mentioned:
-            found[name] = _kind(then, name)
-    if len({name.lower() for name, _ in then.columns}) < len(then.columns):
-        raise NeedsSpark(f"columns of {then.name} that differ in upper and lower case")
-    return found
-
-
-def _kind(then: Manifest, name: str) -> pa.DataType:
-    said = next(kind for column, kind in then.columns if column == name)
-    kind = arrow_type(said)
-    if kind is None:
-        raise NeedsSpark(f"{name}, a {said}")
-    return kind
+    def picked(self, places: Places, columns: Mapping[str, pa.DataType]) -> pa.Table:
+        taken = pa.array(places)
+        arrays = [self.kept.of(self, name, kind).take(taken) for name, kind in columns.items()]
+        return pa.table(arrays, schema=pa.schema(list(columns.items())))
