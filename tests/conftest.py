@@ -50,11 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
         archive = class_archive.path(ARCHIVES)
     except LineageError:  # no Java: tests that need none can run
         return
-    if not archive.exists() and getattr(config.option, "numprocesses", None):  # a few tests start faster without
-        print("putting Spark's classes together for all tests (half a minute, once) …", flush=True)
-        with tempfile.TemporaryDirectory() as scratch:
-            class_archive.make(archive, Path(scratch))
-        spark_context.compiled(ARCHIVES)
+    if getattr(config.option, "numprocesses", None):  # a few tests start faster without
+        if not archive.exists():
+            print("putting Spark's classes together for all tests (half a minute, once) …", flush=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                class_archive.make(archive, Path(scratch))
+        spark_context.compiled(ARCHIVES)  # else each process does
     if archive.exists():
         os.environ["SPARK_SUBMIT_OPTS"] += " " + class_archive.options(archive)
 

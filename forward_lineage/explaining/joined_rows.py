@@ -1,8 +1,8 @@
 """The joined rows of a query's groups in two versions of its tables: Spark joins them, and takes away those of both.
 
-If few rows are asked about, only base rows in their lineage are read (`few_rows`). That gives all joined rows of their
-groups where FROM has plain tables and inner joins alone: every row that a group was made of is in its lineage, and no
-joined row is there because another one is not.
+If few rows are asked about, only base rows in their lineage are read (`few_rows`). With plain tables and inner joins
+alone in FROM, that gives all joined rows of their groups. Each base row of a group is in its lineage, and no joined row
+depends on another one's absence.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.explaining.attributing import JoinedRow, exact
 from forward_lineage.explaining.few_rows import ID, FewRows
 from forward_lineage.explaining.past_tables import NamesThen, PastTables
+from forward_lineage.explaining.row_images import NEW, OLD, both_images, changed_in
 from forward_lineage.explaining.saved_rows import comparable
 from forward_lineage.explaining.summed_block import SummedBlock
-from forward_lineage.explaining.undoing import MixedRow, Named
+from forward_lineage.explaining.undoing import MixedRow
 from forward_lineage.frontend import parse, rewrite_statement
 from forward_lineage.frontend.statement import Statement
 from forward_lineage.row_ids.row_changes import RowChanges
@@ -43,8 +44,6 @@ from udafs.lineage_set import LineageSet
 
 _MOST_LISTED = 50  # groups whose keys are written into the query
 _MOST_ROWS = 200_000
-_MOST_IMAGES = 20_000
-_OLD, _NEW = 1, 2
 Lineage = tuple[Mapping[str, LineageSet], Mapping[str, LineageSet]]
 """The ids that the rows that are asked about were made of, by table in lower case, before and after."""
 
@@ -110,7 +109,7 @@ class JoinedRows:
             self._past.check_text(saved)
         names = tuple(map(self._past.names_then, versions))
         sql = self._sql(block, by, only, versions[1])
-        if lineage is not None and block.is_plain and not block.pads:
+        if lineage is not None and block.is_plain:
             try:
                 with self._of_few(names, versions, sql, lineage) as few:
                     return self._between(sql, few, block, by, self._all_here)
@@ -148,7 +147,7 @@ class JoinedRows:
     def _of_few(
         self, names: Sequence[NamesThen], versions: Sequence[SavedResult], sql: str, lineage: Lineage
     ) -> Iterator[list[NamesThen]]:
-        """What names mean, if tables have the rows of a lineage alone."""
+        """Let names mean tables that have nothing but the rows of a lineage."""
         tree = parse(sql).tree
         mentioned = {each.name.lower() for each in tree.find_all(exp.Identifier)}
         read = {".".join(table_name(each)).lower() for each in tree.find_all(exp.Table)}
@@ -201,10 +200,12 @@ class JoinedRows:
         statement = parse(self._sql(block, (), only, versions[1]))
         read = [".".join(table_name(each)).lower() for each in statement.tree.find_all(exp.Table)]
         moved = {name.lower(): found for name, found in changes.items() if found}
-        if not block.is_plain or block.pads or sum(name in moved for name in read) < 2:
+        if not block.is_plain or sum(name in moved for name in read) < 2:
             return {}
         then, now = map(self._past.names_then, versions)
-        images = {name: _images(then.then[name], now.then[name], rows, len(read) > 2) for name, rows in moved.items()}
+        images = {
+            name: both_images(then.then[name], now.then[name], rows, len(read) > 2) for name, rows in moved.items()
+        }
         meant = replace(now, then={**now.then, **images})
         return self._imaged_rows(statement, meant, block, moved)
 
@@ -215,7 +216,7 @@ class JoinedRows:
         shape = Shape(len(block.keys), len(block.aggregates), 0, rewritten.tables)
         found: dict[Any, list[MixedRow]] = defaultdict(list)
         for row in self._rows(f"SELECT {shape.listed()} FROM ({rewritten.sql})"):
-            old, new = (_imaged(shape.joined(row), rewritten.tables, moved, image) for image in (_OLD, _NEW))
+            old, new = (changed_in(shape.joined(row), rewritten.tables, moved, image) for image in (OLD, NEW))
             if old and new:
                 found[shape.key_of(row)].append(MixedRow(old, new))
         return found
@@ -294,40 +295,6 @@ class Shape:
         """Return what it adds to its group."""
         ids = tuple(frozenset(row[name] or ()) for name in self.ids)
         return JoinedRow(ids, tuple(row[name] for name in self.values), self.by_of(row))
-
-
-def _images(then: BaseTable | View, now: BaseTable | View, changes: RowChanges, whole: bool) -> BaseTable:
-    """The changed rows of a table, old and new, and all others if `whole`; ids tell them apart."""
-    if not isinstance(then, BaseTable) or not isinstance(now, BaseTable):
-        raise NotTracedError("a view stands for a table", instead="Ask about fewer rows.")
-    if len(changes.before) + len(changes.after) > _MOST_IMAGES:
-        raise NotTracedError(
-            f"more than {_MOST_IMAGES:,} rows of {now.name} changed", instead="Compare closer versions."
-        )
-    parts = [_image(then, changes.before, _OLD), _image(now, changes.after, _NEW)]
-    if whole:
-        parts.append(_image(now, changes.after, 0))
-    relation = f"({' UNION ALL '.join(parts)})"
-    return replace(now, relation=relation, identified=relation, row_id=ID)
-
-
-def _image(table: BaseTable, ids: LineageSet, image: int) -> str:
-    """The rows of some ids, or for 0 the others."""
-    columns = ", ".join(map(quoted, table.columns))
-    listed = ", ".join(f"{int(each)}L" for each in ids) or "-1"
-    rows = f"SELECT {columns}, {table.row_id} AS {ID} FROM {table.identified or table.relation}"
-    return (
-        f"SELECT {columns}, {ID} * 4 + {image} AS {ID} FROM ({rows}) WHERE {ID} {'' if image else 'NOT '}IN ({listed})"
-    )
-
-
-def _imaged(row: JoinedRow, tables: Sequence[str], moved: Container[str], image: int) -> Named:
-    return frozenset(
-        (table, each // 4)
-        for table, ids in zip(tables, row.ids, strict=True)
-        for each in ids
-        if table.lower() in moved and each % 4 == image
-    )
 
 
 def _exact(value: Any) -> Fraction:

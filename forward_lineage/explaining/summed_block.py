@@ -19,6 +19,7 @@ from rewrites.refusals import position_of
 from udafs.errors import BadArgumentError, LineageError, NotTracedError
 
 _OF_NAME = {"this", "db", "catalog", "alias"}
+_INNER = ("", "INNER", "CROSS", "OUTER")  # of a join without a side
 _KEPT = ("with_", "hint", "from_", "joins", "where", "laterals")
 
 
@@ -55,22 +56,18 @@ class SummedBlock:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it reads nothing but names in FROM, joined by conditions that stand there."""
-        tables = list(self.select.find_all(exp.Table))
+        """Whether it reads nothing but tables that are named in FROM, joined by inner joins."""
         joins = self.select.args.get("joins") or ()
-        odd = self.select.args.get("with_") or self.select.args.get("laterals")
+        if self.pads or self.select.args.get("with_") or self.select.args.get("laterals"):
+            return False
+        tables = list(self.select.find_all(exp.Table))
+        parts = sum(1 for _ in self.select.find_all(exp.Query, exp.Join))
         return (
-            not odd
-            and len(tables) == len(joins) + 1
-            and all(
-                len(list(self.select.find_all(kind))) == number
-                for kind, number in ((exp.Query, 1), (exp.Join, len(joins)))
-            )
+            len(tables) == len(joins) + 1
+            and parts == len(joins) + 1  # no subquery
             and all({name for name, value in each.args.items() if value} <= _OF_NAME for each in tables)
             and all(
-                not join.args.get("method")
-                and str(join.args.get("kind") or "").upper() in ("", "INNER", "CROSS", "OUTER")
-                for join in joins
+                not join.args.get("method") and str(join.args.get("kind") or "").upper() in _INNER for join in joins
             )
         )
 

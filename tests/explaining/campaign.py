@@ -11,8 +11,8 @@ from typing import Any
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.explaining.comparison import Comparison
 from forward_lineage.explaining.missing_rows import MissingRows
-from forward_lineage.explaining.undoing import named_in
 from tests.explaining.cases import COLUMNS, Case, Tables, a_case, asked, edited, some_tables
+from tests.explaining.rerunning import named_in
 from tests.explaining.sums import undoing
 
 _ID = {"customers": "id", "orders": "oid"}

@@ -13,10 +13,11 @@ from typing import Any
 
 from forward_lineage.explaining.attributing import Attribution, JoinedRow, Part, exact
 from forward_lineage.explaining.summed_block import SummedBlock, summed_block
-from forward_lineage.explaining.undoing import MixedRow, Named, Undone, named_in, until_undone, with_partners
+from forward_lineage.explaining.undoing import MixedRow, Named, with_partners
 from forward_lineage.frontend import print_sql
 from forward_lineage.row_ids.row_changes import RowChanges
 from tests.explaining.cases import Case, Tables, a_case, asked, changed, edited, some_tables, undone
+from tests.explaining.rerunning import Undone, named_in, until_undone
 from udafs.lineage_set import LineageSet
 
 _ID = {"customers": "id", "orders": "oid"}
@@ -61,7 +62,7 @@ def _judged(
 def together(
     case: Case, block: SummedBlock, versions: tuple[Tables, Tables], parts: list[Part], key: tuple[Any, ...]
 ) -> list[Part]:
-    """Name what has to be undone together, as `compare` does."""
+    """Name what has to be undone together: as `compare` does, or by rerunning for outer joins."""
     before, after = versions
     kinds = {
         (table, each): kind
@@ -93,7 +94,7 @@ def together(
 def _mixed(
     case: Case, block: SummedBlock, versions: tuple[Tables, Tables], kinds: Mapping[tuple[str, int], str]
 ) -> Iterator[tuple[Any, MixedRow]]:
-    """The joined rows of one table as it was and the other as it is, where both rows changed."""
+    """Join old rows of one table with new rows of the other, where both changed."""
     for old, new in (case.tables, case.tables[::-1]):
         tables = {old: versions[0][old], new: versions[1][new]}
         for key, rows in _joined_rows(tables, case, block).items():
