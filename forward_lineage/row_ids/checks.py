@@ -75,6 +75,12 @@ def _check_copied_files(spark: SparkSession, manifest: Manifest) -> None:
     copied = manifest.copied_files()
     if copied:
         check_copied(manifest, copied, _source_now(spark, manifest, copied))
+    table = manifest.copied_from.get("table")
+    if table and copied and manifest.can_be_copied_again and _is_there(spark, table):
+        frame = open_table(spark, table)
+        # Another definition may be that of another table, which has the name in this session.
+        if fingerprint(frame) == manifest.copied_from["fingerprint"]:
+            check_copied(manifest, copied, input_files(frame))
 
 
 def check_copied(manifest: Manifest, copied: Sequence[DataFile], found: Sequence[DataFile]) -> None:

@@ -109,7 +109,8 @@ class RowsOfSteps:
             self._parts.result_tables.bring_up_to_date()
             text = self._parts.frames.sql(query)
             traced = self._parts.statements.trace(text, "data", unless_query=_no_query(step))
-            tables = [name for name in traced.rewritten.tables if name not in reads]
+            rewritten = traced.rewritten
+            tables = [name for name in (*rewritten.tables, *rewritten.decided_by) if name not in reads]
             before = self._versions(tables)
             reason = self._reason(traced)
             place = place_of(step, once=once or reason is not None)
@@ -162,12 +163,11 @@ class RowsOfSteps:
             return f"it reads the view {min(rewritten.read.views)}, whose text nobody watches"
         if rewritten.through:
             return "it reads a table with lineage of its own, which nobody watches"
-        known = {name.rpartition(".")[2].lower() for name in rewritten.tables}
+        known = {name.rpartition(".")[2].lower() for name in (*rewritten.tables, *rewritten.decided_by)}
         for name in rewritten.read.counts:
             if name.lower() not in known and self._is_table(name):
                 return f"it reads {name}, which is not registered"
-        meaning = self._parts.statements.meaning(traced) if rewritten.tables else {"tables": []}
-        return recipe_of(self._spark, traced, meaning).refused
+        return recipe_of(self._spark, traced, self._parts.statements.meaning(traced)).refused
 
     def _is_table(self, name: str) -> bool:
         return bool(self._spark.catalog.tableExists(quoted(name)))

@@ -99,6 +99,11 @@ class Saved(ABC):
         return f"{type(self).__name__}({self.name}, {', '.join(listed)}, saved at {self.saved_at})"
 
     @property
+    def inputs(self) -> tuple[TracedTable, ...]:
+        """All that it depends on: what it was made of, and what only decided which rows there are."""
+        return self.tables
+
+    @property
     def folder(self) -> Path:
         """The data folder."""
         return self.home / self.data

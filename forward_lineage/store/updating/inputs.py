@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Inputs:
 
     def are_current(self, saved: SavedResult) -> bool:
         """Tell whether a result was made of the versions that there are now; no rows are looked at."""
-        return all(self._version_now(edge) == edge.version for edge in saved.tables)
+        return all(self._version_now(edge) == edge.version for edge in saved.inputs)
 
     def changed(self, saved: SavedResult) -> list[Input]:
         """Return those of which there is another version now, and which of their rows are others.
@@ -60,16 +60,17 @@ class Inputs:
             ChangedError: one is gone, or has changed and nobody registered that.
 
         """
-        others = ((edge, self._version_now(edge)) for edge in saved.tables)
-        return [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
+        others = ((edge, self._version_now(edge)) for edge in saved.inputs)
+        found = [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
+        return [_without_lineage(each) if each.edge in saved.inputs[len(saved.tables) :] else each for each in found]
 
     def rows_that_came(self, found: Input) -> IdentifiedRows:
         """Return the rows that came or differ."""
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
-    def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> tuple[TracedTable, ...]:
-        """Return what a result was made of as the versions that there are now, its lineage in them unchanged.
+    def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> SavedResult:
+        """Return a result as made of the versions that there are now, its lineage in them unchanged.
 
         Args:
             saved: the result.
@@ -80,7 +81,11 @@ class Inputs:
 
         """
         proven = {each.edge.name: each.now for each in inputs}
-        return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in saved.tables)
+
+        def now(edges: Iterable[TracedTable]) -> tuple[TracedTable, ...]:
+            return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in edges)
+
+        return replace(saved, tables=now(saved.tables), decided_by=now(saved.decided_by))
 
     # ------------------------------------------------------------ steps
 
@@ -141,3 +146,10 @@ class Inputs:
 
     def _is_read(self, manifest: Manifest, name: str, version: int) -> bool:
         return Path(manifest.source["path"]).parent.name == self._library.get(name, version).data
+
+
+def _without_lineage(found: Input) -> Input:
+    """A table that only decides, and some of whose rows are others: no lineage tells what these decided."""
+    if found.changes is not None and not found.changes:
+        return found
+    return replace(found, changes=None, unknown=f"no row is traced to {found.edge.name}")

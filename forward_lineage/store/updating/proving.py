@@ -66,7 +66,7 @@ class Prover:
         if unknown is not None:
             raise NotProvableError(f"which rows changed is not known: {unknown}")
         traced = self._statements.trace(saved.sql, saved.semantics)
-        self._check_repeatable(saved, traced)
+        self._check_repeatable(saved, traced, inputs)
         told = saved.semantics == "data" and saved.is_whole and saved.granularity != "granules"
         if not told and any(each.changes for each in inputs):
             raise NotProvableError(
@@ -74,13 +74,16 @@ class Prover:
             )
         return traced
 
-    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement) -> None:
+    def _check_repeatable(self, saved: SavedResult, traced: TracedStatement, inputs: Sequence[Input]) -> None:
         """The text alone says what is read and computed: tables that are watched, no chance, clock or session."""
         read = names_read(traced.statement.tree)
-        unknown = sorted(read - {edge.name.lower() for edge in saved.tables})
+        decide = sorted(edge.name for edge in saved.decided_by if edge.name.lower() in read)
+        if decide and any(each.changes for each in inputs):
+            raise NotProvableError(f"{decide[0]} only decides which rows there are, and no lineage tells which")
+        unknown = sorted(read - {edge.name.lower() for edge in saved.inputs})
         if unknown:
             raise NotProvableError(f"it reads {unknown[0]}, which may mean other rows another time")
-        tables = [{"name": edge.name, "trusted": edge.trusted} for edge in saved.tables]
+        tables = [{"name": edge.name, "trusted": edge.trusted} for edge in saved.inputs]
         refused = recipe_of(self._tables.spark, traced, {"tables": tables}).refused
         if refused is not None:
             raise NotProvableError(refused)

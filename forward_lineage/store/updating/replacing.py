@@ -223,9 +223,10 @@ class Replacer:
             written = write_new_rows(saved, made, folder)
             for number in range(len(parts)):
                 shutil.rmtree(folder / f"again-{number}")
-            tables = self._prover.inputs.in_step(saved, touched.inputs)
-            new = _version(saved, written, folder)
-            new = replace(new, tables=tuple(replace(each, segments=written.segments[each.name]) for each in tables))
+            proven = self._prover.inputs.in_step(saved, touched.inputs)
+            new = _version(proven, written, folder)
+            tables = (replace(each, segments=written.segments[each.name]) for each in proven.tables)
+            new = replace(new, tables=tuple(tables))
             share_files(saved, (NAME, *written.shared), folder)
             return self._library.publish(lambda newest: still_newest(new, saved.version, newest))
 

@@ -95,7 +95,7 @@ class Updater:
                 yield step
 
     def _step(self, saved: SavedResult, done: dict[str, Step], *, cyclic: bool, full: bool, plan: bool) -> Step | None:
-        parents = [done[edge.name.lower()] for edge in saved.tables if edge.name.lower() in done]
+        parents = [done[edge.name.lower()] for edge in saved.inputs if edge.name.lower() in done]
         left = next((each for each in parents if each.way is Way.LEFT), None)
         if left is not None:
             return self._said(saved, Way.LEFT, f"{left.result}, which it reads, is left as it was")
@@ -161,12 +161,12 @@ class Updater:
 
     def _keep(self, saved: SavedResult, inputs: list[Input]) -> SavedResult:
         """Publish a version with the same files that is made of the versions that there are now."""
-        tables = self._prover.inputs.in_step(saved, inputs)
+        proven = self._prover.inputs.in_step(saved, inputs)
         with self._library.writing(saved.name) as folder:
             paths = [NAME, *(file.path for file in saved.row_files), *(each.path for each in saved.segments())]
             paths += [each.path for table in saved.tables for each in table.dictionary_files]
             share_files(saved, paths, folder)
-            kept = replace(saved, data=folder.name, tables=tables)
+            kept = replace(proven, data=folder.name)
             return self._library.publish(lambda newest: still_newest(kept, saved.version, newest))
 
 
@@ -206,7 +206,7 @@ def in_order(library: Library, name: str | None) -> list[tuple[SavedResult, bool
 
 
 def _parents(saved: SavedResult, known: Mapping[str, SavedResult]) -> set[str]:
-    return {edge.name.lower() for edge in saved.tables if edge.is_result} & known.keys()
+    return {edge.name.lower() for edge in saved.inputs if edge.is_result} & known.keys()
 
 
 def _with_ancestors(name: str, reads: Mapping[str, set[str]]) -> set[str]:

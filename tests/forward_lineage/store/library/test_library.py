@@ -207,7 +207,7 @@ class TestDamage:
         path.write_text(json.dumps(data))
         with pytest.raises(
             LineageError,
-            match=r"1\.json has manifest format 99, this release reads up to 7\. Use the release that wrote",
+            match=r"1\.json has manifest format 99, this release reads up to 8\. Use the release that wrote",
         ):
             library.get("bad")
 
@@ -258,11 +258,11 @@ def test_what_a_later_release_wrote_is_left_alone(tmp_path: Path) -> None:
     library = Library(tmp_path)
     put(library, "revenue", {"sales": {(0, 1)}})
     put(library, "theirs", {})
-    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 8}))
+    (library.folder / "theirs" / "2.json").write_bytes(seal({"format": 9}))
     put(library, "revenue", {"sales": {(0, 2)}})
     assert [each.version for each in library.versions("revenue")] == [1, 2]
     assert len(folders(library, "theirs")) == 1 and set(library.damaged()) == {"theirs"}
-    with pytest.raises(SetupError, match=r"2\.json has manifest format 8"):
+    with pytest.raises(SetupError, match=r"2\.json has manifest format 9"):
         library.drop("theirs")
 
 
