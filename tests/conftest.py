@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -103,6 +104,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests_of = Counter(item.path for item in items)
     rank = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (rank.get(item.path.stem, len(rank)), -tests_of[item.path], str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: thousands of tests, which each full collection of garbage would visit."""
+    gc.collect()
+    gc.freeze()
 
 
 def leave_out_what_is_newer(item: pytest.Item, spark: str) -> None:
