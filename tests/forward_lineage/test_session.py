@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import types as T  # noqa: N812
 
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.demo import Q1, Q4, register_store_example
