@@ -287,6 +287,7 @@ print("sent")
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_keeps_no_program_from_its_end() -> None:
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))

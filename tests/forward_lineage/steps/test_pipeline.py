@@ -291,6 +291,7 @@ def stale(count: int, seed: int, folder: Path) -> tuple[list[str], int]:
         return stale_answers(count, seed, folder)
 
 
+@pytest.mark.slow
 def test_no_answer_of_edited_pipelines_is_stale(tmp_path: Path) -> None:
     wrong, loaded = stale(12, 51, tmp_path)
     assert wrong == []
@@ -302,6 +303,7 @@ def test_no_answer_of_more_edited_pipelines_is_stale(tmp_path: Path) -> None:
     assert stale(150, 52, tmp_path)[0] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["forward_lineage.steps.reached_code._put_all_reads"])
 def test_without_the_globals_answers_would_be_stale(tmp_path: Path, what: str) -> None:
     with patch(what, lambda *_: None):

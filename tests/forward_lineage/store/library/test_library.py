@@ -59,6 +59,7 @@ def test_overwriting_clears_the_version_before(tmp_path: Path) -> None:
         library.get("revenue", 1)
 
 
+@pytest.mark.slow
 def test_a_session_that_asks_for_long_keeps_no_lineage_of_versions_that_are_gone(tmp_path: Path) -> None:
     writer, reader = Library(tmp_path), Library(tmp_path)
     relations = []
@@ -173,6 +174,7 @@ class TestDamage:
         assert [each.name for each in library.results()] == ["good"] and set(library.damaged()) == {"bad"}
         self.still_usable(library)
 
+    @pytest.mark.slow
     def test_no_flipped_bit_goes_unnoticed(self, library: Library) -> None:
         path = library.folder / "bad" / "1.json"
         for damaged in damages(path.read_bytes()):
