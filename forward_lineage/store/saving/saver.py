@@ -94,7 +94,7 @@ class Saver:
         query = self._tracer.query(df_or_sql, wish.semantics, wish.scope)
         made_of = [query.applied(each) for each in origins(query.meaning, self._tables, self._library)]
         decided_by = deciding(query.meaning, self._tables, self._library)
-        reads(made_of)
+        reads([*made_of, *decided_by])
         before = self._library.latest(wish.name) if wish.mode == "append" else None
         with self._library.writing(wish.name) as folder:
             lineage = self._write(query, made_of, folder, wish, before)

@@ -113,6 +113,19 @@ def test_a_pipeline_is_one_graph(session: Session, tmp_path: Path) -> None:
     assert again["outputs"][0]["facets"]["version"]["datasetVersion"] == "2"
 
 
+def test_a_table_that_only_decides_is_read(session: Session, tmp_path: Path) -> None:
+    """No row is traced to it, and without it the result would be another."""
+    lineage = session(tmp_path / "events.jsonl")
+    query = "SELECT t_id FROM sales s WHERE NOT EXISTS (SELECT 1 FROM item i WHERE i.i_id = s.i_id)"
+    lineage.save(query, "sold_otherwise")
+    try:
+        lineage.sql(f"CREATE TABLE decided_by_item USING parquet AS {query}")
+    finally:
+        lineage.spark.sql("DROP TABLE IF EXISTS decided_by_item")
+    events = events_in(tmp_path / "events.jsonl", lineage)
+    assert [{each["name"] for each in event["inputs"]} for event in events] == [{"sales", "item"}] * 4
+
+
 def test_files_are_named_by_where_they_lie(session: Session, tmp_path: Path) -> None:
     lineage = session(tmp_path / "events.jsonl")
     for name in ("a", "b"):
