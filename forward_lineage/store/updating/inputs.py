@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sqlglot import exp
+
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.row_changes import RowChanges
@@ -14,8 +16,10 @@ from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.updating.columns_read import reads_any
 from forward_lineage.store.updating.row_differences import row_differences
 from udafs.errors import ChangedError, LineageError, NotTracedError
+from udafs.lineage_set import LineageSet
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,13 @@ class Input:
     now: int
     changes: RowChanges | None
     unknown: str = ""
+
+    def as_read(self, tree: exp.Expr) -> Input:
+        """Return it as a query reads it: rows that differ only in columns which that does not read are as they were."""
+        found = self.changes
+        if found is None or found.columns is None or not found.differs or reads_any(tree, found.columns):
+            return self
+        return replace(self, changes=replace(found, differs=LineageSet()))
 
 
 class Inputs:

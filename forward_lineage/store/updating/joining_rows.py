@@ -13,7 +13,7 @@ BY) is made of the joined rows alone. So if these are the same rows as before, s
 
 Where rows only came, 1 holds of itself. Then the joined rows of each SELECT in the query can be probed for themselves:
 what is made of unchanged ones does not matter, HAVING, LIMIT or NOT EXISTS. A subquery that mentions the query around
-it has a probe that cannot run.
+it is probed within that query: for the rows there that its other conditions let through.
 
 Both need that more rows of the table in that place give more joined rows, never fewer: an inner join does, and the left
 side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here, and computed
@@ -42,15 +42,20 @@ class Probe:
     Attributes:
         table: the table's name in the query, in lower case.
         sql: gives a row for each that does, of a relation called `PLACE` that stands for the table.
+        within: the same for a subquery that mentions the query around it: a row for each of that query's joined rows
+            for which the subquery has new ones. None: it is in no expression.
 
     """
 
     table: str
     sql: str
+    within: str | None = None
 
 
 #: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
-KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows"}
+KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows", "with_"}
+#: What gives the joined rows, with the names that it reads.
+OF_JOINED_ROWS = ("with_", "from_", "joins", "where")
 #: Parts that may lose some: of use where joined rows are known to be the same, not only those that are in a lineage.
 _AFTER = {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
 _IN_WORDS = {
@@ -109,8 +114,11 @@ def probes(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False)
 
 def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
     """Where rows only came, the joined rows of every SELECT in a query by itself."""
-    if tree.find(exp.With, exp.TableSample):
-        raise NotProvableError(f"it has {'WITH' if tree.find(exp.With) else 'TABLESAMPLE'}")
+    if tree.find(exp.TableSample):
+        raise NotProvableError("it has TABLESAMPLE")
+    check_names(tree, changed)
+    if any(each.parent is not tree for each in tree.find_all(exp.With)):
+        raise NotProvableError("it has WITH in a subquery")
     found = 0
     for select in tree.find_all(exp.Select):
         places = [each for each in sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
@@ -121,7 +129,7 @@ def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
         for place in places:
             refuse_parts(place, {"this", "db", "catalog", "alias"})
             found += 1
-            yield _probe(select, place)
+            yield _probe_of_block(select, place, tree.args.get("with_"))
     if found < sum(name_of(table) in changed for table in tree.find_all(exp.Table)):
         raise NotProvableError("a table that changed is read in a way that is not looked into")
 
@@ -172,8 +180,83 @@ def probed_places(
 def _probe(select: exp.Select, place: exp.Table) -> Probe:
     copied, there = copied_with(select, place)
     read_instead(there, PLACE)
-    kept = {part: copied.args.get(part) for part in ("from_", "joins", "where")}
-    return Probe(name_of(place), print_sql(exp.Select(expressions=[exp.Literal.number(1)], **kept)))
+    return Probe(name_of(place), print_sql(_one_for_each(copied)))
+
+
+def _one_for_each(select: exp.Select) -> exp.Select:
+    """A SELECT that gives a row for each joined row of another; it takes its parts over."""
+    kept = {part: select.args.get(part) for part in OF_JOINED_ROWS}
+    return exp.Select(expressions=[exp.Literal.number(1)], **kept)
+
+
+def _probe_of_block(select: exp.Select, place: exp.Table, named: exp.With | None) -> Probe:
+    """The probe of a SELECT somewhere in a query that begins with these names."""
+    copied, there = copied_with(select, place)
+    read_instead(there, PLACE)
+    texts: list[str | None] = [None, None]
+    for number, found in enumerate((_one_for_each(copied), _within(select, _one_for_each(copied)))):
+        if found is not None:
+            found.set("with_", named.copy() if named is not None else None)
+            texts[number] = print_sql(found)
+    assert texts[0] is not None, "there always is one"
+    return Probe(name_of(place), texts[0], texts[1])
+
+
+def _within(select: exp.Select, probe: exp.Select) -> exp.Select | None:
+    """The joined rows of the queries around a subquery for which a probe of it finds rows.
+
+    Conditions beside it that ask no subquery hold for whatever row it may matter to.
+    """
+    around = _around(select)
+    if around is None:
+        return None
+    found = probe
+    while around is not None:
+        outer = around.copy()
+        where = outer.args.get("where")
+        plain = [each for each in _conjuncts(where.this) if not each.find(exp.Select)] if where is not None else []
+        found = exp.Select(
+            expressions=[exp.Literal.number(1)],
+            from_=outer.args.get("from_"),
+            joins=outer.args.get("joins"),
+            where=exp.Where(this=exp.and_(*plain, exp.Exists(this=found))),
+        )
+        around = _around(around)
+    return found
+
+
+def _around(select: exp.Select) -> exp.Select | None:
+    """The SELECT that has a SELECT in an expression; None: it is behind FROM, or the query itself."""
+    node: exp.Expr = select
+    while node.parent is not None:
+        above = node.parent
+        if isinstance(above, exp.Select):
+            return above if node.arg_key in ("where", "expressions", "having") else None
+        if isinstance(above, exp.CTE | exp.From | exp.Join):
+            return None
+        node = above
+    return None
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.this)
+        yield from _conjuncts(condition.expression)
+    elif isinstance(condition, exp.Paren):
+        yield from _conjuncts(condition.this)
+    else:
+        yield condition.copy()
+
+
+def check_names(select: exp.Expr, changed: set[str]) -> None:
+    """What WITH names is read by these names, and means one thing."""
+    named = select.args.get("with_")
+    if named is None:
+        return
+    if named.args.get("recursive"):
+        raise NotProvableError("it has WITH RECURSIVE")
+    if any(each.alias.lower() in changed for each in named.expressions):
+        raise NotProvableError("WITH gives the name of a table that changed to something else")
 
 
 def copied_with(select: exp.Select, place: exp.Table) -> tuple[exp.Select, exp.Table]:
@@ -194,6 +277,9 @@ def read_instead(place: exp.Table, name: str) -> None:
 def check_select(select: exp.Select, changed: set[str], also: Collection[str] = ()) -> None:
     """Rows that changed are read behind FROM only, in places where more rows give more."""
     refuse_parts(select, KEEP_ALL | set(also))
+    check_names(select, changed)
+    if mentions(select.args.get("with_"), changed):
+        raise NotProvableError("WITH reads a table that changed")
     refuse_subqueries(select, changed)
     for join in select.args.get("joins") or ():
         if mentions(join.args.get("on"), changed):

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from uuid import uuid4
 
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from sqlglot import exp
+
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
 from forward_lineage.store.library.library import Library
@@ -45,7 +49,7 @@ class Prover:
         """
         try:
             traced = self.checked(saved, inputs)
-            others = [each for each in inputs if each.changes]
+            others = as_read(inputs, traced.statement.tree)
             if others:
                 self._check_lineage(saved, others)
                 self._check_probes(traced, others)
@@ -119,11 +123,17 @@ class Prover:
         try:
             with self.views({probe.table: inputs[probe.table]}) as named, spark_errors():
                 name = named.get(probe.table)
-                return name is not None and bool(
-                    self._tables.spark.sql(probe.sql.replace(PLACE, name)).limit(1).collect()
-                )
+                return name is not None and bool(self._probed(probe, name).limit(1).collect())
         except LineageError as error:
             raise NotProvableError(f"what joins could not be asked: {error.what}") from None
+
+    def _probed(self, probe: Probe, name: str) -> DataFrame:
+        try:
+            return self._tables.spark.sql(probe.sql.replace(PLACE, name))
+        except AnalysisException:  # perhaps it mentions the query around it
+            if probe.within is None:
+                raise
+            return self._tables.spark.sql(probe.within.replace(PLACE, name))
 
     @contextmanager
     def views(self, inputs: Mapping[str, Input]) -> Iterator[dict[str, str]]:
@@ -139,3 +149,8 @@ class Prover:
         finally:
             for name in named.values():
                 self._tables.spark.catalog.dropTempView(name)
+
+
+def as_read(inputs: Sequence[Input], tree: exp.Expr) -> list[Input]:
+    """Return those that have other rows to a query, in the columns that it reads."""
+    return [each for each in (one.as_read(tree) for one in inputs) if each.changes]

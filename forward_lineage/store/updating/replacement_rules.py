@@ -317,8 +317,8 @@ def _among(keys: list[exp.Expr]) -> exp.Expr:
 
 
 def _of_joined_rows(select: exp.Select, items: list[exp.Expr], *, distinct: bool) -> exp.Select:
-    kept = {part: select.args[part].copy() for part in ("from_", "where") if select.args.get(part)}
-    kept["joins"] = [each.copy() for each in select.args.get("joins") or ()]
+    copied = select.copy()
+    kept = {part: copied.args.get(part) for part in joined.OF_JOINED_ROWS}
     found = exp.Select(expressions=[each.copy() for each in items], **kept)
     if distinct:
         found.set("distinct", exp.Distinct())

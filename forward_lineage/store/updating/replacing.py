@@ -38,7 +38,7 @@ from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
-from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.proving import Prover, as_read
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
@@ -71,7 +71,8 @@ class Touched:
 
     Attributes:
         saved: the version before.
-        inputs: what changed.
+        inputs: what is another version now.
+        others: those of them that have other rows, as the query reads them.
         rows: numbers of the rows that may not be what they were.
         how: the places where rows came that join; or the keys of the parts.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
@@ -81,6 +82,7 @@ class Touched:
 
     saved: SavedResult
     inputs: Sequence[Input]
+    others: Sequence[Input]
     rows: LineageSet
     how: tuple[Added, ...] | Keyed
     keys: pa.Table | None = None
@@ -89,7 +91,7 @@ class Touched:
     @property
     def made_of(self) -> str:
         """The tables that changed."""
-        return ", ".join(each.edge.name for each in self.inputs if each.changes)
+        return ", ".join(each.edge.name for each in self.others)
 
     def told(self) -> str:
         """Say what is made again, as a clause."""
@@ -130,20 +132,22 @@ class Replacer:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
-        others = [each for each in inputs if each.changes]
         tree = self._prover.checked(saved, inputs).statement.tree
+        others = as_read(inputs, tree)
         self._check_form(saved)
         by_name = {each.edge.name.lower(): each for each in others}
         only_came = not any(each.changes and each.changes.before for each in others)
         how = replacement(tree, by_name.keys(), only_came=only_came)
         rows = self._prover.made_of_changed(saved, others)
         if isinstance(how, Keyed):
-            return self._with_keys(Touched(saved, inputs, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
+            return self._with_keys(
+                Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name
+            )
         active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
         check_each_once(active)
         if active and tree.find(exp.Order):
             raise NotProvableError(_CAME_IN_ORDER)
-        return Touched(saved, inputs, rows, active)
+        return Touched(saved, inputs, others, rows, active)
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -231,7 +235,7 @@ class Replacer:
 
     def _runs(self, touched: Touched) -> Iterator[tuple[str, Narrowed]]:
         """The statements that give the new rows, each with the relation that it reads besides."""
-        by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        by_name = {each.edge.name.lower(): each for each in touched.others}
         names = tuple(edge.name for edge in touched.saved.tables)
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"

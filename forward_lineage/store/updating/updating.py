@@ -174,7 +174,8 @@ def _proof(inputs: list[Input]) -> str:
     changed = [each.edge.name for each in inputs if each.changes]
     if not changed:
         return "nothing that it reads has other rows"
-    return f"no row of {', '.join(changed)} that went, came or changed is or would be in it"
+    where = " in a column that it reads" if any(each.changes.columns for each in inputs if each.changes) else ""
+    return f"no row of {', '.join(changed)} that went, came or changed{where} is or would be in it"
 
 
 # ------------------------------------------------------------ in which order
