@@ -6,11 +6,14 @@ The oracle's own generator (`tests.oracle.strategies`) writes larger ones, in wh
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 from tests.oracle.algebra import (
     Agg,
     Col,
+    Cte,
     Derived,
     Exists,
     Expr,
@@ -20,6 +23,7 @@ from tests.oracle.algebra import (
     Item,
     Join,
     Lit,
+    Node,
     Op,
     Over,
     Query,
@@ -43,7 +47,37 @@ _POSITIVE = ["INNER", "INNER", "CROSS", "LEFT"]
 
 
 def small_query(chance: random.Random) -> Statement:
-    """Return a query over r, t and u of one block or two."""
+    """Return a query over r, t and u of one block or two, some with names that WITH gives."""
+    found = _small_query(chance)
+    return _with_a_name(found, chance) if chance.random() < 1 / 6 else found
+
+
+def _with_a_name(statement: Statement, chance: random.Random) -> Statement:
+    """The same query with another name for a table, by WITH, in some places or all, and perhaps fewer rows."""
+    name = chance.choice(sorted(SCHEMAS))
+    where = _compared(chance, Col(chance.choice(_INTS[name]))) if chance.random() < 1 / 2 else None
+    named = Select(tuple(Item(Col(each), each) for each in SCHEMAS[name][0]), Table(name), where=where)
+    share = chance.choice([1 / 2, 1])
+
+    def other(table: Table) -> Table:
+        return Table("w", table.alias or name) if table.name == name and chance.random() < share else table
+
+    query = _mapped(statement.query, other)
+    return Statement(replace(query, ctes=(Cte("w", Query(named)),)))
+
+
+def _mapped(node: Any, other: Callable[[Table], Table]) -> Any:
+    """A node with other tables in it."""
+    if isinstance(node, Table):
+        return other(node)
+    if isinstance(node, tuple):
+        return tuple(_mapped(each, other) for each in node)
+    if isinstance(node, Node):
+        return replace(node, **{field.name: _mapped(getattr(node, field.name), other) for field in fields(node)})
+    return node
+
+
+def _small_query(chance: random.Random) -> Statement:
     select = _select(chance)
     if chance.random() < 1 / 4:
         other = _select(chance, two_integers=True)

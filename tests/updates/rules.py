@@ -25,7 +25,7 @@ import duckdb
 from sqlglot import exp
 
 from forward_lineage.frontend import parse
-from forward_lineage.store.updating import joining_rows, replacement_rules
+from forward_lineage.store.updating import columns_read, joining_rows, replacement_rules
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, probes
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
@@ -56,6 +56,8 @@ SPOILED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "joins": lambda: patch.object(joining_rows, "check_join", lambda *_: None),
     "subqueries": lambda: patch.object(joining_rows, "refuse_subqueries", lambda *_: None),
     "set operations": lambda: patch.object(joining_rows, "_KEEPS_ALL_ROWS", exp.SetOperation),
+    "columns": lambda: patch.object(columns_read, "reads_any", lambda *_: False),
+    "queries around": lambda: patch.object(joining_rows, "_within", lambda *_: exp.select("1").where("false")),
     "first place only": lambda: patch.object(joining_rows, "places", _first(joining_rows.places)),
 }
 
@@ -87,19 +89,35 @@ def _first(places: Callable[..., Iterator[exp.Table]]) -> Callable[..., Iterator
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys of rows of a table that went, differ and came."""
+    """Keys of rows of a table that went, came and differ, and in which columns."""
 
-    before: frozenset[Value]
-    after: frozenset[Value]
+    gone: frozenset[Value]
+    came: frozenset[Value]
+    differs: frozenset[Value]
+    columns: frozenset[str]
+
+    @property
+    def before(self) -> frozenset[Value]:
+        return self.gone | self.differs
+
+    @property
+    def after(self) -> frozenset[Value]:
+        return self.came | self.differs
+
+    def as_read(self, tree: exp.Expr) -> Changes:
+        """Return them as a query reads them."""
+        return self if columns_read.reads_any(tree, self.columns) else replace(self, differs=frozenset())
 
 
 def changes(then: BaseTable, now: BaseTable) -> Changes:
     """Compare two versions of a table by key."""
     old, new = ({row[0]: row for row in table.rows} for table in (then, now))
-    return Changes(
-        frozenset(key for key in old if old[key] != new.get(key)),
-        frozenset(key for key in new if new[key] != old.get(key)),
-    )
+    differs = frozenset(key for key in old.keys() & new.keys() if old[key] != new[key])
+    others = {
+        at for key in differs for at, values in enumerate(zip(old[key], new[key], strict=True)) if len(set(values)) > 1
+    }
+    columns = frozenset(then.columns[at] for at in others)
+    return Changes(frozenset(old.keys() - new.keys()), frozenset(new.keys() - old.keys()), differs, columns)
 
 
 @dataclass(frozen=True)
@@ -112,9 +130,14 @@ class Case:
     saved: Counter[AnnotatedRow]
 
     @cached_property
+    def tree(self) -> exp.Expr:
+        """The query as the rules see it."""
+        return parse(to_sql(self.statement)).tree
+
+    @cached_property
     def changed(self) -> dict[str, Changes]:
-        """The tables that have other rows now."""
-        found = {name: changes(self.then[name], self.now[name]) for name in self.then}
+        """The tables that have other rows now, as the query reads them."""
+        found = {name: changes(self.then[name], self.now[name]).as_read(self.tree) for name in self.then}
         return {name: each for name, each in found.items() if each.before or each.after}
 
     @property
@@ -134,19 +157,28 @@ class Case:
 
 def decided(case: Case, spoilt: str = "") -> str:
     """Say what the rules say of a result: ``untouched``, or why it is computed again."""
-    tree = parse(to_sql(case.statement)).tree
     try:
-        places = probes(tree, case.changed.keys(), only_came=case.only_came)
+        places = probes(case.tree, case.changed.keys(), only_came=case.only_came)
     except NotProvableError as error:
         return str(error)
     if spoilt != "lineage" and any(case.is_touched(lineage) for _, lineage in case.saved):
         return "touched"
     asked = [probe for probe in places if case.changed[probe.table].after]
     try:
-        joins = any(Answers(case, probe.table).rows(f"{probe.sql} LIMIT 1") for probe in asked)
-    except duckdb.BinderException:  # it is asked for each row of a query around it
+        joins = any(_finds_rows(case, probe) for probe in asked)
+    except duckdb.BinderException:  # it cannot be asked at all
         return "rows join"
     return "rows join" if joins and spoilt != "probes" else "untouched"
+
+
+def _finds_rows(case: Case, probe: Probe) -> bool:
+    answers = Answers(case, probe.table)
+    try:
+        return bool(answers.rows(f"{probe.sql} LIMIT 1"))
+    except duckdb.BinderException:  # perhaps it mentions the query around it
+        if probe.within is None:
+            raise
+        return bool(answers.rows(f"{probe.within} LIMIT 1"))
 
 
 Replaced = tuple[str, Counter[AnnotatedRow], Counter[tuple[Value, ...]]]
@@ -156,7 +188,7 @@ Replaced = tuple[str, Counter[AnnotatedRow], Counter[tuple[Value, ...]]]
 def replaced(case: Case, spoilt: str = "") -> Replaced | str:
     """Say which rows are kept and which are made again; or why no rule says so."""
     try:
-        found = replacement(parse(to_sql(case.statement)).tree, case.changed.keys(), only_came=case.only_came)
+        found = replacement(case.tree, case.changed.keys(), only_came=case.only_came)
         untouched = Counter(
             {
                 (values, lineage): count
@@ -218,7 +250,9 @@ class Answers:
         if self._probe is not None:
             kinds = [_kind(column) for column in zip(*self._keys, strict=True)]
             parts.append(_values(KEYS, tuple(key_column(i) for i in range(len(kinds))), kinds, list(self._keys)))
-        return _DUCKDB.execute(f"WITH {', '.join(parts)} {_in_duckdb(sql)}").fetchall()
+        text = _in_duckdb(sql)
+        named, rest = ("", text) if not text.startswith("WITH ") else (f"{text.removeprefix('WITH ')}", "")
+        return _DUCKDB.execute(f"WITH {', '.join(filter(None, [*parts, named]))} {rest}").fetchall()
 
 
 def _values(name: str, columns: Sequence[str], kinds: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> str:

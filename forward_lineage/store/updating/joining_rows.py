@@ -231,7 +231,8 @@ def _around(select: exp.Select) -> exp.Select | None:
     while node.parent is not None:
         above = node.parent
         if isinstance(above, exp.Select):
-            return above if node.arg_key in ("where", "expressions", "having") else None
+            # HAVING may mean a column of the result by a name that is one of the tables', too.
+            return above if node.arg_key in ("where", "expressions") else None
         if isinstance(above, exp.CTE | exp.From | exp.Join):
             return None
         node = above
@@ -255,8 +256,13 @@ def check_names(select: exp.Expr, changed: set[str]) -> None:
         return
     if named.args.get("recursive"):
         raise NotProvableError("it has WITH RECURSIVE")
-    if any(each.alias.lower() in changed for each in named.expressions):
+    own = [each.alias.lower() for each in named.expressions]
+    if changed & set(own):
         raise NotProvableError("WITH gives the name of a table that changed to something else")
+    for place, each in enumerate(named.expressions):
+        # A probe reads all that WITH names. Within WITH, a name that is given later means a table of that name.
+        if any(name_of(table) in own[place:] for table in each.this.find_all(exp.Table)):
+            raise NotProvableError("a name that WITH gives means something else in a part of it")
 
 
 def copied_with(select: exp.Select, place: exp.Table) -> tuple[exp.Select, exp.Table]:

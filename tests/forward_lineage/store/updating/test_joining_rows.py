@@ -38,6 +38,7 @@ PROBES = [
         ["SELECT 1 FROM (SELECT MAX(n) AS n FROM u) AS x JOIN {} AS sales USING (n)"],
     ),
     ("SELECT n FROM u HAVING count(*) > (SELECT 1) LIMIT 1", []),
+    ("WITH x AS (SELECT 1 AS n) SELECT n FROM sales", ["WITH x AS (SELECT 1 AS n) SELECT 1 FROM {} AS sales"]),
 ]
 
 
@@ -60,6 +61,14 @@ ONLY_CAME = [
     ),
     ("SELECT n FROM u EXCEPT SELECT m FROM sales", ["SELECT 1 FROM {} AS sales"]),
     ("SELECT n FROM sales LATERAL VIEW explode(a) t AS x WHERE n > 1", ["SELECT 1 FROM {} AS sales WHERE n > 1"]),
+    (
+        "WITH x AS (SELECT n FROM sales WHERE n > 1), y AS (SELECT max(n) AS n FROM x) SELECT n FROM sales JOIN y "
+        "USING (n)",
+        [
+            "WITH x AS (SELECT n FROM sales WHERE n > 1), y AS (SELECT max(n) AS n FROM x) " + each
+            for each in ("SELECT 1 FROM {} AS sales WHERE n > 1", "SELECT 1 FROM {} AS sales JOIN y USING (n)")
+        ],
+    ),
 ]
 
 
@@ -69,13 +78,36 @@ def test_rows_that_only_came(sql: str, wanted: list[str]) -> None:
     assert sorted(probe.sql for probe in found) == sorted(each.format(PLACE) for each in wanted)
 
 
+def test_a_subquery_that_mentions_the_query_around_it() -> None:
+    """It is asked within that query: for the rows that conditions without subqueries let through."""
+    sql = "SELECT n FROM u WHERE n > 1 AND (k OR NOT EXISTS (SELECT m FROM sales WHERE sales.m = u.n AND m < 9))"
+    (probe,) = probes(parse(sql).tree, {"sales"}, only_came=True)
+    inner = f"SELECT 1 FROM {PLACE} AS sales WHERE sales.m = u.n AND m < 9"
+    assert (probe.sql, probe.within) == (inner, f"SELECT 1 FROM u WHERE n > 1 AND EXISTS({inner})")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT n + 1 AS n FROM u GROUP BY n HAVING EXISTS (SELECT m FROM sales WHERE m = n)",
+        "SELECT n FROM u JOIN v ON EXISTS (SELECT m FROM sales WHERE m = u.n)",
+    ],
+)
+def test_a_subquery_that_is_not_asked_within_the_query_around_it(sql: str) -> None:
+    (probe,) = probes(parse(sql).tree, {"sales"}, only_came=True)
+    assert probe.within is None
+
+
 @pytest.mark.parametrize(
     "sql",
     [
         "SELECT n FROM u LEFT JOIN sales USING (n)",
         "SELECT n FROM sales RIGHT JOIN u USING (n)",
         "SELECT n FROM u LEFT ANTI JOIN sales USING (n)",
-        "WITH u AS (SELECT 1 AS n) SELECT n FROM sales JOIN u USING (n)",
+        "WITH sales AS (SELECT 1 AS n) SELECT n FROM sales JOIN u USING (n)",
+        "WITH u AS (SELECT n FROM u JOIN sales USING (n)) SELECT n FROM u",
+        "WITH x AS (SELECT n FROM u JOIN sales USING (n)), u AS (SELECT 1 AS n) SELECT n FROM u",
+        "SELECT n FROM u WHERE n IN (WITH x AS (SELECT 1 AS m) SELECT m FROM sales JOIN x USING (m))",
         "SELECT n FROM sales TABLESAMPLE (3 ROWS)",
         "SELECT n FROM u TABLESAMPLE (3 ROWS) JOIN sales USING (n)",
         "SELECT * FROM sales PIVOT (sum(a) FOR b IN (1, 2))",
@@ -97,7 +129,8 @@ REFUSED = [
     ("SELECT n FROM sales TABLESAMPLE (3 ROWS)", "it has TABLESAMPLE"),
     ("SELECT n FROM sales LATERAL VIEW explode(a) t AS x", "it has LATERAL VIEW"),
     ("SELECT explode(a) FROM sales", "it makes rows of a value, as explode does"),
-    ("WITH x AS (SELECT 1) SELECT n FROM sales", "it has WITH"),
+    ("WITH x AS (SELECT * FROM sales) SELECT n FROM x JOIN sales", "WITH reads a table that changed"),
+    ("WITH RECURSIVE x AS (SELECT 1) SELECT n FROM sales", "it has WITH RECURSIVE"),
     ("SELECT n FROM u LEFT JOIN sales USING (n)", "a table that changed is in LEFT JOIN"),
     ("SELECT n FROM sales RIGHT JOIN u USING (n)", "a table that changed is in RIGHT JOIN"),
     ("SELECT n FROM sales FULL JOIN u USING (n)", "a table that changed is in FULL JOIN"),
