@@ -21,6 +21,8 @@ from forward_lineage.store.updating.row_differences import row_differences
 from udafs.errors import ChangedError, LineageError, NotTracedError
 from udafs.lineage_set import LineageSet
 
+_MOST_KNOWN = 16
+
 
 @dataclass(frozen=True)
 class Input:
@@ -59,6 +61,7 @@ class Inputs:
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self._tables, self._library = tables, library
         self._now = TablesNow(tables)
+        self._known: dict[tuple[str, str, str], RowChanges] = {}  # versions never change, so neither does this
 
     def are_current(self, saved: SavedResult) -> bool:
         """Tell whether a result was made of the versions that there are now; no rows are looked at."""
@@ -124,13 +127,19 @@ class Inputs:
         if edge.is_result:
             then_and_now = (self._library.get(edge.name, each) for each in (edge.version, now_version))
             return row_differences(*then_and_now)
+        # Several results read a table, and most of them were made of the same version.
         then, now = edge.registration(), self._tables.registered(edge.name)
         kept = self._tables.registrations.version(edge.name, edge.version)
         if then is None or kept.digest() != then.digest():
             raise ChangedError(f"version {edge.version} of {edge.name} is that of another home", instead="")
         if then.columns != now.columns:
             raise NotTracedError(f"{edge.name} has other columns now", instead="")
-        return self._tables.changes(kept, now)
+        key = edge.name.lower(), kept.digest(), now.digest()
+        if key not in self._known:
+            while len(self._known) >= _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[key] = self._tables.changes(kept, now)
+        return self._known[key]
 
     def _rows(self, found: Input) -> IdentifiedRows:
         if found.edge.is_result:
