@@ -99,9 +99,13 @@ def query_in_parts(chance: random.Random) -> Statement:
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
-        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_POSITIVE) for _ in range(2))
+        left, right = (_select(chance, chance.choice(["rows", "group"]), joins=_joins(chance)) for _ in range(2))
         return Statement(Query(SetOp(shape, left, right, all=shape == "UNION" and chance.random() < 1 / 3)))
-    return Statement(Query(_select(chance, shape, joins=_POSITIVE)))
+    return Statement(Query(_select(chance, shape, joins=_joins(chance))))
+
+
+def _joins(chance: random.Random) -> Sequence[str]:
+    return chance.choice([_POSITIVE, _JOINS])
 
 
 def _select(
@@ -112,6 +116,9 @@ def _select(
     source, where = _source(chance, name, joins), _condition(chance, name)
     if only and chance.random() < 1 / 2:
         where = None
+    if isinstance(source, Join) and source.kind not in ("SEMI", "ANTI") and chance.random() < 1 / 4:
+        assert isinstance(source.right, Table), "it is made so"
+        value = Col(chance.choice(_INTS[source.right.name]), "y")
     items = (Item(key, "k1"), Item(value, "k2"))
     shape = (
         only or "rows"
@@ -162,7 +169,13 @@ def _subquery(chance: random.Random, name: str) -> Expr:
     other = chance.choice(sorted(SCHEMAS))
     outer, inner = Col(chance.choice(_INTS[name]), "x"), Col(chance.choice(_INTS[other]), "z")
     negated = chance.random() < 1 / 2
-    table = Table(other, "z")
+    table: Rel = Table(other, "z")
+    if chance.random() < 1 / 4:
+        beside = chance.choice(sorted(SCHEMAS))
+        on = Op("=", Col(chance.choice(_INTS[other]), "z"), Col(chance.choice(_INTS[beside]), "v"))
+        table = Join(chance.choice(["INNER", "LEFT", "ANTI"]), table, Table(beside, "v"), on)
+        if table.kind == "LEFT" and chance.random() < 1 / 2:
+            inner = Col(chance.choice(_INTS[beside]), "v")
     match chance.choice(["exists", "in", "scalar"]):
         case "exists":
             return Exists(Query(Select((Item(Lit(1), "one"),), table, where=Op("=", outer, inner))), negated)

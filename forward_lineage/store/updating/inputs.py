@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 
+from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from forward_lineage.row_ids.checks import check_unchanged
@@ -49,6 +51,11 @@ class Input:
         return replace(self, changes=replace(found, differs=LineageSet()))
 
 
+def _together(one: IdentifiedRows | None, other: IdentifiedRows) -> DataFrame:
+    frames = [rows.frame.drop(rows.frame.columns[0]) for rows in (one, other) if rows is not None]
+    return reduce(DataFrame.unionAll, frames)
+
+
 class Inputs:
     """The inputs of saved results.
 
@@ -82,6 +89,27 @@ class Inputs:
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
+    def keep_old_rows(self, inputs: Sequence[Input]) -> bool:
+        """Tell whether the rows that went or differ can still be read as they were, of all of some inputs."""
+        return all(not each.changes or not each.changes.before or self._then(each) is not None for each in inputs)
+
+    def rows_of_both(self, found: Input) -> DataFrame:
+        """Return the rows that went, came or differ: as they were, and as they are."""
+        assert found.changes is not None, "it was asked for before"
+        return _together(self._old(found), self._rows(found).among(found.changes.after))
+
+    def all_rows(self, found: Input, *, now: bool) -> DataFrame:
+        """Return the rows that are as they were, with those that went or differ as they were.
+
+        Args:
+            found: the input.
+            now: whether to add those that came or differ as they are.
+
+        """
+        assert found.changes is not None, "it was asked for before"
+        rows = self._rows(found)
+        return _together(self._old(found), rows if now else rows.without(found.changes.after))
+
     def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> tuple[TracedTable, ...]:
         """Return what a result was made of as the versions that there are now, its lineage in them unchanged.
 
@@ -97,6 +125,19 @@ class Inputs:
         return tuple(self._as_now(edge, proven.get(edge.name, edge.version)) for edge in saved.tables)
 
     # ------------------------------------------------------------ steps
+
+    def _old(self, found: Input) -> IdentifiedRows | None:
+        assert found.changes is not None, "it was asked for before"
+        then = self._then(found) if found.changes.before else None
+        return None if then is None else then.among(found.changes.before)
+
+    def _then(self, found: Input) -> IdentifiedRows | None:
+        """The rows of the version that a result was made of; None: they are gone."""
+        edge = found.edge
+        if edge.is_result:
+            return IdentifiedRows.of_result(self._tables.spark, self._library.get(edge.name, edge.version))
+        then = edge.registration()
+        return None if then is None else self._now.in_old_files(edge, then)
 
     def _version_now(self, edge: TracedTable) -> int | None:
         if not edge.is_result:

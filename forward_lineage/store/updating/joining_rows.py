@@ -11,13 +11,9 @@ BY) is made of the joined rows alone. So if these are the same rows as before, s
 2. no row that came or changed joins now. A joined row that has such a row has it in at least one of the places where
    the table is read. A probe for each place, that reads only such rows there and all present rows elsewhere, finds it.
 
-Where rows only came, 1 holds of itself. Then the joined rows of each SELECT in the query can be probed for themselves:
-what is made of unchanged ones does not matter, HAVING, LIMIT or NOT EXISTS. A subquery that mentions the query around
-it is probed within that query: for the rows there that its other conditions let through.
-
 Both need that more rows of the table in that place give more joined rows, never fewer: an inner join does, and the left
-side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here, and computed
-again.
+side of an outer one; NOT EXISTS, HAVING, LIMIT and others do not. What is not known to, is refused here. Where rows of
+before are at hand, see `touched_rows`.
 """
 
 from __future__ import annotations
@@ -44,20 +40,20 @@ class Probe:
         sql: gives a row for each that does, of a relation called `PLACE` that stands for the table.
         within: the same for a subquery that mentions the query around it: a row for each of that query's joined rows
             for which the subquery has new ones. None: it is in no expression.
+        both: whether `PLACE` has rows that went, too, and rows that differ as they were; see `touched_rows`.
 
     """
 
     table: str
     sql: str
     within: str | None = None
+    both: bool = False
 
 
 #: Parts of a SELECT that are made of the joined rows alone, and lose none of them.
 KEEP_ALL = {"expressions", "from_", "joins", "where", "group", "order", "distinct", "hint", "windows", "with_"}
 #: What gives the joined rows, with the names that it reads.
 OF_JOINED_ROWS = ("with_", "from_", "joins", "where")
-#: Parts that may lose some: of use where joined rows are known to be the same, not only those that are in a lineage.
-_AFTER = {"having", "qualify", "limit", "offset", "laterals", "sort", "cluster", "distribute"}
 _IN_WORDS = {
     **{"having": "HAVING", "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL VIEW"},
     **{"with_": "WITH", "pivots": "PIVOT", "sample": "TABLESAMPLE"},
@@ -96,42 +92,19 @@ def name_of(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts).lower()
 
 
-def probes(tree: exp.Expr, changed: Collection[str], *, only_came: bool = False) -> list[Probe]:
+def probes(tree: exp.Expr, changed: Collection[str]) -> list[Probe]:
     """Return a probe for each place in which a query reads a table that changed.
 
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        only_came: whether no row went or differs.
 
     Raises:
         NotProvableError: new rows in one of the places may do more than join, or rows that went more than be missing.
 
     """
     names = {name.lower() for name in changed}
-    return list(_of_blocks(tree, names) if only_came else _of_query(tree, names))
-
-
-def _of_blocks(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
-    """Where rows only came, the joined rows of every SELECT in a query by itself."""
-    if tree.find(exp.TableSample):
-        raise NotProvableError("it has TABLESAMPLE")
-    check_names(tree, changed)
-    if any(each.parent is not tree for each in tree.find_all(exp.With)):
-        raise NotProvableError("it has WITH in a subquery")
-    found = 0
-    for select in tree.find_all(exp.Select):
-        places = [each for each in sources(select) if isinstance(each, exp.Table) and name_of(each) in changed]
-        if places:
-            refuse_parts(select, KEEP_ALL | _AFTER)
-        for join in select.args.get("joins") or () if places else ():
-            check_join(join, changed, {name_of(join.this)} if isinstance(join.this, exp.Table) else set())
-        for place in places:
-            refuse_parts(place, {"this", "db", "catalog", "alias"})
-            found += 1
-            yield _probe_of_block(select, place, tree.args.get("with_"))
-    if found < sum(name_of(table) in changed for table in tree.find_all(exp.Table)):
-        raise NotProvableError("a table that changed is read in a way that is not looked into")
+    return list(_of_query(tree, names))
 
 
 def _of_query(tree: exp.Expr, changed: set[str]) -> Iterator[Probe]:
@@ -187,66 +160,6 @@ def _one_for_each(select: exp.Select) -> exp.Select:
     """A SELECT that gives a row for each joined row of another; it takes its parts over."""
     kept = {part: select.args.get(part) for part in OF_JOINED_ROWS}
     return exp.Select(expressions=[exp.Literal.number(1)], **kept)
-
-
-def _probe_of_block(select: exp.Select, place: exp.Table, named: exp.With | None) -> Probe:
-    """The probe of a SELECT somewhere in a query that begins with these names."""
-    copied, there = copied_with(select, place)
-    read_instead(there, PLACE)
-    texts: list[str | None] = [None, None]
-    for number, found in enumerate((_one_for_each(copied), _within(select, _one_for_each(copied)))):
-        if found is not None:
-            found.set("with_", named.copy() if named is not None else None)
-            texts[number] = print_sql(found)
-    assert texts[0] is not None, "there always is one"
-    return Probe(name_of(place), texts[0], texts[1])
-
-
-def _within(select: exp.Select, probe: exp.Select) -> exp.Select | None:
-    """The joined rows of the queries around a subquery for which a probe of it finds rows.
-
-    Conditions beside it that ask no subquery hold for whatever row it may matter to.
-    """
-    around = _around(select)
-    if around is None:
-        return None
-    found = probe
-    while around is not None:
-        outer = around.copy()
-        where = outer.args.get("where")
-        plain = [each for each in _conjuncts(where.this) if not each.find(exp.Select)] if where is not None else []
-        found = exp.Select(
-            expressions=[exp.Literal.number(1)],
-            from_=outer.args.get("from_"),
-            joins=outer.args.get("joins"),
-            where=exp.Where(this=exp.and_(*plain, exp.Exists(this=found))),
-        )
-        around = _around(around)
-    return found
-
-
-def _around(select: exp.Select) -> exp.Select | None:
-    """The SELECT that has a SELECT in an expression; None: it is behind FROM, or the query itself."""
-    node: exp.Expr = select
-    while node.parent is not None:
-        above = node.parent
-        if isinstance(above, exp.Select):
-            # HAVING may mean a column of the result by a name that is one of the tables', too.
-            return above if node.arg_key in ("where", "expressions") else None
-        if isinstance(above, exp.CTE | exp.From | exp.Join):
-            return None
-        node = above
-    return None
-
-
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
-    elif isinstance(condition, exp.Paren):
-        yield from _conjuncts(condition.this)
-    else:
-        yield condition.copy()
 
 
 def check_names(select: exp.Expr, changed: set[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from uuid import uuid4
 
@@ -43,10 +43,11 @@ from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
     Keyed,
-    check_each_once,
+    is_each_once,
     is_ordered,
     keeps_order,
     key_column,
+    keyed_replacement,
     replacement,
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
@@ -87,6 +88,13 @@ class Touched:
     how: tuple[Added, ...] | Keyed
     keys: pa.Table | None = None
     is_ordered: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing has to be made again."""
+        if isinstance(self.how, Keyed):
+            return self.keys is not None and not self.keys.num_rows
+        return not self.how and not self.rows
 
     @property
     def made_of(self) -> str:
@@ -136,18 +144,16 @@ class Replacer:
         others = as_read(inputs, tree)
         self._check_form(saved)
         by_name = {each.edge.name.lower(): each for each in others}
-        only_came = not any(each.changes and each.changes.before for each in others)
-        how = replacement(tree, by_name.keys(), only_came=only_came)
+        went = self._prover.went(others)
+        fits = partial(self._fits, saved)
         rows = self._prover.made_of_changed(saved, others)
-        if isinstance(how, Keyed):
-            return self._with_keys(
-                Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name
-            )
-        active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
-        check_each_once(active)
-        if active and tree.find(exp.Order):
-            raise NotProvableError(_CAME_IN_ORDER)
-        return Touched(saved, inputs, others, rows, active)
+        how = replacement(tree, by_name.keys(), went, fits)
+        if not isinstance(how, Keyed):
+            active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
+            if is_each_once(active) and not (active and tree.find(exp.Order)):
+                return Touched(saved, inputs, others, rows, active)
+            how = keyed_replacement(tree, by_name.keys(), went, fits)
+        return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -166,12 +172,9 @@ class Replacer:
         if not keeps_order(tree, keyed):
             raise NotProvableError("its rows have an order by other columns than keys")
         with _spark_may_refuse():
-            self._check_types(saved, keyed)
             frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
-            with self._prover.views(by_name) as named:
-                for probe in keyed.probes:
-                    if probe.table in named:
-                        frames.append(self.tables.spark.sql(probe.sql.replace(PLACE, named[probe.table])))
+            with self._prover.views(by_name) as views:
+                frames += filter(None, map(views.asked, keyed.probes))
                 together = reduce(DataFrame.unionAll, frames).distinct()
                 keys = arrow_table(together.limit(MOST_KEYS + 1))
         if keys.num_rows > MOST_KEYS:
@@ -181,16 +184,16 @@ class Replacer:
             return replace(found, keys=keys)
         return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
 
-    def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
+    def _fits(self, saved: SavedResult, sql: str, columns: Sequence[int]) -> bool:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
-        wanted = [saved.columns[column][1].lower() for column in keyed.columns]
-        for text in keyed.inputs:
-            kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(text).schema.fields]
-            if kinds[: len(wanted)] != wanted:
-                raise NotProvableError("its columns have other types than what they are made of")
-            for kind in kinds:
-                if kind not in _COMPARABLE and not kind.startswith("decimal("):
-                    raise NotProvableError(f"keys of type {kind} are not compared")
+        wanted = [saved.columns[column][1].lower() for column in columns]
+        try:
+            with spark_errors():
+                kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(sql).schema.fields]
+        except LineageError:
+            return False
+        known = (kind in _COMPARABLE or kind.startswith("decimal(") for kind in kinds)
+        return kinds[: len(wanted)] == wanted and all(known)
 
     def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""

@@ -148,6 +148,9 @@ class Updater:
 
     def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
         touched = self._replacer.touched(saved, inputs)
+        if touched.is_nothing:
+            kept = saved if plan else self._keep(saved, inputs)
+            return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
         costs = costs_of(touched, self._replacer.tables, self._library)
         if costs.partly >= costs.full:
             raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
