@@ -96,10 +96,10 @@ class Warehouse:
         """Give one supplier another address."""
         self._number += 1
         (file,) = sorted((self.folder / "supplier").glob("*.parquet"))
-        table = pq.read_table(file)
+        table = _read(file)
         place = table.schema.get_field_index("s_address")
         chosen = pc.equal(table["s_suppkey"], 17)
-        changed = pc.if_else(chosen, f"Street {self._number}", table["s_address"].cast(pa.string()))
+        changed = pc.if_else(chosen, f"Street {self._number}", table["s_address"])
         table = table.set_column(place, "s_address", changed)
         file.unlink()
         pq.write_table(table, file.with_name(f"corrected-{self._number}.parquet"))
@@ -108,9 +108,7 @@ class Warehouse:
     def add_a_day(self) -> None:
         """Add orders of one day, with their lines: copies of others of that day, under new keys."""
         self._number += 1
-        orders, lines = (
-            pq.read_table(sorted((self.folder / each).glob("*.parquet"))[0]) for each in ("orders", "lineitem")
-        )
+        orders, lines = (_read(sorted((self.folder / each).glob("*.parquet"))[0]) for each in ("orders", "lineitem"))
         some = orders.filter(pc.equal(orders["o_orderdate"], orders["o_orderdate"][0])).slice(0, _DAY)
         moved = 1_000_000_000 + 1000 * self._number
         keys = dict(zip(some["o_orderkey"].to_pylist(), range(moved, moved + some.num_rows), strict=True))
@@ -139,6 +137,13 @@ class Warehouse:
     def _show_suppliers(self) -> None:
         frame = self.lineage.spark.read.parquet(str(self.folder / "supplier"))
         self.lineage.register("supplier", source=frame, key="s_suppkey")
+
+
+def _read(file: Path) -> pa.Table:
+    """Read a file; texts in the type that all functions of Arrow take."""
+    table = pq.read_table(file)
+    fields = [field.with_type(pa.string()) if field.type == pa.string_view() else field for field in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def _measured(house: Warehouse, change: Callable[[], None], runs: int) -> dict[str, list[Update]]:

@@ -94,8 +94,12 @@ def _small_query(chance: random.Random) -> Statement:
 def query_in_parts(chance: random.Random) -> Statement:
     """Return a query of a class that a rule for parts of results knows, each class as often as the others."""
     shape = chance.choice(
-        ["rows", "union all", "distinct", "group", "having", "window", "UNION", "INTERSECT", "EXCEPT"]
+        ["rows", "union all", "distinct", "group", "having", "window", "limit", "UNION", "INTERSECT", "EXCEPT"]
     )
+    if shape == "limit":
+        select = _select(chance, chance.choice(["rows", "distinct", "group", "having"]), joins=_joins(chance))
+        keys = tuple(SortKey(Lit(at + 1), chance.random() < 1 / 2) for at in range(len(select.items)))
+        return Statement(Query(select, order=keys, limit=chance.choice([1, 2, 3])))
     if shape == "union all":
         return Statement(Query(SetOp("UNION", _select(chance, "rows"), _select(chance, "rows"), all=True)))
     if shape.isupper():
@@ -180,9 +184,11 @@ def _subquery(chance: random.Random, name: str) -> Expr:
         case "exists":
             return Exists(Query(Select((Item(Lit(1), "one"),), table, where=Op("=", outer, inner))), negated)
         case "in":
-            return InQuery(
-                (outer,), Query(Select((Item(inner, "one"),), table, where=_compared(chance, inner))), negated
-            )
+            where, group, having = _compared(chance, inner), None, None
+            if chance.random() < 1 / 3:
+                group, having = GroupBy((inner,)), Op(">", Agg("count", (Col(SCHEMAS[other][0][0], "z"),)), Lit(1))
+            select = Select((Item(inner, "one"),), table, where=where, group=group, having=having)
+            return InQuery((outer,), Query(select), negated)
     return Op(">=", outer, Scalar(Query(Select((Item(Agg("max", (inner,)), "one"),), table))))
 
 

@@ -35,6 +35,7 @@ from forward_lineage.store.updating.replacement_rules import (
     key_column,
     keyed_replacement,
     replacement,
+    without_limit,
 )
 from forward_lineage.store.updating.touched_rows import before, both, telling_probes
 from tests.oracle.algebra import BaseTable, Database, SetOp, Statement, Value
@@ -76,6 +77,8 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "keys of preserved rows": lambda: patch.object(replacement_rules.touched, "may_be_missing", lambda *_: False),
     "values of then and now": lambda: patch.object(touched_rows, "_differs", lambda *_: exp.false()),
     "values that may be equal": lambda: patch.object(touched_rows, "_selects_of_rows", lambda *_: True),
+    "first rows": nullcontext,
+    "rows that may be first": nullcontext,
     "groups that are filtered": lambda: patch.object(
         joining_rows, "KEEP_ALL", joining_rows.KEEP_ALL | {"having", "qualify"}
     ),
@@ -87,7 +90,13 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 #: Those that matter only where old rows are at hand. The others are tried where they are not.
 _NEED_OLD_ROWS = {
     *("queries around", "old rows", "rows that went", "outer joins", "keys of preserved rows", "keys that came"),
-    *("values of then and now", "values that may be equal", "keys of partitions"),
+    *(
+        "first rows",
+        "rows that may be first",
+        "values of then and now",
+        "values that may be equal",
+        "keys of partitions",
+    ),
 }
 _SAID_AFTER = 1000
 _CANNOT_BE_ASKED = duckdb.BinderException, duckdb.CatalogException
@@ -234,6 +243,10 @@ def _replaced(case: Case, spoilt: str) -> Replaced:
             if spoilt == "touched rows" or not case.is_touched(lineage)
         }
     )
+    everything = without_limit(case.tree)
+    if everything is not None:
+        keyed = keyed_replacement(everything, changed, went, fits)
+        return _first_rows(case, _keyed(case, keyed, untouched, spoilt), spoilt)
     found = replacement(case.tree, changed, went, fits)
     if not isinstance(found, Keyed):
         active = [each for each in found if _asked(case, each.probe)]
@@ -241,6 +254,13 @@ def _replaced(case: Case, spoilt: str) -> Replaced:
             return _added(case, found, active, untouched)
         found = keyed_replacement(case.tree, changed, went, fits)
     return _keyed(case, found, untouched, spoilt)
+
+
+def _first_rows(case: Case, everything: Replaced, spoilt: str) -> Replaced:
+    what, kept, new = everything
+    if (kept != case.saved and spoilt != "first rows") or (new and spoilt != "rows that may be first"):
+        raise NotProvableError("it has LIMIT")
+    return f"first rows of {what}", case.saved, Counter()
 
 
 def _fits(case: Case, sql: str, _: Sequence[int]) -> bool:

@@ -110,6 +110,16 @@ def keyed_replacement(
     return _keyed(tree, list(_blocks(tree, names, any_side=went is not None)), names, went, fits)
 
 
+def without_limit(tree: exp.Expr) -> exp.Expr | None:
+    """Return a query that gives its first rows in an order as one that gives them all; None: it is no such query."""
+    if not (tree.args.get("limit") and tree.args.get("order")) or tree.args.get("offset"):
+        return None
+    copied = tree.copy()
+    copied.set("limit", None)
+    copied.set("order", None)
+    return copied
+
+
 def is_each_once(active: Sequence[Added]) -> bool:
     """Tell whether no joined row is found twice: rows came in no two places of a SELECT.
 

@@ -49,6 +49,7 @@ from forward_lineage.store.updating.replacement_rules import (
     key_column,
     keyed_replacement,
     replacement,
+    without_limit,
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
@@ -147,6 +148,10 @@ class Replacer:
         went = self._prover.went(others)
         fits = partial(self._fits, saved)
         rows = self._prover.made_of_changed(saved, others)
+        everything = without_limit(tree)
+        if everything is not None:
+            keyed = keyed_replacement(everything, by_name.keys(), went, fits)
+            return self._first_rows(self._with_keys(Touched(saved, inputs, others, rows, keyed), everything, by_name))
         how = replacement(tree, by_name.keys(), went, fits)
         if not isinstance(how, Keyed):
             active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
@@ -183,6 +188,27 @@ class Replacer:
         if not keys.num_rows:
             return replace(found, keys=keys)
         return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
+
+    def _first_rows(self, found: Touched) -> Touched:
+        """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
+        assert isinstance(found.how, Keyed) and found.keys is not None, "it has keys"
+        if found.rows:
+            raise NotProvableError("its first rows are touched, and which come after them is not known")
+        if found.keys.num_rows:
+            with _spark_may_refuse(), self._view_of(found.keys) as name:
+                if self.tables.spark.sql(found.how.sql.replace(KEYS, name)).limit(1).collect():
+                    raise NotProvableError("rows that came or changed may be among its first")
+        return replace(found, keys=found.keys.slice(0, 0))
+
+    @contextmanager
+    def _view_of(self, keys: pa.Table) -> Iterator[str]:
+        """Give keys of touched parts a name in the session."""
+        name = f"__fl_keys_{uuid4().hex}"
+        arrow_frame(self.tables.spark, keys).createOrReplaceTempView(name)
+        try:
+            yield name
+        finally:
+            self.tables.spark.catalog.dropTempView(name)
 
     def _fits(self, saved: SavedResult, sql: str, columns: Sequence[int]) -> bool:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
@@ -243,13 +269,9 @@ class Replacer:
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"
             if touched.keys.num_rows:
-                name = f"__fl_keys_{uuid4().hex}"
-                arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
-                try:
+                with self._view_of(touched.keys) as name:
                     keys = not_traced(name, touched.keys.column_names)
                     yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
-                finally:
-                    self.tables.spark.catalog.dropTempView(name)
             return
         for added in touched.how:
             found = by_name[added.probe.table]

@@ -347,10 +347,15 @@ def _matches(select: exp.Select, probe: exp.Select) -> exp.Expr:
 
 
 def _selects_of_rows(select: exp.Select) -> bool:
-    """Whether each row of a SELECT is values of one joined row, which is there or not."""
-    parts = ("group", "having", "qualify", "limit", "offset", "laterals")
+    """Whether what a SELECT gives is a value of each joined row that it is made of, so that others do not matter."""
+    parts = ("qualify", "limit", "offset", "laterals")
+    group = select.args.get("group")
+    grouped = (
+        not select.args.get("having") if group is None else set(filter(group.args.get, group.args)) == {"expressions"}
+    )
     return (
-        not any(select.args.get(part) for part in parts)
+        grouped
+        and not any(select.args.get(part) for part in parts)
         and all(join_form(join) == "INNER" for join in select.args.get("joins") or ())
         and not has_aggregates(select)
         and all(is_of_one_row(each) and not each.is_star for each in select.expressions)
