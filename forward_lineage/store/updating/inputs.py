@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
+
+from pyspark.sql import DataFrame
+from sqlglot import exp
 
 from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
@@ -14,8 +18,12 @@ from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
+from forward_lineage.store.updating.columns_read import reads_any
 from forward_lineage.store.updating.row_differences import row_differences
 from udafs.errors import ChangedError, LineageError, NotTracedError
+from udafs.lineage_set import LineageSet
+
+_MOST_KNOWN = 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,18 @@ class Input:
     changes: RowChanges | None
     unknown: str = ""
 
+    def as_read(self, tree: exp.Expr) -> Input:
+        """Return it as a query reads it: rows that differ only in columns which that does not read are as they were."""
+        found = self.changes
+        if found is None or found.columns is None or not found.differs or reads_any(tree, found.columns):
+            return self
+        return replace(self, changes=replace(found, differs=LineageSet()))
+
+
+def _together(one: IdentifiedRows | None, other: IdentifiedRows) -> DataFrame:
+    frames = [rows.frame.drop(rows.frame.columns[0]) for rows in (one, other) if rows is not None]
+    return reduce(DataFrame.unionAll, frames)
+
 
 class Inputs:
     """The inputs of saved results.
@@ -48,6 +68,7 @@ class Inputs:
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self._tables, self._library = tables, library
         self._now = TablesNow(tables)
+        self._known: dict[tuple[str, str, str], RowChanges] = {}  # versions never change, so neither does this
 
     def are_current(self, saved: SavedResult) -> bool:
         """Tell whether a result was made of the versions that there are now; no rows are looked at."""
@@ -69,6 +90,27 @@ class Inputs:
         assert found.changes is not None, "it was asked for before"
         return self._rows(found).among(found.changes.after)
 
+    def keep_old_rows(self, inputs: Sequence[Input]) -> bool:
+        """Tell whether the rows that went or differ can still be read as they were, of all of some inputs."""
+        return all(not each.changes or not each.changes.before or self._then(each) is not None for each in inputs)
+
+    def rows_of_both(self, found: Input) -> DataFrame:
+        """Return the rows that went, came or differ: as they were, and as they are."""
+        assert found.changes is not None, "it was asked for before"
+        return _together(self._old(found), self._rows(found).among(found.changes.after))
+
+    def all_rows(self, found: Input, *, now: bool) -> DataFrame:
+        """Return the rows that are as they were, with those that went or differ as they were.
+
+        Args:
+            found: the input.
+            now: whether to add those that came or differ as they are.
+
+        """
+        assert found.changes is not None, "it was asked for before"
+        rows = self._rows(found)
+        return _together(self._old(found), rows if now else rows.without(found.changes.after))
+
     def in_step(self, saved: SavedResult, inputs: Sequence[Input]) -> SavedResult:
         """Return a result as made of the versions that there are now, its lineage in them unchanged.
 
@@ -88,6 +130,19 @@ class Inputs:
         return replace(saved, tables=now(saved.tables), decided_by=now(saved.decided_by))
 
     # ------------------------------------------------------------ steps
+
+    def _old(self, found: Input) -> IdentifiedRows | None:
+        assert found.changes is not None, "it was asked for before"
+        then = self._then(found) if found.changes.before else None
+        return None if then is None else then.among(found.changes.before)
+
+    def _then(self, found: Input) -> IdentifiedRows | None:
+        """The rows of the version that a result was made of; None: they are gone."""
+        edge = found.edge
+        if edge.is_result:
+            return IdentifiedRows.of_result(self._tables.spark, self._library.get(edge.name, edge.version))
+        then = edge.registration()
+        return None if then is None else self._now.in_old_files(edge, then)
 
     def _version_now(self, edge: TracedTable) -> int | None:
         if not edge.is_result:
@@ -118,13 +173,19 @@ class Inputs:
         if edge.is_result:
             then_and_now = (self._library.get(edge.name, each) for each in (edge.version, now_version))
             return row_differences(*then_and_now)
+        # Several results read a table, and most of them were made of the same version.
         then, now = edge.registration(), self._tables.registered(edge.name)
         kept = self._tables.registrations.version(edge.name, edge.version)
         if then is None or kept.digest() != then.digest():
             raise ChangedError(f"version {edge.version} of {edge.name} is that of another home", instead="")
         if then.columns != now.columns:
             raise NotTracedError(f"{edge.name} has other columns now", instead="")
-        return self._tables.changes(kept, now)
+        key = edge.name.lower(), kept.digest(), now.digest()
+        if key not in self._known:
+            while len(self._known) >= _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[key] = self._tables.changes(kept, now)
+        return self._known[key]
 
     def _rows(self, found: Input) -> IdentifiedRows:
         if found.edge.is_result:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from uuid import uuid4
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.spark.errors import spark_errors
@@ -12,7 +17,8 @@ from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.recipes import recipe_of
 from forward_lineage.store.updating.inputs import Input, Inputs
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, names_read, probes
+from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, names_read
+from forward_lineage.store.updating.touched_rows import before, both, telling_probes
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -45,10 +51,10 @@ class Prover:
         """
         try:
             traced = self.checked(saved, inputs)
-            others = [each for each in inputs if each.changes]
+            others = as_read(inputs, traced.statement.tree)
             if others:
                 self._check_lineage(saved, others)
-                self._check_probes(traced, others)
+                self._check_probes(traced.statement.tree, others)
         except NotProvableError as error:
             return str(error)
         return None
@@ -104,41 +110,100 @@ class Prover:
                 found |= self._library.relation(saved, each.edge).forward(each.changes.before)
         return found
 
-    def _check_probes(self, traced: TracedStatement, inputs: Sequence[Input]) -> None:
+    def _check_probes(self, tree: exp.Expr, inputs: Sequence[Input]) -> None:
         by_name = {each.edge.name.lower(): each for each in inputs}
-        only_came = not any(each.changes and each.changes.before for each in inputs)
-        for probe in probes(traced.statement.tree, by_name.keys(), only_came=only_came):
+        for probe in telling_probes(tree, by_name.keys(), self.went(inputs)):
             if self.finds_rows(probe, by_name):
                 name = by_name[probe.table].edge.name
-                raise NotProvableError(f"rows of {name} that came or changed join in it now")
+                raise NotProvableError(
+                    f"rows of {name} that {'went, ' if probe.both else ''}came or changed join in it"
+                )
+
+    def went(self, inputs: Sequence[Input]) -> set[str] | None:
+        """Return the names of those of which rows went or differ; None: some of these rows cannot be read any more."""
+        if not self.inputs.keep_old_rows(inputs):
+            return None
+        return {each.edge.name.lower() for each in inputs if each.changes and each.changes.before}
 
     def finds_rows(self, probe: Probe, inputs: Mapping[str, Input]) -> bool:
-        """Tell whether rows of a table that came or differ join in the place of a probe.
+        """Tell whether rows of a table that changed join in the place of a probe.
 
         Raises:
             NotProvableError: the probe cannot run.
 
         """
         try:
-            with self.views({probe.table: inputs[probe.table]}) as named, spark_errors():
-                name = named.get(probe.table)
-                return name is not None and bool(
-                    self._tables.spark.sql(probe.sql.replace(PLACE, name)).limit(1).collect()
-                )
+            with self.views(inputs) as views, spark_errors():
+                found = views.asked(probe)
+                return found is not None and bool(found.limit(1).collect())
         except LineageError as error:
             raise NotProvableError(f"what joins could not be asked: {error.what}") from None
 
     @contextmanager
-    def views(self, inputs: Mapping[str, Input]) -> Iterator[dict[str, str]]:
-        """Give the rows that came or differ names in the session: of tables that have such rows."""
-        named: dict[str, str] = {}
+    def views(self, inputs: Mapping[str, Input]) -> Iterator[ChangedViews]:
+        """Give rows of changed tables names in the session, for probes."""
+        views = ChangedViews(self.inputs, inputs, self._tables.spark)
         try:
-            for table, found in inputs.items():
-                if found.changes and found.changes.after:
-                    rows = self.inputs.rows_that_came(found).frame
-                    named[table] = f"__fl_came_{uuid4().hex}"
-                    rows.drop(rows.columns[0]).createOrReplaceTempView(named[table])
-            yield named
+            yield views
         finally:
-            for name in named.values():
-                self._tables.spark.catalog.dropTempView(name)
+            views.drop()
+
+
+class ChangedViews:
+    """The relations that probes read, under names in the session.
+
+    Args:
+        rows: gives rows of inputs.
+        inputs: those that changed, by name in lower case.
+        spark: the session.
+
+    """
+
+    def __init__(self, rows: Inputs, inputs: Mapping[str, Input], spark: SparkSession) -> None:
+        self._rows, self._inputs, self._spark = rows, inputs, spark
+        self._names: dict[str, str] = {}  # by what stands in a probe
+
+    def asked(self, probe: Probe) -> DataFrame | None:
+        """Return what a probe gives; None: its table has no rows for its place."""
+        found = self._inputs[probe.table]
+        assert found.changes is not None, "others were turned away before"
+        if not (found.changes if probe.both else found.changes.after):
+            return None
+        place = f"{probe.table} {'both' if probe.both else 'came'}"
+        view = self._view(place, lambda: self._of_place(found, both=probe.both))
+        try:
+            return self._spark.sql(self._named(probe.sql).replace(PLACE, view))
+        except AnalysisException:  # perhaps it mentions the query around it
+            if probe.within is None:
+                raise
+            return self._spark.sql(self._named(probe.within).replace(PLACE, view))
+
+    def drop(self) -> None:
+        """Take the names back."""
+        for name in self._names.values():
+            self._spark.catalog.dropTempView(name)
+
+    def _of_place(self, found: Input, *, both: bool) -> DataFrame:
+        if both:
+            return self._rows.rows_of_both(found)
+        rows = self._rows.rows_that_came(found).frame
+        return rows.drop(rows.columns[0])
+
+    def _named(self, sql: str) -> str:
+        for table, found in self._inputs.items():
+            for stands, now in ((both(table), True), (before(table), False)):
+                if stands in sql:
+                    sql = sql.replace(stands, self._view(stands, partial(self._rows.all_rows, found, now=now)))
+        return sql
+
+    def _view(self, stands: str, frame: Callable[[], DataFrame]) -> str:
+        if stands not in self._names:
+            name = f"__fl_changed_{uuid4().hex}"
+            frame().createOrReplaceTempView(name)
+            self._names[stands] = name
+        return self._names[stands]
+
+
+def as_read(inputs: Sequence[Input], tree: exp.Expr) -> list[Input]:
+    """Return those that have other rows to a query, in the columns that it reads."""
+    return [each for each in (one.as_read(tree) for one in inputs) if each.changes]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from uuid import uuid4
 
@@ -38,16 +38,18 @@ from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
 from forward_lineage.store.updating.matching import Names, matched
 from forward_lineage.store.updating.new_rows import MadeAgain, Pairs, Written, write_new_rows
-from forward_lineage.store.updating.proving import Prover
+from forward_lineage.store.updating.proving import Prover, as_read
 from forward_lineage.store.updating.replacement_rules import (
     KEYS,
     Added,
     Keyed,
-    check_each_once,
+    is_each_once,
     is_ordered,
     keeps_order,
     key_column,
+    keyed_replacement,
     replacement,
+    without_limit,
 )
 from forward_lineage.tracing.chosen_rows import Chosen, ChosenRows
 from forward_lineage.tracing.statements import Statements
@@ -71,7 +73,8 @@ class Touched:
 
     Attributes:
         saved: the version before.
-        inputs: what changed.
+        inputs: what is another version now.
+        others: those of them that have other rows, as the query reads them.
         rows: numbers of the rows that may not be what they were.
         how: the places where rows came that join; or the keys of the parts.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
@@ -81,15 +84,23 @@ class Touched:
 
     saved: SavedResult
     inputs: Sequence[Input]
+    others: Sequence[Input]
     rows: LineageSet
     how: tuple[Added, ...] | Keyed
     keys: pa.Table | None = None
     is_ordered: bool = False
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether nothing has to be made again."""
+        if isinstance(self.how, Keyed):
+            return self.keys is not None and not self.keys.num_rows
+        return not self.how and not self.rows
+
+    @property
     def made_of(self) -> str:
         """The tables that changed."""
-        return ", ".join(each.edge.name for each in self.inputs if each.changes)
+        return ", ".join(each.edge.name for each in self.others)
 
     def told(self) -> str:
         """Say what is made again, as a clause."""
@@ -130,20 +141,24 @@ class Replacer:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
-        others = [each for each in inputs if each.changes]
         tree = self._prover.checked(saved, inputs).statement.tree
+        others = as_read(inputs, tree)
         self._check_form(saved)
         by_name = {each.edge.name.lower(): each for each in others}
-        only_came = not any(each.changes and each.changes.before for each in others)
-        how = replacement(tree, by_name.keys(), only_came=only_came)
+        went = self._prover.went(others)
+        fits = partial(self._fits, saved)
         rows = self._prover.made_of_changed(saved, others)
-        if isinstance(how, Keyed):
-            return self._with_keys(Touched(saved, inputs, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
-        active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
-        check_each_once(active)
-        if active and tree.find(exp.Order):
-            raise NotProvableError(_CAME_IN_ORDER)
-        return Touched(saved, inputs, rows, active)
+        everything = without_limit(tree)
+        if everything is not None:
+            keyed = keyed_replacement(everything, by_name.keys(), went, fits)
+            return self._first_rows(self._with_keys(Touched(saved, inputs, others, rows, keyed), everything, by_name))
+        how = replacement(tree, by_name.keys(), went, fits)
+        if not isinstance(how, Keyed):
+            active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
+            if is_each_once(active) and not (active and tree.find(exp.Order)):
+                return Touched(saved, inputs, others, rows, active)
+            how = keyed_replacement(tree, by_name.keys(), went, fits)
+        return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -162,12 +177,9 @@ class Replacer:
         if not keeps_order(tree, keyed):
             raise NotProvableError("its rows have an order by other columns than keys")
         with _spark_may_refuse():
-            self._check_types(saved, keyed)
             frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
-            with self._prover.views(by_name) as named:
-                for probe in keyed.probes:
-                    if probe.table in named:
-                        frames.append(self.tables.spark.sql(probe.sql.replace(PLACE, named[probe.table])))
+            with self._prover.views(by_name) as views:
+                frames += filter(None, map(views.asked, keyed.probes))
                 together = reduce(DataFrame.unionAll, frames).distinct()
                 keys = arrow_table(together.limit(MOST_KEYS + 1))
         if keys.num_rows > MOST_KEYS:
@@ -177,16 +189,37 @@ class Replacer:
             return replace(found, keys=keys)
         return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
 
-    def _check_types(self, saved: SavedResult, keyed: Keyed) -> None:
+    def _first_rows(self, found: Touched) -> Touched:
+        """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
+        assert isinstance(found.how, Keyed) and found.keys is not None, "it has keys"
+        if found.rows:
+            raise NotProvableError("its first rows are touched, and which come after them is not known")
+        if found.keys.num_rows:
+            with _spark_may_refuse(), self._view_of(found.keys) as name:
+                if self.tables.spark.sql(found.how.sql.replace(KEYS, name)).limit(1).collect():
+                    raise NotProvableError("rows that came or changed may be among its first")
+        return replace(found, keys=found.keys.slice(0, 0))
+
+    @contextmanager
+    def _view_of(self, keys: pa.Table) -> Iterator[str]:
+        """Give keys of touched parts a name in the session."""
+        name = f"__fl_keys_{uuid4().hex}"
+        arrow_frame(self.tables.spark, keys).createOrReplaceTempView(name)
+        try:
+            yield name
+        finally:
+            self.tables.spark.catalog.dropTempView(name)
+
+    def _fits(self, saved: SavedResult, sql: str, columns: Sequence[int]) -> bool:
         """Equal keys must be keys of one part, to every operator, and values of what they are computed of no others."""
-        wanted = [saved.columns[column][1].lower() for column in keyed.columns]
-        for text in keyed.inputs:
-            kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(text).schema.fields]
-            if kinds[: len(wanted)] != wanted:
-                raise NotProvableError("its columns have other types than what they are made of")
-            for kind in kinds:
-                if kind not in _COMPARABLE and not kind.startswith("decimal("):
-                    raise NotProvableError(f"keys of type {kind} are not compared")
+        wanted = [saved.columns[column][1].lower() for column in columns]
+        try:
+            with spark_errors():
+                kinds = [field.dataType.simpleString() for field in self.tables.spark.sql(sql).schema.fields]
+        except LineageError:
+            return False
+        known = (kind in _COMPARABLE or kind.startswith("decimal(") for kind in kinds)
+        return kinds[: len(wanted)] == wanted and all(known)
 
     def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
@@ -232,18 +265,14 @@ class Replacer:
 
     def _runs(self, touched: Touched) -> Iterator[tuple[str, Narrowed]]:
         """The statements that give the new rows, each with the relation that it reads besides."""
-        by_name = {each.edge.name.lower(): each for each in touched.inputs}
+        by_name = {each.edge.name.lower(): each for each in touched.others}
         names = tuple(edge.name for edge in touched.saved.tables)
         if isinstance(touched.how, Keyed):
             assert touched.keys is not None, "it has keys"
             if touched.keys.num_rows:
-                name = f"__fl_keys_{uuid4().hex}"
-                arrow_frame(self.tables.spark, touched.keys).createOrReplaceTempView(name)
-                try:
+                with self._view_of(touched.keys) as name:
                     keys = not_traced(name, touched.keys.column_names)
                     yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
-                finally:
-                    self.tables.spark.catalog.dropTempView(name)
             return
         for added in touched.how:
             found = by_name[added.probe.table]

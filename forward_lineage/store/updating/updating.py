@@ -148,6 +148,9 @@ class Updater:
 
     def _made_partly(self, saved: SavedResult, inputs: list[Input], *, plan: bool) -> Step:
         touched = self._replacer.touched(saved, inputs)
+        if touched.is_nothing:
+            kept = saved if plan else self._keep(saved, inputs)
+            return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
         costs = costs_of(touched, self._replacer.tables, self._library)
         if costs.partly >= costs.full:
             raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
@@ -174,7 +177,8 @@ def _proof(inputs: list[Input]) -> str:
     changed = [each.edge.name for each in inputs if each.changes]
     if not changed:
         return "nothing that it reads has other rows"
-    return f"no row of {', '.join(changed)} that went, came or changed is or would be in it"
+    where = " in a column that it reads" if any(each.changes.columns for each in inputs if each.changes) else ""
+    return f"no row of {', '.join(changed)} that went, came or changed{where} is or would be in it"
 
 
 # ------------------------------------------------------------ in which order
