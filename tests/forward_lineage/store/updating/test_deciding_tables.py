@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.embedded.questions import Questions
+from forward_lineage.results import trusted_tables
 from tests.shared_state import drop_views
 
 #: Queries over `asked` that `deciding` decides; none has lineage in it.
@@ -87,3 +88,11 @@ def test_a_version_without_other_rows_is_proven(decided: ForwardLineage) -> None
     assert ways["d_nothing_traced"] == "untouched"
     assert decided.describe("d_nothing_traced").decided_by[0].version == decided.tables()["deciding"].version
     assert _stale(decided) == {"d_of_frame": ["deciding"]}
+
+
+def test_one_that_is_taken_on_trust_is_said(decided: ForwardLineage) -> None:
+    """Nobody would notice that it changed."""
+    decided.spark.sql("CREATE OR REPLACE TEMP VIEW trusted_decider AS SELECT 2 AS id")
+    decided.register("trusted_decider", key="id", trusted=True)
+    decided.save("SELECT id FROM asked WHERE id IN (SELECT id FROM trusted_decider)", "d_trusted")
+    assert "trusted_decider" in trusted_tables(decided.stale())
