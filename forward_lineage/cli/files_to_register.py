@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from udafs.errors import BadArgumentError, DamagedError
 
 _PARQUET = (b"PAR1", b"PARE")
 _FEW = 32  # files whose footers are read before Spark starts, which reads them again
+_LONG = 1_000_000  # bytes of a first line
+_HARMLESS = {"inferschema", "nullvalue", "dateformat", "timestampformat", "samplingratio"}  # to the names of columns
 
 
 def check_files(request: Request) -> None:
@@ -34,7 +38,7 @@ def check_files(request: Request) -> None:
         refuse_other_formats(request.name, paths)
         for path in paths:
             _check_parquet(path)
-        _check_key(request, paths)
+    _check_key(request, paths)
 
 
 def _is_plain(path: str) -> bool:
@@ -55,13 +59,51 @@ def _check_parquet(path: str) -> None:
 
 
 def _check_key(request: Request, paths: list[str]) -> None:
-    """Check that some file has the column that is the key; folders may have more columns, those of partitions."""
-    if not isinstance(request.key, str) or not all(map(_is_plain, paths)):
+    """Check that some file has each column of the key; folders may have more columns, those of partitions."""
+    keys = [request.key] if isinstance(request.key, str) else list(request.key or ())
+    if not keys or not all(map(_is_plain, paths)):
         return
-    with suppress(OSError, DamagedError):  # Spark says why they cannot be read, or reads them: footers may be encrypted
-        files = [file.path for path in paths for file in list_files(local_path(path))]
-        if not 0 < len(files) <= _FEW or any("=" in file for file in files):
+    with suppress(OSError, ValueError, DamagedError):  # Spark says why, or reads them: footers may be encrypted
+        files = [Path(file.path) for path in paths for file in list_files(local_path(path))]
+        if not 0 < len(files) <= _FEW or any("=" in str(file) for file in files):
             return
-        columns = list(dict.fromkeys(name for file in files for name in parquet_columns(Path(file))))
-        if request.key.lower() not in map(str.lower, columns):
-            raise no_such_column(request.name, request.key, columns)
+        columns = list(dict.fromkeys(_columns_of(files, request)))
+        missing = [key for key in keys if key.lower() not in map(str.lower, columns)]
+        if columns and missing:
+            raise _no_such_key(request.name, missing[0], columns)
+
+
+def _columns_of(files: Sequence[Path], request: Request) -> Iterable[str]:
+    """The columns of files; none where only Spark can tell."""
+    if request.file_format.lower() == "parquet":
+        return (name for file in files for name in parquet_columns(file))
+    said = {name.lower(): str(value).lower() for name, value in request.options.items()}
+    if request.file_format.lower() != "csv" or said.pop("header", "") != "true" or said.keys() - _HARMLESS:
+        return ()
+    return (name for file in files for name in _heading(file))
+
+
+def _heading(file: Path) -> list[str]:
+    """The first line of a CSV file that Spark and Python read alike.
+
+    Raises:
+        ValueError: they may not.
+
+    """
+    with file.open("rb") as opened:
+        first = opened.readline(_LONG)
+    if not first.strip() or not first.endswith(b"\n") or b"\\" in first or first.startswith(b"\xef\xbb\xbf"):
+        raise ValueError
+    return [name.strip() for name in next(csv.reader([first.decode("utf-8")], strict=True))]
+
+
+def _no_such_key(table: str, key: str, columns: Sequence[str]) -> BadArgumentError:
+    error = no_such_column(table, key, columns)
+    parts = [part.strip() for part in key.split(",")]
+    if len(parts) == 1:
+        return error
+    return BadArgumentError(error.what, instead=f"Give each column of a key by itself: {_as_options(parts)}.")
+
+
+def _as_options(keys: Sequence[str]) -> str:
+    return " ".join(f"--key {key}" for key in keys)
