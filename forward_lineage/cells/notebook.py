@@ -140,6 +140,10 @@ class Notebook:
         self._time += 1
         self.symbols.changed_outside(data_of(key), self._time)
 
+    def outcomes(self, key: str) -> frozenset[str]:
+        """Return the names that were made of rows that a cell read."""
+        return frozenset(name for name, each in self.symbols.known.items() if data_of(key) in each.parents)
+
     # ------------------------------------------------------------ what is out of date
 
     def highlights(self) -> Highlights:

@@ -83,20 +83,20 @@ def _plain(value: Any) -> Print:
 
 def _sequence(value: Any, budget: Budget, depth: int) -> Print:
     if not budget.take(len(value)):
-        return (type(value).__name__, len(value), id(value))
+        return ("is", type(value).__name__, len(value), id(value))
     return (type(value).__name__, *(print_of(each, budget, depth + 1) for each in value))
 
 
 def _dictionary(value: dict[Any, Any], budget: Budget, depth: int) -> Print:
     if not budget.take(len(value)):
-        return ("dict", len(value), id(value))
+        return ("is", "dict", len(value), id(value))
     pairs = ((print_of(key, budget, depth + 1), print_of(each, budget, depth + 1)) for key, each in list(value.items()))
     return ("dict", *pairs)
 
 
 def _set(value: Any, budget: Budget, depth: int) -> Print:
     if not budget.take(len(value)):
-        return (type(value).__name__, len(value), id(value))
+        return ("is", type(value).__name__, len(value), id(value))
     return (type(value).__name__, frozenset(print_of(each, budget, depth + 1) for each in value))
 
 
@@ -119,13 +119,14 @@ def _array(value: Any, budget: Budget) -> Print | None:
     return None
 
 
-def _bytes(array: Any, budget: Budget) -> int:
+def _bytes(array: Any, budget: Budget) -> Print:
     flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
-    if not budget.take(1 + array.nbytes // 1024):
+    whole = budget.take(1 + array.nbytes // 1024)
+    if not whole:
         flat = flat[:: max(1, flat.size // _SAMPLED)]
     if array.dtype.hasobject:
-        return hash(tuple(map(id, flat[:_SAMPLED].tolist() if flat.size > _SAMPLED else flat.tolist())))
-    return zlib.crc32(flat.tobytes())
+        return ("is", *map(id, flat[:_SAMPLED].tolist()))
+    return ("bytes" if whole else "is", zlib.crc32(flat.tobytes()))
 
 
 def _of_function(value: FunctionType, budget: Budget, depth: int) -> Print:
