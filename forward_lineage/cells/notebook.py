@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forward_lineage.cells.cell_flow import CellFlow, flow_of
+from forward_lineage.cells.free_names import imported_names
 from forward_lineage.cells.highlights import CellUse, Highlights, highlights_of
 from forward_lineage.cells.runtime_values import RuntimeValues
 from forward_lineage.cells.symbols import Symbols
@@ -33,7 +34,6 @@ class Cell:
         tree: what it did, without IPython's syntax.
         ran: the time at which it ran last.
         reads_data: whether it asked for rows from outside of the notebook.
-        used_stale: names that were stale when it ran, and that it used.
 
     """
 
@@ -42,7 +42,6 @@ class Cell:
     tree: ast.Module
     ran: int = 0
     reads_data: bool = False
-    used_stale: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -70,7 +69,7 @@ class Notebook:
         >>> names = {}
         >>> notebook = Notebook(names)
         >>> def run(key, text):
-        ...     notebook.begin(key, text, text)
+        ...     notebook.begin(key, text)
         ...     exec(text, names)
         ...     notebook.end()
         >>> for number, text in enumerate(("a = 4", "b = a", "c = a + b")):
@@ -92,12 +91,11 @@ class Notebook:
 
     # ------------------------------------------------------------ a cell runs
 
-    def begin(self, key: str, title: str, source: str) -> frozenset[str]:
+    def begin(self, key: str, source: str) -> frozenset[str]:
         """Take note that a cell is about to run.
 
         Args:
             key: tells it from other cells.
-            title: what people call it.
             source: its text, without IPython's own syntax.
 
         Returns:
@@ -110,14 +108,15 @@ class Notebook:
         self._running = None
         tree = ast.parse(source)
         used = flow_of(tree, RuntimeValues(self._names)).live & self.symbols.stale().keys()
-        cell = Cell(key, title, tree, used_stale=used)
+        cell = Cell(key, key, tree)
         self._running = _Before(cell, {name: id(value) for name, value in self._tracked()}, self._prints_of(tree))
         return used
 
-    def end(self, *, failed: bool = False, reads_data: bool = False) -> None:
+    def end(self, title: str = "", *, failed: bool = False, reads_data: bool = False) -> None:
         """Take note that the cell has ended.
 
         Args:
+            title: what people call it; its key when not given.
             failed: whether it raised an error.
             reads_data: whether it asked for rows from outside of the notebook.
 
@@ -127,7 +126,7 @@ class Notebook:
             return
         self._time += 1
         cell = before.cell
-        cell.ran, cell.reads_data = self._time, reads_data
+        cell.title, cell.ran, cell.reads_data = title or cell.key, self._time, reads_data
         self.cells[cell.key] = cell
         self.symbols.forget([data_of(cell.key)])
         if reads_data:
@@ -140,6 +139,12 @@ class Notebook:
         self._time += 1
         self.symbols.changed_outside(data_of(key), self._time)
 
+    def data_is_same(self, key: str) -> None:
+        """Take note that the rows that a cell read are what they were when it ran, or are so again."""
+        known = self.symbols.known.get(data_of(key))
+        if known is not None and key in self.cells:
+            known.changed = self.cells[key].ran
+
     def outcomes(self, key: str) -> frozenset[str]:
         """Return the names that were made of rows that a cell read."""
         return frozenset(name for name, each in self.symbols.known.items() if data_of(key) in each.parents)
@@ -150,6 +155,12 @@ class Notebook:
         """Return the stale, fresh and refresher cells, and which to run again in which order."""
         values = RuntimeValues(self._names)
         return highlights_of({key: self._use(cell, values) for key, cell in self.cells.items()}, self.symbols)
+
+    def to_run_before(self, names: frozenset[str]) -> list[Cell]:
+        """Return the cells that set stale names anew, and what makes them stale, in the order in which to run them."""
+        wanted, values = self.symbols.behind(names), RuntimeValues(self._names)
+        order = [self.cells[key] for key in self.highlights().rerun]
+        return [cell for cell in order if self._use(cell, values).dead & wanted]
 
     def _use(self, cell: Cell, values: RuntimeValues) -> CellUse:
         flow = flow_of(cell.tree, values)
@@ -195,7 +206,7 @@ class Notebook:
     def _prints_of(self, tree: ast.Module) -> dict[str, Print]:
         """Print what a cell mentions, what its calls may read, and small containers, which may hold such things."""
         values = RuntimeValues(self._names)
-        mentioned = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+        mentioned = _mentioned(tree)
         mentioned |= {other for name in mentioned for other in values.reads(name)}
         large, small, found = Budget(_MENTIONED), Budget(_OTHERS), dict[str, Print]()
         for name, value in self._tracked():
@@ -204,6 +215,18 @@ class Notebook:
             elif isinstance(value, _CONTAINERS) and small.left > 0:
                 found[name] = print_of(value, small)
         return found
+
+
+def _mentioned(tree: ast.Module) -> set[str]:
+    names = set[str]()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name):
+            names.add(each.id)
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(each.name)
+        elif isinstance(each, ast.Import | ast.ImportFrom):
+            names.update(imported_names(each))
+    return names
 
 
 def _is_hidden(name: str) -> bool:

@@ -16,6 +16,7 @@ from forward_lineage.cells.cell_flow import Path
 
 _MOST = 1000  # elements of containers that are looked at, in all
 _DEEPEST = 3  # containers within containers
+_CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}  # what runs when a class is called
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
@@ -96,8 +97,8 @@ class RuntimeValues:
         kind = value if isinstance(value, type) else type(value)
         if getattr(kind, "__module__", None) != self._names.get("__name__", "__main__"):
             return ()
-        own = [part for base in kind.__mro__ if base.__module__ == kind.__module__ for part in vars(base).values()]
-        return [_plain(part) for part in own]
+        own = [part for base in kind.__mro__ if base.__module__ == kind.__module__ for part in vars(base).items()]
+        return [_plain(part) for name, part in own if kind is not value or name in _CONSTRUCTORS]
 
 
 def followed(value: Any, path: Path) -> Any:

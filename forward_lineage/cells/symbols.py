@@ -93,6 +93,16 @@ class Symbols:
                     waiting.append(child)
         return {name: frozenset(found[name]) for name in self.known if name in stale}
 
+    def behind(self, names: Iterable[str]) -> frozenset[str]:
+        """Return names and the stale names that make them stale, directly or not."""
+        stale = self.stale()
+        found, waiting = set(names), list(names)
+        while waiting:
+            new = (stale.get(waiting.pop(), frozenset()) & stale.keys()) - found
+            found |= new
+            waiting.extend(new)
+        return frozenset(found)
+
     def _newer(self, symbol: Symbol) -> set[str]:
         parents = ((name, self.known.get(name)) for name in symbol.parents)
         return {name for name, parent in parents if parent is not None and parent.changed > symbol.computed}

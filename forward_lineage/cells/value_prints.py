@@ -65,6 +65,9 @@ def _looked_into(value: Any, budget: Budget, depth: int) -> Print | None:
     for kinds, read in _READ:
         if type(value) in kinds:
             return read(value, budget, depth)
+    if isinstance(value, type) and value.__module__ == "__main__":
+        own = {name: each for name, each in vars(value).items() if name not in ("__dict__", "__weakref__")}
+        return ("class", value.__name__, *map(id, value.__bases__), *_dictionary(own, budget, depth))
     if type(value).__module__ == "__main__" and isinstance(getattr(value, "__dict__", None), dict):
         return ("object", id(type(value)), *_dictionary(vars(value), budget, depth))
     return _array(value, budget)

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from IPython.display import publish_display_data
-
 from forward_lineage.cells.notebook import Notebook
 from forward_lineage.notebooks import ipyflow_door
 from forward_lineage.notebooks.stale_cells import Status, Why, told_before
@@ -74,11 +72,10 @@ class Watching:
         self._deep += 1
         if self._deep > 1 or info.silent or not info.store_history:
             return
-        title = _title(self.shell.execution_count, info.raw_cell)
         self._key = str(info.cell_id or _text_key(info.raw_cell))
-        with self._passive(title):
+        with self._passive(_title(None, info.raw_cell)):
             text = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
-            stale = self.notebook.begin(self._key, title, text)
+            stale = self.notebook.begin(self._key, text)
             self._now = _Reads()
             if stale:
                 self._warn(stale)
@@ -89,8 +86,9 @@ class Watching:
         read, self._now = self._now, None
         if self._deep or read is None:
             return
-        with self._passive(self._key):
-            self.notebook.end(failed=not result.success, reads_data=bool(read.rows))
+        title = _title(result.execution_count, result.info.raw_cell)
+        with self._passive(title):
+            self.notebook.end(title, failed=not result.success, reads_data=bool(read.rows))
             self._reads[self._key] = read
 
     def _called(self, session: Any, call: str, arguments: tuple[Any, ...], result: Any) -> None:
@@ -99,10 +97,8 @@ class Watching:
                 self._now.add(session, reads_of(session, call, arguments, result))
 
     def _warn(self, stale: frozenset[str]) -> None:
-        found = self.notebook.highlights()
-        needed = found.rerun if self._key not in found.rerun else found.rerun[: found.rerun.index(self._key)]
-        titles = [self.notebook.cells[key].title for key in needed if key in self.notebook.cells]
-        publish_display_data(told_before(stale, titles))
+        first = [cell.title for cell in self.notebook.to_run_before(stale) if cell.key != self._key]
+        self.shell.display_pub.publish(told_before(stale, first))
 
     @contextmanager
     def _passive(self, what: str) -> Iterator[None]:
@@ -131,6 +127,8 @@ class Watching:
                 why[key] = said
                 self.notebook.data_changed(key)
                 ipyflow_door.data_changed(self.shell, self.notebook.outcomes(key))
+            else:
+                self.notebook.data_is_same(key)
         found_now = self.notebook.highlights()
         titles = {key: cell.title for key, cell in self.notebook.cells.items()}
         return Status(titles, found_now, why, dict(self.missed))
@@ -155,6 +153,7 @@ def _text_key(text: str) -> str:
     return "text " + hashlib.sha256(text.strip().encode()).hexdigest()[:16]
 
 
-def _title(number: int, text: str) -> str:
+def _title(number: int | None, text: str) -> str:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return f"[{number}] {first if len(first) <= 40 else first[:39] + '…'}"
+    short = first if len(first) <= 40 else first[:39] + "…"
+    return short if number is None else f"[{number}] {short}"
