@@ -20,7 +20,8 @@ from forward_lineage.cells.symbols import Symbols
 from forward_lineage.cells.value_prints import Budget, Print, print_of, tells
 
 _HIDDEN = frozenset(("In", "Out", "exit", "quit", "get_ipython", "open"))
-_MENTIONED, _OTHERS = 20_000, 2_000  # elements of values that are looked at, before and after a cell
+_MENTIONED, _OTHERS = 5_000, 200  # elements that are looked at of a value that a cell mentions, or does not
+_OTHER_NAMES = 50  # containers that are looked at though the cell does not mention them
 _CONTAINERS = (list, dict, set, tuple)
 
 
@@ -87,7 +88,7 @@ class Notebook:
         self._names, self._is_source = names, is_source
         self._time = 0
         self._running: _Before | None = None
-        self._prints: dict[str, tuple[int, Print]] = {}  # of after the last cell, with the value's id
+        self._prints: dict[str, tuple[int, int, Print]] = {}  # of after the last cell: id of the value, budget, print
 
     # ------------------------------------------------------------ a cell runs
 
@@ -107,7 +108,8 @@ class Notebook:
         """
         self._running = None
         tree = ast.parse(source)
-        used = flow_of(tree, RuntimeValues(self._names)).live & self.symbols.stale().keys()
+        stale = self.symbols.stale().keys()
+        used = flow_of(tree, RuntimeValues(self._names)).live & stale if stale else frozenset[str]()
         cell = Cell(key, key, tree)
         self._running = _Before(cell, {name: id(value) for name, value in self._tracked()}, self._prints_of(tree))
         return used
@@ -171,8 +173,8 @@ class Notebook:
 
     def _note(self, before: _Before, flow: CellFlow, *, failed: bool) -> None:
         cell, now = before.cell, dict(self._tracked())
-        after = self._prints_of(cell.tree)
-        self._prints = {name: (id(now[name]), made) for name, made in after.items() if name in now}
+        self._prints = {}
+        after = self._prints_of(cell.tree, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])
         in_place: dict[int, frozenset[str]] = {}
         for name, value in now.items():
@@ -203,17 +205,25 @@ class Notebook:
     def _tracked(self) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name, value in [*self._names.items()] if not _is_hidden(name))
 
-    def _prints_of(self, tree: ast.Module) -> dict[str, Print]:
-        """Print what a cell mentions, what its calls may read, and small containers, which may hold such things."""
+    def _prints_of(self, tree: ast.Module, *, after: bool = False) -> dict[str, Print]:
+        """Print what a cell mentions, what its calls may read, and small containers, which may hold such things.
+
+        Prints of after the last cell are good before this one: between cells nothing runs.
+        """
         values = RuntimeValues(self._names)
         mentioned = _mentioned(tree)
         mentioned |= {other for name in mentioned for other in values.reads(name)}
-        large, small, found = Budget(_MENTIONED), Budget(_OTHERS), dict[str, Print]()
+        found, others = dict[str, Print](), 0
         for name, value in self._tracked():
-            if name in mentioned:
-                found[name] = print_of(value, large)
-            elif isinstance(value, _CONTAINERS) and small.left > 0:
-                found[name] = print_of(value, small)
+            others += name not in mentioned and isinstance(value, _CONTAINERS)
+            if name not in mentioned and (others > _OTHER_NAMES or not isinstance(value, _CONTAINERS)):
+                continue
+            most = _MENTIONED if name in mentioned else _OTHERS
+            at, known, made = self._prints.get(name, (0, 0, ()))
+            fits = not after and at == id(value) and known == most
+            found[name] = made if fits else print_of(value, Budget(most))
+            if after:
+                self._prints[name] = (id(value), most, found[name])
         return found
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from forward_lineage.cells.cell_flow import Path
 
-_MOST = 1000  # elements of containers that are looked at, in all
+_MOST = 200  # elements of containers that are looked at, in all
 _DEEPEST = 3  # containers within containers
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}  # what runs when a class is called
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -93,7 +94,7 @@ class RuntimeValues:
         if isinstance(value, functools.partial):
             return (value.func, *value.args, *value.keywords.values())
         if isinstance(value, _CONTAINERS):
-            return list(value.values() if isinstance(value, dict) else value)[:_MOST]
+            return list(itertools.islice(value.values() if isinstance(value, dict) else value, _MOST))
         kind = value if isinstance(value, type) else type(value)
         if getattr(kind, "__module__", None) != self._names.get("__name__", "__main__"):
             return ()

@@ -17,11 +17,12 @@ Print = tuple[Any, ...]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _LONGEST = 100_000  # characters of a text that is its own print
 _DEEPEST = 4
-_SAMPLED = 4096  # places of an array that is too large to read
+_SAMPLED = 256  # places of an array that is too large to read
+_BYTES = 128  # of an array that cost as much as an element of a list
 
 
 class Budget:
-    """Elements, or kilobytes, that may still be looked at."""
+    """Elements that may still be looked at."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -123,13 +124,13 @@ def _array(value: Any, budget: Budget) -> Print | None:
 
 
 def _bytes(array: Any, budget: Budget) -> Print:
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
-    whole = budget.take(1 + array.nbytes // 1024)
-    if not whole:
-        flat = flat[:: max(1, flat.size // _SAMPLED)]
+    whole = budget.take(1 + array.nbytes // _BYTES)
+    if not whole and array.ndim:
+        array = array[:: max(1, array.shape[0] // _SAMPLED)]  # a view: nothing is copied
+        array = array.reshape(array.shape[0], -1)[:, :16] if array.ndim > 1 else array
     if array.dtype.hasobject:
-        return ("is", *map(id, flat[:_SAMPLED].tolist()))
-    return ("bytes" if whole else "is", zlib.crc32(flat.tobytes()))
+        return ("is", *map(id, array.reshape(-1)[:_SAMPLED].tolist()))
+    return ("bytes" if whole else "is", zlib.crc32(array.tobytes()))
 
 
 def _of_function(value: FunctionType, budget: Budget, depth: int) -> Print:

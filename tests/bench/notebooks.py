@@ -43,15 +43,15 @@ CELLS = (
 
 def seconds(mode: str) -> float:
     """Run the cells in a shell; return the CPU seconds that they took."""
-    from IPython.core.interactiveshell import InteractiveShell  # noqa: PLC0415 - after the mode is known
+    from IPython.core.interactiveshell import InteractiveShell  # noqa: PLC0415 - only where cells run
+
+    from forward_lineage.notebooks.watching import Watching  # noqa: PLC0415 - in all modes, for the collector's sake
 
     shell = InteractiveShell.instance()
     shell.run_cell("import numpy, pandas", silent=True)
     if mode.startswith("ipyflow"):
         shell.run_cell("%load_ext ipyflow", silent=True)
     if mode not in PLAIN:
-        from forward_lineage.notebooks.watching import Watching  # noqa: PLC0415
-
         watching = Watching(shell)
         watching.start()
     begun = time.process_time()
