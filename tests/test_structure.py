@@ -58,7 +58,7 @@ ROOMS = {
     "approximate.bounds": set[str](),
     "approximate.filters": set[str](),
     "openlineage": {"frontend", "results", "row_ids", "spark", "store", "tracing"},
-    "explaining": {"showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
+    "explaining": {"embedded", "relations", "showing", "store", "tracing", "row_ids", "frontend", "spark", "results"},
     "pages": {"views", "frontend"},
     "session": {
         "arrays",

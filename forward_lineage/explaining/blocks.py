@@ -90,14 +90,20 @@ def refuse_unfollowed(select: exp.Select) -> None:
             at = value[0] if isinstance(value, list) else value if isinstance(value, exp.Expr) else select
             _refuse(at if isinstance(at, exp.Expr) else select, name.strip("_").upper())
     for join in select.args.get("joins") or ():
-        odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
-        kind = str(join.args.get("kind") or "").upper()
-        if odd or kind not in _KINDS:
-            _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
-        if join.args.get("using") and str(join.args.get("side") or "").upper() in ("RIGHT", "FULL"):
-            _refuse(join, "USING of a RIGHT or FULL JOIN")
-        if (join.args.get("on") or join).find(exp.Query) not in (None, join) and join.args.get("on"):
-            _refuse(join.args["on"], "a subquery in ON")
+        _refuse_join(join)
+
+
+def _refuse_join(join: exp.Join) -> None:
+    odd = [name for name, value in join.args.items() if value and name not in _OF_JOIN]
+    if join.args.get("method"):
+        _refuse(join, f"{str(join.args['method']).upper()} JOIN")
+    kind = str(join.args.get("kind") or "").upper()
+    if odd or kind not in _KINDS:
+        _refuse(join, f"{(odd or [kind])[0].strip('_').upper()} of a join")
+    if join.args.get("using") and str(join.args.get("side") or "").upper() in ("RIGHT", "FULL"):
+        _refuse(join, "USING of a RIGHT or FULL JOIN")
+    if (join.args.get("on") or join).find(exp.Query) not in (None, join) and join.args.get("on"):
+        _refuse(join.args["on"], "a subquery in ON")
 
 
 def _refuse(node: exp.Expr, what: str) -> NoReturn:

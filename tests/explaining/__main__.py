@@ -13,9 +13,9 @@ import click
 
 from forward_lineage import ForwardLineage
 from tests.explaining import sums
-from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.explaining.campaign import JOINT, Trial
 from tests.oracle.session import oracle_session
+from tests.shared_state import drop_views
 
 _SHOWN = 5
 
@@ -41,8 +41,8 @@ def main(what: str, cases: int, seed: int) -> None:
     began = time.monotonic()
     for at, verdict in _verdicts(what, seed):
         tried += 1
-        joint += verdict == sums.JOINT
-        if verdict not in (None, sums.JOINT):
+        joint += verdict == JOINT
+        if verdict not in (None, JOINT):
             wrong += 1
             print(f"seed {at}: {verdict}", flush=True)
         if tried >= cases or wrong >= _SHOWN:

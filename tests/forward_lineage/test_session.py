@@ -11,7 +11,8 @@ from pyspark.sql import types as T  # noqa: N812
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.demo import Q1, Q4, register_store_example
 from forward_lineage.results import meaning_of
-from tests.forward_lineage.conftest import drop_views, rows_with_lineage
+from tests.forward_lineage.conftest import rows_with_lineage
+from tests.shared_state import drop_views
 
 
 def test_table_6_of_the_paper(store: ForwardLineage) -> None:

@@ -285,7 +285,7 @@ def ends_in_values(saved: Saved, edge: TracedTable, table: str) -> NotTracedErro
 
 
 def left_out(refused: Sequence[tuple[Saved, BlockedError]]) -> ChangedError:
-    """Return what is said of results that cannot be answered for: what blocks the first, and what to do about all.
+    """Explain why some results have no answer: what blocks the first, and what to do about all.
 
     Args:
         refused: each with the refusal, which may be about an older version of what it was made of; in the order in

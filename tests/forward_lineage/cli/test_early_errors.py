@@ -168,6 +168,21 @@ def test_a_file_that_is_not_parquet(tmp_path: Path) -> None:
     assert said.startswith(f"{tmp_path / 'query.sql'} is no Parquet file. Name its format, as in --format csv")
 
 
+@pytest.mark.parametrize("place", ["data", "data/nation.parquet"])
+def test_a_key_that_is_no_column(tmp_path: Path, catalog: Path, place: str) -> None:
+    says = "table x has no column nokey. It has n_key."
+    words = ["register", "x", "--path", tmp_path / place, "--key", "nokey", "--home", tmp_path]
+    assert error_of(*words) == says
+    (tmp_path / "tables.toml").write_text(f'[x]\npath = "{place}"\nkey = "nokey"')
+    assert error_of("register", "--catalog", tmp_path / "tables.toml", "--home", tmp_path) == says
+    partition = tmp_path / "data" / "day=1"
+    partition.mkdir()
+    pq.write_table(pa.table({"n_key": [2]}), partition / "a.parquet")
+    for name, key in (("data", "day"), ("data/nation.parquet", "N_KEY")):  # Spark knows more
+        with pytest.raises(AssertionError, match="Spark was started"):
+            without_spark("register", "x", "--path", tmp_path / name, "--key", key, "--home", tmp_path)
+
+
 def test_a_result_is_not_called_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(2).createOrReplaceTempView("taken")
     ForwardLineage(spark, tmp_path).register("taken", key="id")

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage
 from forward_lineage.explaining.comparison import Comparison, RowChange
-from tests.explaining.campaign import Trial
-from tests.forward_lineage.conftest import drop_views
+from tests.explaining.campaign import JOINT, Trial
+from tests.shared_state import drop_views
 from udafs.errors import BadArgumentError, LineageError, NotSavedError
 
 BEFORE = [(1, "a", "EU", 40, "1.10"), (2, None, "US", 70, "2.20"), (3, "b", "EU", 5, "0.05")]
@@ -98,4 +98,4 @@ def test_what_is_not_there(lineage: ForwardLineage) -> None:
 def test_generated(spark: SparkSession, tmp_path: Path) -> None:
     verdicts = list(Trial(ForwardLineage(spark, tmp_path / "home"), 3).compared())
     drop_views(spark)
-    assert [each for each in verdicts if each not in (None, "joint")] == []
+    assert [each for each in verdicts if each not in (None, JOINT)] == []

@@ -23,10 +23,11 @@ from forward_lineage.openlineage import OpenLineage
 from forward_lineage.openlineage.sender import PATIENCE
 from forward_lineage.openlineage.settings import VARIABLE
 from tests.conftest import REPOSITORY
-from tests.forward_lineage.conftest import drop_views, make_store_tables
+from tests.forward_lineage.conftest import make_store_tables
 from tests.forward_lineage.openlineage.endpoint import Endpoint
 from tests.forward_lineage.openlineage.rules import Event, check
 from tests.forward_lineage.prepared import Prepared
+from tests.shared_state import drop_views
 
 BY_ITEM = "SELECT i_id, category, sum(num) AS num FROM sales JOIN item USING (i_id) GROUP BY i_id, category"
 OURS = "forwardLineage_rowLineage"

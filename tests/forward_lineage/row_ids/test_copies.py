@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from forward_lineage import ForwardLineage, LineageError
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.row_ids.conftest import ids, write
+from tests.shared_state import drop_views
 
 
 def test_ids_follow_the_order(lineage: ForwardLineage, folder: Path) -> None:

@@ -19,9 +19,9 @@ from forward_lineage.store.updating import replacing
 from forward_lineage.store.updating.proving import Prover
 from forward_lineage.store.updating.replacing import Replacer
 from tests.forward_lineage.cli.in_this_process import invoke
-from tests.forward_lineage.conftest import drop_views
 from tests.forward_lineage.prepared import Prepared
 from tests.forward_lineage.row_ids.conftest import write
+from tests.shared_state import drop_views
 from tests.tiers import every_day
 from udafs.errors import NameTakenError
 
