@@ -166,13 +166,12 @@ def features(candidates, parsed):
         if number != last:
             tokens, last = [token.rpartition("/") for token in parsed[number].split()], number
         between = tokens[one + 1:other]
-        row = [0.0] * 16
-        for word, slash, tag in between:
-            row[len(word) % 8] += 1.0
-            row[8 + len(tag)] += 1.0 + 0.1 * $features
-            row[15] += word in ("married", "wife", "husband")
-        rows.append(row)
-    return np.array(rows)
+        row = [f"LENGTH_{len(between) + $features}", "WORD_SEQ_[" + " ".join(token[0] for token in between) + "]"]
+        row.append("POS_SEQ_[" + " ".join(token[2] for token in between) + "]")
+        row += [f"NGRAM_1_[{token[0]}]" for token in between[:3]]
+        row += [f"W_LEFT_1_[{token[0]}]" for token in tokens[max(0, one - 1):one]]
+        rows.append(";".join(row))
+    return rows
 
 @step
 def labels(candidates):
@@ -182,9 +181,13 @@ def labels(candidates):
 
 @step
 def model(features, labels):
-    w = np.zeros(features.shape[1])
-    for turn in range(300):
-        w = w - 0.05 * features.T @ (1 / (1 + np.exp(-(features @ w))) - labels) / len(labels)
+    x = np.zeros((len(features), 64))
+    for at, row in enumerate(features):
+        for name in row.split(";"):
+            x[at, sum(name.encode()) % 64] += 1.0
+    w = np.zeros(64)
+    for turn in range(100):
+        w = w - 0.05 * x.T @ (1 / (1 + np.exp(-(x @ w))) - labels) / len(labels)
     return w
 
 @step

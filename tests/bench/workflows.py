@@ -110,7 +110,7 @@ def _iteration(place: Place, taken: Taken, way: str, source: str, folder: Path) 
     target = "checked" if "def checked" in source else "report"
     kept = folder / (f"{way} {len(taken.cpu)}" if way == NOTHING else way)
     begun, clock = place.cpu(), time.perf_counter()
-    shelf = Shelf(LocalFolder(kept))
+    shelf = Shelf(LocalFolder(kept), budget=10**15 if way == ALL else None)
     with _WAYS[way]():
         outcome = Pipeline(list(_steps(source)), shelf, place.rows).run(target)
     taken.cpu.append(place.cpu() - begun)
@@ -205,13 +205,14 @@ def _cpu_of(process: int) -> float:
 def _report(name: str, rounds: list[dict[str, Taken]]) -> list[str]:
     best = {way: min((each[way] for each in rounds), key=lambda taken: sum(taken.cpu)) for way in rounds[0]}
     cpu = {way: sum(taken.cpu) for way, taken in best.items()}
-    print(f"\n{name}: cumulative seconds of CPU (of the clock), bytes kept at most")
+    print(f"\n{name}: cumulative seconds of CPU (of the clock), bytes kept at the end (at most)")
     for way, taken in best.items():
         each = " ".join(f"{seconds:.2f}" for seconds in taken.cpu)
-        print(f"  {way:12} {cpu[way]:7.2f} ({sum(taken.clock):.2f}) {max(taken.size):13,}   by iteration: {each}")
+        seconds, size = f"{cpu[way]:.2f} ({sum(taken.clock):.2f})", f"{taken.size[-1]:,} ({max(taken.size):,})"
+        print(f"  {way:12} {seconds:>16} {size:>28}   by iteration: {each}")
     ratio = cpu[OURS] / min(cpu[ALL], cpu[NOTHING])
     times = cpu[NOTHING] / cpu[OURS]
-    size = max(best[OURS].size) / max(1, *best[ALL].size)
+    size = best[OURS].size[-1] / max(1, best[ALL].size[-1])
     print(f"  {ratio:.3f} of the better of both, {times:.1f} times as fast as never reusing, {size:.3f} of the bytes")
     bars = {
         f"{name}: {ratio:.3f} of the better, at most {MOST}": ratio <= MOST,
