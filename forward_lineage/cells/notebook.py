@@ -109,9 +109,12 @@ class Notebook:
         self._running = None
         tree = ast.parse(source)
         stale = self.symbols.stale().keys()
-        used = flow_of(tree, RuntimeValues(self._names)).live & stale if stale else frozenset[str]()
+        values = RuntimeValues(self._names)
+        used = flow_of(tree, values).live & stale if stale else frozenset[str]()
         cell = Cell(key, key, tree)
-        self._running = _Before(cell, {name: id(value) for name, value in self._tracked()}, self._prints_of(tree))
+        self._running = _Before(
+            cell, {name: id(value) for name, value in self._tracked()}, self._prints_of(tree, values)
+        )
         return used
 
     def end(self, title: str = "", *, failed: bool = False, reads_data: bool = False) -> None:
@@ -133,8 +136,7 @@ class Notebook:
         self.symbols.forget([data_of(cell.key)])
         if reads_data:
             self.symbols.changed_outside(data_of(cell.key), self._time)
-        flow = flow_of(cell.tree, RuntimeValues(self._names))
-        self._note(before, flow, failed=failed)
+        self._note(before, RuntimeValues(self._names), failed=failed)
 
     def data_changed(self, key: str) -> None:
         """Take note that rows that a cell read are others now."""
@@ -171,10 +173,11 @@ class Notebook:
 
     # ------------------------------------------------------------ what a cell did
 
-    def _note(self, before: _Before, flow: CellFlow, *, failed: bool) -> None:
+    def _note(self, before: _Before, values: RuntimeValues, *, failed: bool) -> None:
         cell, now = before.cell, dict(self._tracked())
+        flow = flow_of(cell.tree, values)
         self._prints = {}
-        after = self._prints_of(cell.tree, after=True)
+        after = self._prints_of(cell.tree, values, after=True)
         self.symbols.forget([name for name in before.ids if name not in now])
         in_place: dict[int, frozenset[str]] = {}
         for name, value in now.items():
@@ -205,12 +208,11 @@ class Notebook:
     def _tracked(self) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name, value in [*self._names.items()] if not _is_hidden(name))
 
-    def _prints_of(self, tree: ast.Module, *, after: bool = False) -> dict[str, Print]:
+    def _prints_of(self, tree: ast.Module, values: RuntimeValues, *, after: bool = False) -> dict[str, Print]:
         """Print what a cell mentions, what its calls may read, and small containers, which may hold such things.
 
         Prints of after the last cell are good before this one: between cells nothing runs.
         """
-        values = RuntimeValues(self._names)
         mentioned = _mentioned(tree)
         mentioned |= {other for name in mentioned for other in values.reads(name)}
         found, others = dict[str, Print](), 0

@@ -8,7 +8,8 @@ and the bytes at even distances are compared: a change between them does not sho
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -88,14 +89,26 @@ def _plain(value: Any) -> Print:
 def _sequence(value: Any, budget: Budget, depth: int) -> Print:
     if not budget.take(len(value)):
         return ("is", type(value).__name__, len(value), id(value))
-    return (type(value).__name__, *(print_of(each, budget, depth + 1) for each in value))
+    return (type(value).__name__, *_elements(value, budget, depth))
 
 
 def _dictionary(value: dict[Any, Any], budget: Budget, depth: int) -> Print:
     if not budget.take(len(value)):
         return ("is", "dict", len(value), id(value))
-    pairs = ((print_of(key, budget, depth + 1), print_of(each, budget, depth + 1)) for key, each in list(value.items()))
-    return ("dict", *pairs)
+    keys, values = tuple(value), tuple(value.values())
+    return ("dict", _elements(keys, budget, depth), _elements(values, budget, depth))
+
+
+def _elements(values: Sequence[Any], budget: Budget, depth: int) -> Print:
+    """Print each of many values; of numbers or texts alone in one piece, as thousands of objects keep Python busy."""
+    kinds = set(map(type, values))
+    if kinds == {float}:
+        budget.left -= len(values)
+        return ("float", array("d", values).tobytes())
+    if kinds in ({int}, {str}):
+        budget.left -= len(values)
+        return (kinds.pop().__name__, ("", *values))
+    return ("each", *(print_of(each, budget, depth + 1) for each in values))
 
 
 def _set(value: Any, budget: Budget, depth: int) -> Print:
@@ -117,10 +130,18 @@ def _array(value: Any, budget: Budget) -> Print | None:
     if package == "numpy" and hasattr(value, "tobytes") and hasattr(value, "shape"):
         return ("array", str(value.dtype), value.shape, _bytes(value, budget))
     if package == "pandas" and hasattr(value, "index"):
-        columns = [value] if getattr(value, "ndim", 2) == 1 else [value.iloc[:, at] for at in range(value.shape[1])]
+        columns = [value] if getattr(value, "ndim", 2) == 1 else [each for _, each in value.items()]
         names = tuple(map(str, getattr(value, "columns", ())))
-        return ("pandas", value.shape, names, *(_bytes(each.to_numpy(), budget) for each in (value.index, *columns)))
+        held = (_bytes(each.to_numpy(), budget) for each in columns)
+        return ("pandas", value.shape, names, _index(value.index, budget), *held)
     return None
+
+
+def _index(index: Any, budget: Budget) -> Print:
+    """Print an index; of one that only counts, its bounds, as its numbers are not there before somebody asks."""
+    if type(index).__name__ == "RangeIndex":
+        return ("range", index.start, index.stop, index.step)
+    return _bytes(index.to_numpy(), budget)
 
 
 def _bytes(array: Any, budget: Budget) -> Print:
