@@ -20,6 +20,7 @@ ROOMS = {
     "extras": set[str](),
     "relations": set[str](),
     "arrays": {"relations"},
+    "cells": set[str](),
     "steps": {"storage"},
     "storage": set[str](),
     "spark": {"results"},
@@ -87,7 +88,7 @@ ROOMS = {
     "drawing": set[str](),
     "demo": {"session", "spark"},
     "door": {"session", "frontend", "row_ids", "results"},
-    "notebooks": {"session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
+    "notebooks": {"cells", "session", "drawing", "cli.pictures", "frontend", "results", "showing", "store"},
     "cli": {
         "showing",
         "session",
