@@ -127,7 +127,8 @@ def _of_kinds(found: DataFrame) -> RowChanges:
     with spark_errors():
         table = arrow_table(found)
     ids, kinds = table.column(0).to_numpy(), np.asarray(table.column(1).to_pylist(), dtype=object)
-    return RowChanges(*(LineageSet(ids[kinds == kind]) for kind in (GONE, CAME, DIFFERS)))
+    gone, came, differs = (LineageSet(ids[kinds == kind]) for kind in (GONE, CAME, DIFFERS))
+    return RowChanges(gone, came, differs)
 
 
 def _by_value(spark: SparkSession, then: Version, now: Version) -> RowChanges:

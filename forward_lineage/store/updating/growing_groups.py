@@ -75,7 +75,8 @@ def growing(tree: exp.Expr, changed: Collection[str]) -> Growing:
 def _meant(by: exp.Expr, select: exp.Select) -> exp.Expr:
     """What GROUP BY names by its place. Another name may be a column's, and that of an item as well."""
     if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(select.expressions):
-        return select.expressions[int(by.name) - 1].unalias()
+        meant: exp.Expr = select.expressions[int(by.name) - 1].unalias()
+        return meant
     return by
 
 

@@ -437,7 +437,8 @@ def _added_up(
         mine = of_old[places] >= 0
         here = lineage.get(edge.name.lower(), (np.empty(0, np.int64), np.empty(0, np.int64)))
         pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
-        together[edge.name.lower()] = tuple(np.unique(pairs, axis=1))  # type: ignore[assignment]
+        rows_of, ids_of = np.unique(pairs, axis=1)
+        together[edge.name.lower()] = rows_of, ids_of
     replaced = np.where(before < 0, -1, numbers[before]) if numbers.size else before
     return MadeAgain(pa.table(columns, schema=more.schema), together, replaced, LineageSet(replaced[replaced >= 0]))
 

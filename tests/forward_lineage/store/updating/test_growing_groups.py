@@ -12,7 +12,7 @@ from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 
 
 def test_growing() -> None:
-    sql = "SELECT sum(n) AS s, item, count(*) FILTER (WHERE n > 1), max(m) FROM sales JOIN u USING (k) GROUP BY 2"
+    sql = "SELECT sum(n) AS s, item, count(*) FILTER(WHERE n > 1), max(m) FROM sales JOIN u USING (k) GROUP BY 2"
     found = growing(parse(sql).tree, {"sales"})
     assert found.columns == ("sum", "key", "count", "max") and found.keys == (1,)
     assert [each.sql for each in found.places] == [sql.replace("sales", f"{PLACE} AS sales")]
