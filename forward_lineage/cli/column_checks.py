@@ -68,9 +68,11 @@ def check_constraints(opening: Opening, table: str, constraints: Sequence[str]) 
     """
     read = [read_constraint(text) for text in constraints]
     check_asked_about(opening, table)
+    columns = None if opening.is_running else _known_columns(opening, table)
+    if columns is None:
+        return
     for constraint in read:
-        columns = None if opening.is_running else _known_columns(opening, table)
-        for attribute in () if columns is None else _attributes(constraint):
+        for attribute in _attributes(constraint):
             for name in unknown_columns(attribute.tree, columns):
                 error = no_such_column(table, name, columns)
                 raise BadArgumentError(f"{error.what}, in `{attribute.constraint}`", instead=error.instead)
@@ -88,7 +90,9 @@ def _attributes(constraint: Constraint) -> Iterator[Attribute]:
 
 def _check_columns(opening: Opening, table: str, text: str) -> None:
     columns = None if opening.is_running else _known_columns(opening, table)
-    for name in () if columns is None else columns_in(text, columns):
+    if columns is None:
+        return
+    for name in columns_in(text, columns):
         raise no_such_column(table, name, columns)
 
 

@@ -129,12 +129,22 @@ def _select(
         if only or two_integers
         else chance.choice(["rows", "rows", "distinct", "group", "having", "all", "window"])
     )
-    number = Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
+    aggregate = Agg(chance.choice(["count", "sum", "min", "max"]), (chance.choice([key, value]),))
+    number = (
+        aggregate
+        if chance.random() < 1 / 3
+        else Agg("count", (key,), where=_compared(chance, value) if chance.random() < 1 / 4 else None)
+    )
     match shape:
         case "distinct":
             return Select((Item(value, "k1"),), source, where=where, distinct=True)
         case "group" | "having":
             having = Op(chance.choice([">", "<="]), number, Lit(1)) if shape == "having" else None
+            if shape == "group" and chance.random() < 1 / 8:  # a key that does not tell all its groups apart
+                value_of_key = Func("coalesce", (value, Lit(1)))
+                return Select(
+                    (Item(value_of_key, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,))
+                )
             return Select(
                 (Item(value, "k1"), Item(number, "k2")), source, where=where, group=GroupBy((value,)), having=having
             )

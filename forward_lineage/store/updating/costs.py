@@ -38,7 +38,7 @@ def costs_of(touched: Touched, tables: RegisteredTables, library: Library) -> Co
         # It reads everything, to find the rows with these keys, and joins and groups only those.
         return Costs(full, partly + STATEMENT + READ_ROW * sum(read.values()))
     came = {each.edge.name.lower(): len(each.changes.after) for each in touched.others if each.changes}
-    for each in touched.how:
+    for each in touched.places:
         others = sum(read.values()) - read[each.probe.table] + came[each.probe.table]
         partly += STATEMENT + READ_ROW * others
     return Costs(full, partly)

@@ -136,20 +136,20 @@ def is_ordered(tree: exp.Expr) -> bool:
     return _unwrapped(tree).args.get("order") is not None
 
 
-def keeps_order(tree: exp.Expr, keyed: Keyed) -> bool:
-    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys."""
+def keeps_order(tree: exp.Expr, columns: Sequence[int]) -> bool:
+    """Tell whether rows stay in the order of a query if each is replaced by one with equal keys, in these columns."""
     tree = _unwrapped(tree)
     order = tree.args.get("order")
     if order is None:
         return True
     if not isinstance(tree, exp.Select):
         return False
-    items = [tree.expressions[column] for column in keyed.columns]
+    items = [tree.expressions[column] for column in columns]
     names = {item.alias_or_name.lower() for item in items}
     for each in order.expressions:
         by = each.this
         if isinstance(by, exp.Literal) and by.is_int:
-            if int(by.name) - 1 not in keyed.columns:
+            if int(by.name) - 1 not in columns:
                 return False
         elif not (isinstance(by, exp.Column) and not by.table and by.name.lower() in names):
             return False
@@ -207,6 +207,21 @@ def _falls_apart(select: exp.Select) -> bool:
 def _added(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
     if not all(map(is_of_one_row, select.expressions)):
         raise NotProvableError("it selects more than values of a row")
+    yield from added_rows(select, number, changed)
+
+
+def added_rows(select: exp.Select, number: int, changed: set[str]) -> Iterator[Added]:
+    """Yield the places of a SELECT where rows that came join, each with what the SELECT makes of these alone.
+
+    Args:
+        select: the SELECT; it is not changed.
+        number: its number in the query.
+        changed: names of tables, in lower case.
+
+    Raises:
+        NotProvableError: new rows in one of the places may do more than join.
+
+    """
     if not joined.mentions(select, changed):
         return
     for probe, place in joined.probed_places(select, changed):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial, reduce
@@ -33,6 +33,7 @@ from forward_lineage.store.library.rerun import NAME, rerun_of
 from forward_lineage.store.library.row_files import check_row_files
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.execution import Target, write_result
+from forward_lineage.store.updating.growing_groups import Growing, check_kinds, growing, grown
 from forward_lineage.store.updating.inputs import Input
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
 from forward_lineage.store.updating.kept_files import share_files, still_newest
@@ -64,6 +65,8 @@ MOST_ROWS = 1_000_000
 _INTEGERS = ["tinyint", "smallint", "int", "bigint"]
 _COMPARABLE = {*_INTEGERS, "string", "date", "boolean"}
 _CAME_IN_ORDER = "its rows have an order, and some came"
+Part = tuple[pa.Table, dict[str, Pairs]]
+"""Rows that were made again, and by table, in lower case, what they were made of."""
 _OF_WORKLOADS = ("workload", "partition_by", "cube")
 
 
@@ -76,7 +79,7 @@ class Touched:
         inputs: what is another version now.
         others: those of them that have other rows, as the query reads them.
         rows: numbers of the rows that may not be what they were.
-        how: the places where rows came that join; or the keys of the parts.
+        how: the places where rows came that join; or the keys of the parts; or how its groups grow.
         keys: of a result with keys, those of touched parts, in the columns that `key_column` names.
         is_ordered: whether rows stand in an order that the query says.
 
@@ -86,7 +89,7 @@ class Touched:
     inputs: Sequence[Input]
     others: Sequence[Input]
     rows: LineageSet
-    how: tuple[Added, ...] | Keyed
+    how: tuple[Added, ...] | Keyed | Growing
     keys: pa.Table | None = None
     is_ordered: bool = False
 
@@ -95,7 +98,14 @@ class Touched:
         """Whether nothing has to be made again."""
         if isinstance(self.how, Keyed):
             return self.keys is not None and not self.keys.num_rows
-        return not self.how and not self.rows
+        return not self.places and not self.rows
+
+    @property
+    def places(self) -> tuple[Added, ...]:
+        """Where rows that came join; none where keys tell what is touched."""
+        if isinstance(self.how, Growing):
+            return self.how.places
+        return () if isinstance(self.how, Keyed) else self.how
 
     @property
     def made_of(self) -> str:
@@ -107,6 +117,8 @@ class Touched:
         if isinstance(self.how, Keyed):
             assert self.keys is not None, "it has keys"
             return f"{self.keys.num_rows:,} of its {self.how.what} have rows of {self.made_of} that changed"
+        if isinstance(self.how, Growing):
+            return f"rows of {self.made_of} that came are added to its groups"
         return (
             f"{len(self.rows):,} of its {self.saved.rows:,} rows were made of rows of {self.made_of} that changed"
             + (", and rows that came join in it" if self.how else "")
@@ -152,13 +164,29 @@ class Replacer:
         if everything is not None:
             keyed = keyed_replacement(everything, by_name.keys(), went, fits)
             return self._first_rows(self._with_keys(Touched(saved, inputs, others, rows, keyed), everything, by_name))
+        if not went and went is not None:
+            with suppress(NotProvableError):
+                return self._growing(Touched(saved, inputs, others, rows, growing(tree, by_name.keys())), tree, by_name)
         how = replacement(tree, by_name.keys(), went, fits)
         if not isinstance(how, Keyed):
-            active = tuple(each for each in how if self._prover.finds_rows(each.probe, by_name))
+            active = self._active(how, by_name)
             if is_each_once(active) and not (active and tree.find(exp.Order)):
                 return Touched(saved, inputs, others, rows, active)
             how = keyed_replacement(tree, by_name.keys(), went, fits)
         return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
+
+    def _active(self, places: Sequence[Added], by_name: Mapping[str, Input]) -> tuple[Added, ...]:
+        return tuple(each for each in places if self._prover.finds_rows(each.probe, by_name))
+
+    def _growing(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
+        """Of a query whose groups grow: where rows came, each of which must be counted once."""
+        how = found.how
+        assert isinstance(how, Growing), "asked before"
+        check_kinds(how.columns, [kind.lower() for _, kind in found.saved.columns])
+        active = self._active(how.places, by_name)
+        if not is_each_once(active) or not keeps_order(tree, how.keys):
+            raise NotProvableError("rows that came join in it in more than one place, or change its order")
+        return replace(found, how=replace(how, places=active), is_ordered=is_ordered(tree))
 
     def _check_form(self, saved: SavedResult) -> None:
         if saved.stages or saved.refers:
@@ -171,10 +199,10 @@ class Replacer:
         if any(rerun_of(saved).options.get(each) for each in _OF_WORKLOADS):
             raise NotProvableError("data for a workload are made again, too")
 
-    def _with_keys(self, found: Touched, tree: exp.Expr, by_name: dict[str, Input]) -> Touched:
+    def _with_keys(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         saved, keyed = found.saved, found.how
         assert isinstance(keyed, Keyed), "asked before"
-        if not keeps_order(tree, keyed):
+        if not keeps_order(tree, keyed.columns):
             raise NotProvableError("its rows have an order by other columns than keys")
         with _spark_may_refuse():
             frames = [_keys_of(IdentifiedRows.of_result(self.tables.spark, saved).among(found.rows), keyed)]
@@ -187,7 +215,7 @@ class Replacer:
         keys = keys.rename_columns([key_column(i) for i in range(len(keyed.columns))])
         if not keys.num_rows:
             return replace(found, keys=keys)
-        return replace(found, keys=keys, rows=self._rows_with(found, keyed, keys))
+        return replace(found, keys=keys, rows=self._rows_with(found, keyed.columns, keys))
 
     def _first_rows(self, found: Touched) -> Touched:
         """Of a query with LIMIT: its rows are the first ones still, if parts that are touched had and have none."""
@@ -221,12 +249,12 @@ class Replacer:
         known = (kind in _COMPARABLE or kind.startswith("decimal(") for kind in kinds)
         return kinds[: len(wanted)] == wanted and all(known)
 
-    def _rows_with(self, found: Touched, keyed: Keyed, keys: pa.Table) -> LineageSet:
+    def _rows_with(self, found: Touched, columns: Sequence[int], keys: pa.Table) -> LineageSet:
         """The numbers of the rows whose keys are among some."""
         saved = found.saved
         named = _by_place(IdentifiedRows.of_result(self.tables.spark, saved))
         known = arrow_frame(self.tables.spark, keys)
-        pairs = enumerate(keyed.columns)
+        pairs = enumerate(columns)
         equal = [named[f"c{column}"].eqNullSafe(known[key_column(i)]) for i, column in pairs]
         with _spark_may_refuse():
             if found.is_ordered and known.join(named, equal, "left_anti").limit(1).collect():
@@ -250,7 +278,7 @@ class Replacer:
             with _spark_may_refuse():
                 runs = enumerate(self._runs(touched))
                 parts = [self._run(touched, *run, folder / f"again-{number}") for number, run in runs]
-            made = _made_again(touched, parts)
+            made = self._grown(touched, parts) if isinstance(touched.how, Growing) else _made_again(touched, parts)
             if touched.is_ordered and (made.numbers < 0).any():
                 raise NotProvableError(_CAME_IN_ORDER)
             written = write_new_rows(saved, made, folder)
@@ -274,7 +302,7 @@ class Replacer:
                     keys = not_traced(name, touched.keys.column_names)
                     yield touched.how.sql.replace(KEYS, name), Narrowed(names, placed=(keys,))
             return
-        for added in touched.how:
+        for added in touched.places:
             found = by_name[added.probe.table]
             assert found.changes is not None, "others were turned away before"
             manifest = self.tables.registered(found.edge.name)
@@ -283,7 +311,16 @@ class Replacer:
             table = self._chosen.table_of(chosen)
             yield added.sql.replace(PLACE, table.relation), Narrowed(names, placed=(table,))
 
-    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> tuple[pa.Table, dict[str, Pairs]]:
+    def _grown(self, touched: Touched, parts: Sequence[Part]) -> MadeAgain:
+        """The groups that rows came to, with what they had before."""
+        saved, how = touched.saved, touched.how
+        assert isinstance(how, Growing), "asked before"
+        more = pa.concat_tables([rows for rows, _ in parts])
+        keys = more.select(list(how.keys)).rename_columns([key_column(i) for i in range(len(how.keys))])
+        numbers = self._rows_with(touched, how.keys, keys).ids() if how.keys else saved.numbers()
+        return _added_up(saved, how, np.asarray(numbers), more, _stacked(parts))
+
+    def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> Part:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""
         saved, spark = touched.saved, self.tables.spark
         traced = self._statements.trace(sql, saved.semantics, narrowed=narrowed)
@@ -363,7 +400,7 @@ def _version(saved: SavedResult, written: Written, folder: Path) -> SavedResult:
 # ------------------------------------------------------------ which row is which
 
 
-def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> MadeAgain:
+def _made_again(touched: Touched, parts: Sequence[Part]) -> MadeAgain:
     saved, went = touched.saved, touched.rows
     numbers = went.ids()
     old = _rows_of(saved, numbers)
@@ -376,6 +413,39 @@ def _made_again(touched: Touched, parts: Sequence[tuple[pa.Table, dict[str, Pair
         relations = {edge.name.lower(): _pairs_of(saved, edge.name, numbers) for edge in saved.tables}
         names = _by_lineage(relations, len(numbers)), _by_lineage(lineage, rows.num_rows)
     return MadeAgain(rows, lineage, matched(names[0], numbers.tolist(), names[1]), went)
+
+
+def _added_up(
+    saved: SavedResult, how: Growing, numbers: Numbers, more: pa.Table, lineage: dict[str, Pairs]
+) -> MadeAgain:
+    """Groups of rows that came, with what groups of the same keys had before, under these numbers."""
+    old = _rows_of(saved, numbers)
+    then, now = (list(zip(*(column.to_pylist() for column in each.columns), strict=True)) for each in (old, more))
+    kinds = [kind.lower() for _, kind in saved.columns]
+    by_key = {_key(row, how): place for place, row in enumerate(then)}
+    before = np.array([by_key.get(_key(row, how), -1) for row in now], np.int64)
+    rows = [
+        row if place < 0 else grown(how.columns, kinds, then[place], row)
+        for row, place in zip(now, before.tolist(), strict=True)
+    ]
+    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(more.schema)]
+    known = np.flatnonzero(before >= 0)
+    together = dict(lineage)
+    for edge in saved.tables:
+        places, ids = _pairs_of(saved, edge.name, numbers)
+        of_old = np.full(numbers.size, -1, np.int64)
+        of_old[before[known]] = known
+        mine = of_old[places] >= 0
+        here = lineage.get(edge.name.lower(), (np.empty(0, np.int64), np.empty(0, np.int64)))
+        pairs = np.stack([np.append(of_old[places][mine], here[0]), np.append(ids[mine], here[1])])
+        rows_of, ids_of = np.unique(pairs, axis=1)
+        together[edge.name.lower()] = rows_of, ids_of
+    replaced = np.where(before < 0, -1, numbers[before]) if numbers.size else before
+    return MadeAgain(pa.table(columns, schema=more.schema), together, replaced, LineageSet(replaced[replaced >= 0]))
+
+
+def _key(row: tuple[object, ...], how: Growing) -> tuple[object, ...]:
+    return tuple(row[place] for place in how.keys)
 
 
 def _rows_of(saved: SavedResult, numbers: Numbers) -> pa.Table:
@@ -396,7 +466,7 @@ def _pairs_of(saved: SavedResult, table: str, numbers: Numbers) -> Pairs:
     return np.searchsorted(numbers, rows), ids
 
 
-def _stacked(parts: Sequence[tuple[pa.Table, dict[str, Pairs]]]) -> dict[str, Pairs]:
+def _stacked(parts: Sequence[Part]) -> dict[str, Pairs]:
     found: dict[str, list[Pairs]] = {}
     before = 0
     for rows, pairs in parts:

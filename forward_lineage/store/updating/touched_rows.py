@@ -299,11 +299,10 @@ def _within(select: exp.Select, probe: exp.Select, upto: exp.Select | None = Non
 
     Conditions beside it that ask no subquery hold for whatever row it may matter to.
     """
-    around, inner, found = _around(select), select, probe
-    if around is None:
-        return None
+    around, inner = _around(select), select
+    found: exp.Select | None = None
     while around is not None:
-        found = _with_conditions(around, [_matches(inner, found)])
+        found = _with_conditions(around, [_matches(inner, found or probe)])
         if around is upto:
             return found
         inner = around
