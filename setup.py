@@ -127,6 +127,7 @@ setup(
             "notebooks/log4j2.properties",
             "pages/static/*",
             "drawing/static/*",
+            "explaining/static/*",
             "openlineage/*.json",
         ],
     },

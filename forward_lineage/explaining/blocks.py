@@ -196,7 +196,9 @@ class Condition:
 
     @property
     def at(self) -> Position | None:
-        """Where it stands."""
+        """Where it stands; None of what is asked for, which is no part of the query."""
+        if self.kind == "asked":
+            return None
         found = None if self.written is None else position_of(self.written)
         return found or (None if self.place is None else position_of(self.place))
 

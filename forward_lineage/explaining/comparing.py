@@ -12,17 +12,18 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forward_lineage.explaining.attributing import Attribution, Part, exact
-from forward_lineage.explaining.comparison import ColumnChange, Comparison, RowChange, TableMoves
+from forward_lineage.explaining.comparison import ColumnChange, Comparison, RowChange
+from forward_lineage.explaining.comparison_page import ComparisonWalk
 from forward_lineage.explaining.joined_rows import JoinedRows, Lineage, Side
 from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.explaining.ranking import Explanation, ranked
 from forward_lineage.explaining.saved_rows import MatchedRow, comparable, key_places, matched_rows
+from forward_lineage.explaining.step_rows import StepRows
 from forward_lineage.explaining.summed_block import SummedBlock, keys_of, summed_block
 from forward_lineage.explaining.undoing import MixedRow, with_partners
 from forward_lineage.relations.relation import united
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
-from forward_lineage.store.asking.pipeline import Pipeline
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
@@ -64,7 +65,7 @@ class Comparer:
     """
 
     def __init__(self, tables: RegisteredTables, library: Library, questions: Questions, past: PastTables) -> None:
-        self._spark: SparkSession = tables.spark
+        self.spark: SparkSession = tables.spark
         self._tables, self._library, self._questions, self._past = tables, library, questions, past
         self._changes: OrderedDict[tuple[str, str, str], RowChanges] = OrderedDict()
         self.joined = JoinedRows(tables, past)
@@ -91,7 +92,7 @@ class Comparer:
 
     def _same(self, then: SavedResult, now: SavedResult, places: Sequence[int], by: Sequence[str]) -> Comparison:
         names = tuple(now.columns[at][0] for at in places)
-        return Comparison(self._spark, now.name, then.version, now.version, names, tuple(by), ())
+        return Comparison(self.spark, now.name, then.version, now.version, names, tuple(by), ())
 
     def _versions(self, name: str, before: int | None, after: int | None) -> tuple[SavedResult, SavedResult]:
         now = self._library.get(name, after)
@@ -143,12 +144,11 @@ class Comparer:
             self._changes.popitem(last=False)
         return self._changes[key]
 
-    def lineage(self, saved: SavedResult, row: int | None, table: str) -> LineageSet:
-        """Return the ids in a base table that a row was made of."""
-        if row is None:
-            return LineageSet()
-        pipeline = Pipeline(self._library, [saved])
-        return pipeline.backward(saved, LineageSet([row]), table).ids
+    def step_rows(
+        self, edges: Mapping[str, tuple[TracedTable, TracedTable]], changes: Mapping[str, RowChanges | None]
+    ) -> StepRows:
+        """Return what tells the rows that rows of two versions were made of."""
+        return StepRows(self.spark, self._library, self._past, self.joined.few, edges, changes)
 
     def base_edges(self, saved: SavedResult) -> dict[str, TracedTable]:
         """See `PastTables`."""
@@ -176,6 +176,7 @@ class _Comparing:
         self._edges: dict[str, tuple[TracedTable, TracedTable]] = {}
         self._changes: dict[str, RowChanges | None] = {}
         self._mixed: Mapping[Any, Sequence[MixedRow]] = {}
+        self._steps = comparer.step_rows(self._edges, self._changes)
 
     def answer(self, rows: Sequence[MatchedRow]) -> Comparison:
         self._find_changes()
@@ -183,7 +184,7 @@ class _Comparing:
         test: dict[str, dict[tuple[Any, ...], tuple[int, Fraction]]] = defaultdict(dict)
         changes = [self._row(row, joined, test) for row in rows]
         return Comparison(
-            self._comparer._spark,
+            self._comparer.spark,
             self._now.name,
             self._then.version,
             self._now.version,
@@ -192,6 +193,7 @@ class _Comparing:
             tuple(changes),
             self._explanations(rows, joined, test),
             tuple(dict.fromkeys(self._notes)),
+            lambda found: ComparisonWalk(self._steps, self._then, self._now).start(found),
         )
 
     def _find_changes(self) -> None:
@@ -257,7 +259,7 @@ class _Comparing:
     def _ids_of(self, rows: Sequence[MatchedRow], at: int) -> dict[str, LineageSet]:
         sides = [row.after if at else row.before for row in rows]
         numbers = [None if side is None else side[0] for side in sides]
-        lineage, saved = self._comparer.lineage, (self._then, self._now)[at]
+        lineage, saved = self._steps.lineage, (self._then, self._now)[at]
         return {
             name: united(lineage(saved, number, edges[at].name) for number in numbers)
             for name, edges in self._edges.items()
@@ -279,7 +281,9 @@ class _Comparing:
         for each in columns:
             _collect(test[each.column], each.parts)
         key = dict(zip((self._names[at] for at in self._key), row.key, strict=True))
-        return RowChange(key, row.change, tuple(columns), tuple(self._moves(row)))
+        numbers = row.numbers
+        moves = tuple(self._steps.moves(self._then, self._now, numbers))
+        return RowChange(key, row.change, tuple(columns), moves, numbers)
 
     def _parts(self, row: MatchedRow, joined: _Joined | str) -> tuple[Sequence[Part], str]:
         if isinstance(joined, str):
@@ -313,26 +317,6 @@ class _Comparing:
             why = "" if quotient else "the query does not give the saved value again"
             why = why or ("there was no value before, or is none now" if before is None or after is None else "")
         return ColumnChange(name, before, after, difference, amounts, remainder, why)
-
-    # ------------------------------------------------------------ lineage
-
-    def _moves(self, row: MatchedRow) -> Iterator[TableMoves]:
-        numbers = [None if side is None else side[0] for side in (row.before, row.after)]
-        for then, now in self._edges.values():
-            if then.granules or now.granules:
-                note = f"it was saved with LINEAGE ON {', '.join(now.granules or then.granules)}: values, not rows"
-                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), note)
-                continue
-            try:
-                before = self._comparer.lineage(self._then, numbers[0], then.name)
-                after = self._comparer.lineage(self._now, numbers[1], now.name)
-            except LineageError as error:
-                yield TableMoves(now.name, LineageSet(), LineageSet(), LineageSet(), error.what)
-                continue
-            changes = self._changes.get(now.name)
-            both = before & after
-            differs = both & changes.differs if changes is not None else LineageSet()
-            yield TableMoves(now.name, after - before, before - after, differs)
 
     # ------------------------------------------------------------ explanations
 

@@ -47,10 +47,14 @@ class Grounding:
     Args:
         names: what they meant.
 
+    Attributes:
+        texts: of the views and results that were met, by name.
+
     """
 
     def __init__(self, names: NamesThen) -> None:
         self._names = names
+        self.texts: dict[str, str] = {}
 
     def inlined(self, tree: exp.Expr, ctes: Mapping[str, Inner] | None = None) -> exp.Expr:
         """Return a query with its CTEs in place of their names; other names stay.
@@ -142,6 +146,7 @@ class Grounding:
             refuse(table, f"{print_sql(table)} in FROM is not followed", INSTEAD)
         found = self._names.find(parts)
         if isinstance(found, View):
+            self.texts[found.name] = found.sql
             return Inner(self.inlined(parse(found.sql).tree), found.columns, found.name)
         if not isinstance(found, BaseTable):
             raise NotTracedError(f"{'.'.join(parts)} is no registered table", instead=INSTEAD)

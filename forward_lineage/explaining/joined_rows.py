@@ -89,7 +89,7 @@ class JoinedRows:
     """
 
     def __init__(self, tables: RegisteredTables, past: PastTables) -> None:
-        self._spark, self._past, self._few = tables.spark, past, FewRows()
+        self._spark, self._past, self.few = tables.spark, past, FewRows()
 
     def of_versions(
         self,
@@ -173,7 +173,7 @@ class JoinedRows:
             manifest = edge.registration()
             if manifest is None or name not in ids:
                 raise NeedsSpark(f"lineage in {name}")
-            rows = self._few.of(manifest, ids[name], mentioned)
+            rows = self.few.of(manifest, ids[name], mentioned)
             views.append(hidden_view(arrow_frame(self._spark, rows)))
             columns = tuple(each for each in rows.column_names if each != ID)
             then[name] = BaseTable(edge.name, columns, views[-1], ID)
