@@ -305,7 +305,8 @@ def _within(select: exp.Select, probe: exp.Select, upto: exp.Select | None = Non
         found = _with_conditions(around, [_matches(inner, found or probe)])
         if around is upto:
             return found
-        around, inner = _around(around), around
+        inner = around
+        around = _around(inner)
     return None if upto is not None else found
 
 
