@@ -112,6 +112,7 @@ _TELLS = {
     "values that may be equal": r"IN \(SELECT v\..*LEFT JOIN",
     "groups that are told apart": "GROUP BY",
     "counted twice": "GROUP BY",
+    "groups of sets": "GROUP BY.*(INTERSECT|EXCEPT)|(INTERSECT|EXCEPT).*GROUP BY",
 }
 _SAID_AFTER = 1000
 _CANNOT_BE_ASKED = duckdb.BinderException, duckdb.CatalogException
