@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
@@ -14,6 +17,7 @@ from forward_lineage.row_ids.checks import check_unchanged
 from forward_lineage.row_ids.manifest import Manifest
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
+from forward_lineage.spark.versions import arrow_frame, arrow_table
 from forward_lineage.store.asking.rows import IdentifiedRows
 from forward_lineage.store.asking.tables_now import TablesNow
 from forward_lineage.store.library.library import Library
@@ -24,6 +28,8 @@ from udafs.errors import ChangedError, LineageError, NotTracedError
 from udafs.lineage_set import LineageSet
 
 _MOST_KNOWN = 16
+_FEW = 10_000
+"""Rows that changed, which are kept in memory while an update lasts."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,16 @@ def _together(one: IdentifiedRows | None, other: IdentifiedRows) -> DataFrame:
     return reduce(DataFrame.unionAll, frames)
 
 
+def _types(frame: DataFrame) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema]
+
+
+def _forget(known: dict[Any, Any]) -> None:
+    """Make room for one more."""
+    while len(known) >= _MOST_KNOWN:
+        del known[next(iter(known))]
+
+
 class Inputs:
     """The inputs of saved results.
 
@@ -68,6 +84,7 @@ class Inputs:
     def __init__(self, tables: RegisteredTables, library: Library) -> None:
         self._tables, self._library = tables, library
         self._now = TablesNow(tables)
+        self._at_hand: dict[tuple[str, int, int, bool, int], pa.Table | None] = {}  # None: Arrow has other types
         self._known: dict[tuple[str, str, str], RowChanges] = {}  # versions never change, so neither does this
 
     def are_current(self, saved: SavedResult) -> bool:
@@ -98,6 +115,41 @@ class Inputs:
         """Return the rows that went, came or differ: as they were, and as they are."""
         assert found.changes is not None, "it was asked for before"
         return _together(self._old(found), self._rows(found).among(found.changes.after))
+
+    def at_hand(self, found: Input, rows: Callable[[], DataFrame], *, both: bool) -> DataFrame:
+        """Return rows that changed: few of them are read once for all results, and Spark knows that they are few.
+
+        Args:
+            found: the input.
+            rows: gives them.
+            both: whether they are `rows_of_both`.
+
+        """
+        changes = found.changes
+        if changes is None or not self.are_few(found):
+            return rows()
+        key = found.edge.name.lower(), found.edge.version, found.now, both, len(changes.differs)
+        frame: DataFrame | None = None
+        if key not in self._at_hand:
+            frame = rows()
+            _forget(self._at_hand)
+            try:
+                self._at_hand[key] = arrow_table(frame)
+            except PySparkException:  # Arrow has no such type
+                self._at_hand[key] = None
+        kept = self._at_hand[key]
+        if kept is None:
+            return rows()
+        there = arrow_frame(self._tables.spark, kept)
+        if frame is not None and _types(there) != _types(frame):
+            self._at_hand[key] = None
+            return frame
+        return there
+
+    @staticmethod
+    def are_few(found: Input) -> bool:
+        """Tell whether few rows of an input changed."""
+        return found.changes is not None and len(found.changes.before) + len(found.changes.after) <= _FEW
 
     def all_rows(self, found: Input, *, now: bool) -> DataFrame:
         """Return the rows that are as they were, with those that went or differ as they were.
@@ -182,8 +234,7 @@ class Inputs:
             raise NotTracedError(f"{edge.name} has other columns now", instead="")
         key = edge.name.lower(), kept.digest(), now.digest()
         if key not in self._known:
-            while len(self._known) >= _MOST_KNOWN:
-                del self._known[next(iter(self._known))]
+            _forget(self._known)
             self._known[key] = self._tables.changes(kept, now)
         return self._known[key]
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
-from uuid import uuid4
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from forward_lineage.row_ids.session_tables import RegisteredTables
@@ -16,9 +12,10 @@ from forward_lineage.spark.errors import spark_errors
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult
 from forward_lineage.store.saving.recipes import recipe_of
+from forward_lineage.store.updating.changed_views import ChangedViews
 from forward_lineage.store.updating.inputs import Input, Inputs
-from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError, Probe, names_read
-from forward_lineage.store.updating.touched_rows import before, both, telling_probes
+from forward_lineage.store.updating.joining_rows import NotProvableError, Probe, names_read
+from forward_lineage.store.updating.touched_rows import telling_probes
 from forward_lineage.tracing.statements import Statements, TracedStatement
 from udafs.errors import LineageError
 from udafs.lineage_set import LineageSet
@@ -37,6 +34,7 @@ class Prover:
     def __init__(self, statements: Statements, tables: RegisteredTables, library: Library) -> None:
         self._statements, self._tables, self._library = statements, tables, library
         self.inputs = Inputs(tables, library)
+        self._found: dict[Probe, bool] = {}  # of the result that was looked at last
 
     def unproven(self, saved: SavedResult, inputs: Sequence[Input]) -> str | None:
         """Say why it is not known that a result is what its query would give now; None: it is proven.
@@ -49,6 +47,7 @@ class Prover:
             LineageError: its query cannot be read, or a table is not what was registered.
 
         """
+        self._found.clear()
         try:
             traced = self.checked(saved, inputs)
             others = as_read(inputs, traced.statement.tree)
@@ -112,12 +111,9 @@ class Prover:
 
     def _check_probes(self, tree: exp.Expr, inputs: Sequence[Input]) -> None:
         by_name = {each.edge.name.lower(): each for each in inputs}
-        for probe in telling_probes(tree, by_name.keys(), self.went(inputs)):
-            if self.finds_rows(probe, by_name):
-                name = by_name[probe.table].edge.name
-                raise NotProvableError(
-                    f"rows of {name} that {'went, ' if probe.both else ''}came or changed join in it"
-                )
+        for probe in self.finding(telling_probes(tree, by_name.keys(), self.went(inputs)), by_name):
+            name = by_name[probe.table].edge.name
+            raise NotProvableError(f"rows of {name} that {'went, ' if probe.both else ''}came or changed join in it")
 
     def went(self, inputs: Sequence[Input]) -> set[str] | None:
         """Return the names of those of which rows went or differ; None: some of these rows cannot be read any more."""
@@ -125,19 +121,21 @@ class Prover:
             return None
         return {each.edge.name.lower() for each in inputs if each.changes and each.changes.before}
 
-    def finds_rows(self, probe: Probe, inputs: Mapping[str, Input]) -> bool:
-        """Tell whether rows of a table that changed join in the place of a probe.
+    def finding(self, probes: Sequence[Probe], inputs: Mapping[str, Input]) -> list[Probe]:
+        """Return those probes that find rows: of tables that changed, in their places. They run as one job.
 
         Raises:
-            NotProvableError: the probe cannot run.
+            NotProvableError: a probe cannot run.
 
         """
+        ahead = [probe for probe in probes if probe not in self._found]
         try:
             with self.views(inputs) as views, spark_errors():
-                found = views.asked(probe)
-                return found is not None and bool(found.limit(1).collect())
+                found = views.finding(ahead)
         except LineageError as error:
             raise NotProvableError(f"what joins could not be asked: {error.what}") from None
+        self._found |= {probe: probe in found for probe in ahead}
+        return [probe for probe in probes if self._found[probe]]
 
     @contextmanager
     def views(self, inputs: Mapping[str, Input]) -> Iterator[ChangedViews]:
@@ -147,61 +145,6 @@ class Prover:
             yield views
         finally:
             views.drop()
-
-
-class ChangedViews:
-    """The relations that probes read, under names in the session.
-
-    Args:
-        rows: gives rows of inputs.
-        inputs: those that changed, by name in lower case.
-        spark: the session.
-
-    """
-
-    def __init__(self, rows: Inputs, inputs: Mapping[str, Input], spark: SparkSession) -> None:
-        self._rows, self._inputs, self._spark = rows, inputs, spark
-        self._names: dict[str, str] = {}  # by what stands in a probe
-
-    def asked(self, probe: Probe) -> DataFrame | None:
-        """Return what a probe gives; None: its table has no rows for its place."""
-        found = self._inputs[probe.table]
-        assert found.changes is not None, "others were turned away before"
-        if not (found.changes if probe.both else found.changes.after):
-            return None
-        place = f"{probe.table} {'both' if probe.both else 'came'}"
-        view = self._view(place, lambda: self._of_place(found, both=probe.both))
-        try:
-            return self._spark.sql(self._named(probe.sql).replace(PLACE, view))
-        except AnalysisException:  # perhaps it mentions the query around it
-            if probe.within is None:
-                raise
-            return self._spark.sql(self._named(probe.within).replace(PLACE, view))
-
-    def drop(self) -> None:
-        """Take the names back."""
-        for name in self._names.values():
-            self._spark.catalog.dropTempView(name)
-
-    def _of_place(self, found: Input, *, both: bool) -> DataFrame:
-        if both:
-            return self._rows.rows_of_both(found)
-        rows = self._rows.rows_that_came(found).frame
-        return rows.drop(rows.columns[0])
-
-    def _named(self, sql: str) -> str:
-        for table, found in self._inputs.items():
-            for stands, now in ((both(table), True), (before(table), False)):
-                if stands in sql:
-                    sql = sql.replace(stands, self._view(stands, partial(self._rows.all_rows, found, now=now)))
-        return sql
-
-    def _view(self, stands: str, frame: Callable[[], DataFrame]) -> str:
-        if stands not in self._names:
-            name = f"__fl_changed_{uuid4().hex}"
-            frame().createOrReplaceTempView(name)
-            self._names[stands] = name
-        return self._names[stands]
 
 
 def as_read(inputs: Sequence[Input], tree: exp.Expr) -> list[Input]:

@@ -94,6 +94,15 @@ class Touched:
     is_ordered: bool = False
 
     @property
+    def share(self) -> float:
+        """The share of the result's rows and lineage that is made again, as far as it is known."""
+        saved = self.saved
+        if not self.rows or saved.pairs > MOST_ROWS:
+            return len(self.rows) / max(saved.rows, 1)
+        pairs = sum(_pairs_of(saved, edge.name, self.rows.ids())[0].size for edge in saved.tables)
+        return (len(self.rows) + pairs) / max(saved.rows + saved.pairs, 1)
+
+    @property
     def is_nothing(self) -> bool:
         """Whether nothing has to be made again."""
         if isinstance(self.how, Keyed):
@@ -176,7 +185,8 @@ class Replacer:
         return self._with_keys(Touched(saved, inputs, others, rows, how, is_ordered=is_ordered(tree)), tree, by_name)
 
     def _active(self, places: Sequence[Added], by_name: Mapping[str, Input]) -> tuple[Added, ...]:
-        return tuple(each for each in places if self._prover.finds_rows(each.probe, by_name))
+        found = self._prover.finding([each.probe for each in places], by_name)
+        return tuple(each for each in places if each.probe in found)
 
     def _growing(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
         """Of a query whose groups grow: where rows came, each of which must be counted once."""

@@ -152,7 +152,7 @@ class Updater:
             kept = saved if plan else self._keep(saved, inputs)
             return Step(saved.name, Way.UNTOUCHED, _proof(inputs), kept.version)
         costs = costs_of(touched, self._replacer.tables, self._library)
-        if costs.partly >= costs.full:
+        if not costs.is_part_cheaper:
             raise NotProvableError(f"{touched.told()}, which would take {costs.told()}")
         if plan:
             return self._said(saved, Way.PARTLY, f"{touched.told()}: {costs.told()}")
