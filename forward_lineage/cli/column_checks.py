@@ -68,12 +68,13 @@ def check_constraints(opening: Opening, table: str, constraints: Sequence[str]) 
     """
     read = [read_constraint(text) for text in constraints]
     check_asked_about(opening, table)
-    for constraint in read:
-        columns = None if opening.is_running else _known_columns(opening, table)
-        for attribute in () if columns is None else _attributes(constraint):
-            for name in unknown_columns(attribute.tree, columns):
-                error = no_such_column(table, name, columns)
-                raise BadArgumentError(f"{error.what}, in `{attribute.constraint}`", instead=error.instead)
+    columns = _known_columns(opening, table)
+    if columns is None:
+        return
+    for attribute in (each for constraint in read for each in _attributes(constraint)):
+        for name in unknown_columns(attribute.tree, columns):
+            error = no_such_column(table, name, columns)
+            raise BadArgumentError(f"{error.what}, in `{attribute.constraint}`", instead=error.instead)
 
 
 def _attributes(constraint: Constraint) -> Iterator[Attribute]:
@@ -87,13 +88,15 @@ def _attributes(constraint: Constraint) -> Iterator[Attribute]:
 
 
 def _check_columns(opening: Opening, table: str, text: str) -> None:
-    columns = None if opening.is_running else _known_columns(opening, table)
-    for name in () if columns is None else columns_in(text, columns):
-        raise no_such_column(table, name, columns)
+    columns = _known_columns(opening, table)
+    if columns is not None and (unknown := columns_in(text, columns)):
+        raise no_such_column(table, unknown[0], columns)
 
 
 def _known_columns(opening: Opening, table: str) -> Sequence[str] | None:
     """The columns of a table, as the home, the files or the catalog say them; None: only Spark knows."""
+    if opening.is_running:
+        return None
     catalog = opening.catalog
     if catalog is None:
         return names_in(home_folder(opening.home)).of(table)
