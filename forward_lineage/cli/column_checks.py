@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.catalog import Catalog, no_such_column, parquet_tables
-from forward_lineage.cli.checks import check_asked_about, check_table
+from forward_lineage.cli.checks import check_asked_about, check_known
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.names import names_in
 from forward_lineage.cli.opening import Opening
@@ -45,16 +45,14 @@ def check_foreseen(opening: Opening, foreseen: Mapping[str, Any]) -> None:
         LineageError: a table or column is not there, or a condition is none.
 
     """
-    if opening.is_running:  # the session knows more, and says it
-        return
     for table in foreseen["tables"] or ():
-        check_table(opening, table)
+        check_known(opening, table)
     for table, where in foreseen["where"].items():
-        check_table(opening, table)
+        check_known(opening, table)
         check_condition_over(opening, table, where)
     for texts in (foreseen["partition_by"], foreseen["cube"]):
         for table, keys in (texts or {}).items():
-            check_table(opening, table)
+            check_known(opening, table)
             for key in keys:
                 _check_columns(opening, table, key)
 
