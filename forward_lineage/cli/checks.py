@@ -60,7 +60,7 @@ def check_table(opening: Opening, name: str) -> None:
     if opening.catalog is None:
         _check_still(registered(Registrations(home_folder(opening.home)), name))
     else:
-        _check_in_catalog(opening, name)
+        check_known(opening, name)
 
 
 def check_tables_of(opening: Opening, sql: str) -> None:
@@ -146,10 +146,17 @@ def _known_names(opening: Opening) -> tuple[list[str], list[str]]:
     return [*(each.name for each in Registrations(home).readable()[0]), *in_catalog], Library(home).names()
 
 
-def _check_in_catalog(opening: Opening, name: str) -> None:
-    """See to it that a table is in the catalog or the home; a name of several parts, and a session, may say more."""
+def check_known(opening: Opening, name: str) -> None:
+    """See to it that a table or result is in the catalog or the home, unless a session may know more.
+
+    Raises:
+        NotRegisteredError: it is nowhere.
+
+    """
+    if opening.is_running or not name.isidentifier() or not _knows_ours_alone():
+        return
     tables, results = _known_names(opening)
-    if not opening.is_running and name.isidentifier() and name.lower() not in map(str.lower, (*tables, *results)):
+    if name.lower() not in {each.rpartition(".")[2].strip("`").lower() for each in (*tables, *results)}:
         raise not_registered(name, tables)
 
 
@@ -207,7 +214,7 @@ def check_asked_about(opening: Opening, table: str) -> None:
 
     """
     if opening.catalog is not None:
-        _check_in_catalog(opening, table)
+        check_known(opening, table)
         return
     home = home_folder(opening.home)
     library = Library(home)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from forward_lineage.catalog import Catalog, no_such_column, parquet_tables
-from forward_lineage.cli.checks import check_asked_about, check_table
+from forward_lineage.cli.checks import check_asked_about, check_known
 from forward_lineage.cli.inputs import is_catalog_file
 from forward_lineage.cli.names import names_in
 from forward_lineage.cli.opening import Opening
@@ -45,16 +45,14 @@ def check_foreseen(opening: Opening, foreseen: Mapping[str, Any]) -> None:
         LineageError: a table or column is not there, or a condition is none.
 
     """
-    if opening.is_running:  # the session knows more, and says it
-        return
     for table in foreseen["tables"] or ():
-        check_table(opening, table)
+        check_known(opening, table)
     for table, where in foreseen["where"].items():
-        check_table(opening, table)
+        check_known(opening, table)
         check_condition_over(opening, table, where)
     for texts in (foreseen["partition_by"], foreseen["cube"]):
         for table, keys in (texts or {}).items():
-            check_table(opening, table)
+            check_known(opening, table)
             for key in keys:
                 _check_columns(opening, table, key)
 
@@ -68,14 +66,13 @@ def check_constraints(opening: Opening, table: str, constraints: Sequence[str]) 
     """
     read = [read_constraint(text) for text in constraints]
     check_asked_about(opening, table)
-    columns = None if opening.is_running else _known_columns(opening, table)
+    columns = _known_columns(opening, table)
     if columns is None:
         return
-    for constraint in read:
-        for attribute in _attributes(constraint):
-            for name in unknown_columns(attribute.tree, columns):
-                error = no_such_column(table, name, columns)
-                raise BadArgumentError(f"{error.what}, in `{attribute.constraint}`", instead=error.instead)
+    for attribute in (each for constraint in read for each in _attributes(constraint)):
+        for name in unknown_columns(attribute.tree, columns):
+            error = no_such_column(table, name, columns)
+            raise BadArgumentError(f"{error.what}, in `{attribute.constraint}`", instead=error.instead)
 
 
 def _attributes(constraint: Constraint) -> Iterator[Attribute]:
@@ -89,15 +86,15 @@ def _attributes(constraint: Constraint) -> Iterator[Attribute]:
 
 
 def _check_columns(opening: Opening, table: str, text: str) -> None:
-    columns = None if opening.is_running else _known_columns(opening, table)
-    if columns is None:
-        return
-    for name in columns_in(text, columns):
-        raise no_such_column(table, name, columns)
+    columns = _known_columns(opening, table)
+    if columns is not None and (unknown := columns_in(text, columns)):
+        raise no_such_column(table, unknown[0], columns)
 
 
 def _known_columns(opening: Opening, table: str) -> Sequence[str] | None:
     """The columns of a table, as the home, the files or the catalog say them; None: only Spark knows."""
+    if opening.is_running:
+        return None
     catalog = opening.catalog
     if catalog is None:
         return names_in(home_folder(opening.home)).of(table)

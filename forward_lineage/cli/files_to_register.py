@@ -20,7 +20,7 @@ from udafs.errors import BadArgumentError, DamagedError
 _PARQUET = (b"PAR1", b"PARE")
 _FEW = 32  # files whose footers are read before Spark starts, which reads them again
 _LONG = 1_000_000  # bytes of a first line
-_HARMLESS = {"inferschema", "nullvalue", "dateformat", "timestampformat", "samplingratio"}  # to the names of columns
+_HARMLESS = {"inferschema", "dateformat", "timestampformat", "samplingratio"}  # to the names of columns
 
 
 def check_files(request: Request) -> None:
@@ -63,7 +63,9 @@ def _check_key(request: Request, paths: list[str]) -> None:
     keys = [request.key] if isinstance(request.key, str) else list(request.key or ())
     if not keys or not all(map(_is_plain, paths)):
         return
-    with suppress(OSError, ValueError, DamagedError):  # Spark says why, or reads them: footers may be encrypted
+    with suppress(
+        OSError, ValueError, csv.Error, DamagedError
+    ):  # Spark says why, or reads them: footers may be encrypted
         files = [Path(file.path) for path in paths for file in list_files(local_path(path))]
         if not 0 < len(files) <= _FEW or any("=" in str(file) for file in files):
             return
@@ -94,7 +96,10 @@ def _heading(file: Path) -> list[str]:
         first = opened.readline(_LONG)
     if not first.strip() or not first.endswith(b"\n") or b"\\" in first or first.startswith(b"\xef\xbb\xbf"):
         raise ValueError
-    return [name.strip() for name in next(csv.reader([first.decode("utf-8")], strict=True))]
+    names = next(csv.reader([first.decode("utf-8")], strict=True))
+    if any(not name or name != name.strip() for name in names) or len({*map(str.lower, names)}) < len(names):
+        raise ValueError  # Spark gives these other names
+    return names
 
 
 def _no_such_key(table: str, key: str, columns: Sequence[str]) -> BadArgumentError:
@@ -102,8 +107,5 @@ def _no_such_key(table: str, key: str, columns: Sequence[str]) -> BadArgumentErr
     parts = [part.strip() for part in key.split(",")]
     if len(parts) == 1:
         return error
-    return BadArgumentError(error.what, instead=f"Give each column of a key by itself: {_as_options(parts)}.")
-
-
-def _as_options(keys: Sequence[str]) -> str:
-    return " ".join(f"--key {key}" for key in keys)
+    options = " ".join(f"--key {part}" for part in parts)
+    return BadArgumentError(error.what, instead=f"Give each column of a key by itself: {options}.")

@@ -195,12 +195,17 @@ def test_a_key_that_is_no_column(tmp_path: Path, catalog: Path, place: str) -> N
 def test_a_key_that_is_no_column_of_a_csv_file(tmp_path: Path, keys: list[str], says: str) -> None:
     file = tmp_path / "x.csv"
     file.write_text('a,b,"the c"\n1,2,3\n')
+    (tmp_path / "twice.csv").write_text("a,a, b\n1,2,3\n")
     words = ["register", "x", "--path", file, "--format", "csv", "--home", tmp_path / "home"]
     named = [word for key in keys for word in ("--key", key)]
     assert error_of(*words, "--option", "header=true", *named).startswith(says)
     for options in ((), ("--option", "header=true", "--option", "sep=;")):  # Spark knows what the columns are
         with pytest.raises(AssertionError, match="Spark was started"):
             without_spark(*words, *options, *named)
+    for key in ("a1", " b"):
+        twice = ["register", "x", "--path", tmp_path / "twice.csv", *words[4:], "--option", "header=true"]
+        with pytest.raises(AssertionError, match="Spark was started"):
+            without_spark(*twice, "--key", key)
 
 
 SAVE = ("save", "q.sql", "x")
