@@ -166,9 +166,9 @@ class ComparisonWalk:
                         wanted[base.table].add(base.row_id)
             for moves in row.tables:
                 for ids in (moves.joined, moves.left, moves.differs):
-                    wanted[moves.table] |= set(ids.ids()[:_IDS].tolist())
-        for table, ids in wanted.items():
-            self._read[table.lower()] = self._rows.images(table, LineageSet(sorted(ids)))
+                    wanted[moves.table].update(ids.ids()[:_IDS].tolist())
+        for table, listed in wanted.items():
+            self._read[table.lower()] = self._rows.images(table, LineageSet(sorted(listed)))
 
     # ------------------------------------------------------------ results in between
 

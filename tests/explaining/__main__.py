@@ -33,7 +33,7 @@ def _verdicts(what: str, first: int) -> Iterator[tuple[int, str | None]]:
 
 @click.command()
 @click.argument("what", type=click.Choice(["sums", "compare", "why-not"]))
-@click.option("--cases", default=200, show_default=True, help="Rows that changed, or questions.")
+@click.option("--cases", default=200, show_default=True, help="Groups, pairs of versions, or questions.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
 def main(what: str, cases: int, seed: int) -> None:
     """Judge reasons; exit code 1 if one is wrong."""
