@@ -26,10 +26,10 @@ from forward_lineage.explaining.attributing import JoinedRow, exact
 from forward_lineage.explaining.few_rows import ID, FewRows
 from forward_lineage.explaining.joined_here import FewTable, joined_here
 from forward_lineage.explaining.past_tables import NamesThen, PastTables
-from forward_lineage.explaining.row_images import NEW, OLD, both_images, changed_in
+from forward_lineage.explaining.row_images import NEW, OLD, both_images, changed_in, undone_image
 from forward_lineage.explaining.saved_rows import comparable
 from forward_lineage.explaining.summed_block import SummedBlock
-from forward_lineage.explaining.undoing import MixedRow
+from forward_lineage.explaining.undoing import MixedRow, Named
 from forward_lineage.frontend import parse, rewrite_statement
 from forward_lineage.frontend.statement import Statement
 from forward_lineage.row_ids.row_changes import RowChanges
@@ -168,9 +168,9 @@ class JoinedRows:
         asked = {tuple(comparable(value) for value in values) for values in only}
         parts, order = [], tuple(names[0].then[each].name for each in read if each in names[0].then)
         for meant, saved, ids, sign in zip(names, versions, lineage, (-1, 1), strict=True):
-            if not set(read) <= meant.then.keys():
-                raise NeedsSpark("what is no base table")
             few = self._few_tables(saved, ids, mentioned)
+            if not set(read) <= few.keys():  # a view or a result may say something else of fewer rows
+                raise NeedsSpark("what is no base table")
             rows = joined_here(tree, few, order, lambda key: key in asked)
             parts.append(rows.append_column("sign", pa.array([sign] * rows.num_rows, pa.int32())))
         shape = Shape(len(block.keys), len(block.aggregates), len(by), order)
@@ -251,6 +251,32 @@ class JoinedRows:
         }
         meant = replace(now, then={**now.then, **images})
         return self._imaged_rows(statement, meant, block, moved)
+
+    def undone(
+        self,
+        versions: tuple[SavedResult, SavedResult],
+        block: SummedBlock,
+        changes: Mapping[str, RowChanges | None],
+        named: Named,
+    ) -> tuple[tuple[str, ...], Side, Side]:
+        """Return what differs between the earlier version and the later tables with some rows as they were.
+
+        Raises:
+            LineageError: as for `of_versions`.
+
+        """
+        then, now = map(self._past.names_then, versions)
+        known = then.then.keys() & now.then.keys()
+        moved = [each for each, found in changes.items() if found and each.lower() in known]
+        tables = {each.lower(): _undone(then, now, each, named) for each in moved}
+        meant = replace(now, then={**now.then, **tables})
+        return self._between(block.joined_rows(()), (then, meant), block, (), self._differing_here)
+
+    def meet(self, versions: tuple[SavedResult, SavedResult], block: SummedBlock, moved: Container[str]) -> bool:
+        """Tell whether changed rows of two tables, or of one that is read twice, may meet in a joined row."""
+        read = [".".join(table_name(each)).lower() for each in parse(block.joined_rows(())).tree.find_all(exp.Table)]
+        known = self._past.base_edges(versions[1]).keys()
+        return sum(name in moved or name not in known for name in read) > 1
 
     def _imaged_rows(
         self, statement: Statement, meant: NamesThen, block: SummedBlock, moved: Container[str]
@@ -363,6 +389,11 @@ class Shape:
         return JoinedRow(ids, tuple(row[name] for name in self.values), self.by_of(row))
 
 
+def _undone(then: NamesThen, now: NamesThen, table: str, named: Named) -> BaseTable:
+    ids = (each for name, each in named if name == table)
+    return undone_image(then.then[table.lower()], now.then[table.lower()], ids)
+
+
 def _needs_all(block: SummedBlock, by: Sequence[str]) -> bool:
     """Whether joined rows of both versions count, too: for averages, and for what explanations are compared with."""
     return bool(by) or any(form.under is not None for form in block.forms.values())
@@ -373,11 +404,14 @@ def _added_up(rows: pa.Table, shape: Shape) -> list[dict[str, Any]]:
     ways = []
     for name in shape.values:
         kind = rows[name].type
-        scale = 0 if pa.types.is_integer(kind) else kind.scale if pa.types.is_decimal(kind) else None
-        if scale is not None and (pa.types.is_integer(kind) or kind.precision <= _MOST_DIGITS):
-            place = rows.column_names.index(name)
-            rows = rows.set_column(place, name, rows[name].cast(pa.decimal128(38, scale)))
-        ways.append((name, "sum" if rows[name].type == pa.decimal128(38, scale or 0) else "list"))
+        is_small = pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS
+        if pa.types.is_integer(kind) or is_small:
+            wide = pa.decimal128(38, kind.scale if is_small else 0)
+            rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(wide))
+            ways.append((name, "sum"))
+        else:
+            ways.append((name, "list"))
+    grouped: list[dict[str, Any]]
     grouped = rows.group_by(["sign", *shape.keys, *shape.by]).aggregate([*ways, ([], "count_all")]).to_pylist()
     for row in grouped:
         row["n"] = row["count_all"]

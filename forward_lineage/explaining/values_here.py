@@ -27,9 +27,18 @@ _INTEGERS = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 _MOST_DIGITS = 38
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_COMPARED = {exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le}
+_COMPARED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+}
 _COMPARED |= {exp.GT: operator.gt, exp.GTE: operator.ge}
-_COMPUTED = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}
+_COMPUTED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+}
 _OF_DATE = {
     "year": operator.attrgetter("year"),
     "month": operator.attrgetter("month"),
@@ -166,13 +175,8 @@ class Values:
         if left.sort.name == right.sort.name == "integer":
             bits = max(left.sort.bits, right.sort.bits)
             return Value(_within(_strict(compute, left, right), bits), Sort("integer", bits), both)
-        one, other = left.sort.as_decimal(), right.sort.as_decimal()
-        if isinstance(node, exp.Mul):
-            digits, scale = one.digits + other.digits + 1, one.scale + other.scale
-        else:
-            scale = max(one.scale, other.scale)
-            digits = max(one.digits - one.scale, other.digits - other.scale) + scale + 1
-        return Value(_strict(_exactly(compute), left, right), _decimal(digits, scale), both)
+        sort = _computed_sort(node, left.sort.as_decimal(), right.sort.as_decimal())
+        return Value(_strict(_exactly(compute), left, right), sort, both)
 
     def _negative(self, node: exp.Expr) -> Value:
         inner = self.read(node.this)
@@ -330,6 +334,13 @@ def _decimal(digits: int, scale: int) -> Sort:
     if digits > _MOST_DIGITS:
         raise NeedsSpark("a decimal that is rounded")
     return Sort("decimal", 0, digits, scale)
+
+
+def _computed_sort(node: exp.Expr, one: Sort, other: Sort) -> Sort:
+    if isinstance(node, exp.Mul):
+        return _decimal(one.digits + other.digits + 1, one.scale + other.scale)
+    scale = max(one.scale, other.scale)
+    return _decimal(max(one.digits - one.scale, other.digits - other.scale) + scale + 1, scale)
 
 
 def _one_of(of: Callable[[Row], Any], results: Sequence[Value], asked: Sequence[Value] = ()) -> Value:

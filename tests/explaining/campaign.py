@@ -12,16 +12,14 @@ from typing import Any
 from forward_lineage import ForwardLineage, LineageError
 from forward_lineage.explaining.comparison import Comparison
 from forward_lineage.explaining.missing_rows import MissingRows
+from forward_lineage.explaining.rerunning import named_in
 from tests.explaining.cases import COLUMNS, Case, Tables, a_case, asked, edited, some_tables
-from tests.explaining.rerunning import named_in
 from tests.explaining.sums import undoing
 
 _ID = {"customers": "id", "orders": "oid"}
 CASES = 6
 VERSIONS = 5
 QUESTIONS = 4
-JOINT = "joint"
-"""Of an outer join what has to be undone together is not named by `compare` yet."""
 
 
 class Trial:
@@ -64,7 +62,7 @@ class Trial:
             for number, case in enumerate(cases):
                 found = self._lineage.compare(f"q{number}", then, now, key=case.keys)
                 faults = [each for each in self._judged(case, found, before, after) if each]
-                yield next((each for each in faults if each != JOINT), faults[0] if faults else None)
+                yield faults[0] if faults else None
 
     def _judged(self, case: Case, found: Comparison, before: Tables, after: Tables) -> Iterator[str | None]:
         rows = [{row[: len(case.keys)]: row for row in asked(each, case.sql)} for each in (before, after)]
@@ -79,8 +77,6 @@ class Trial:
             named = named_in(part for each in row.columns for part, _ in each.parts)
             if fault is None and row.change == "changed" and named:
                 fault = undoing(case, before, after, named, key)
-                if fault and case.how == "LEFT JOIN" and len(case.tables) == 2:
-                    fault = JOINT
             yield fault
 
     def _fault(self, case: Case, column: Any, change: str) -> str | None:
