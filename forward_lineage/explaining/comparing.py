@@ -17,22 +17,24 @@ from forward_lineage.explaining.comparison_page import ComparisonWalk
 from forward_lineage.explaining.joined_rows import JoinedRows, Lineage, Side
 from forward_lineage.explaining.past_tables import PastTables
 from forward_lineage.explaining.ranking import Explanation, ranked
+from forward_lineage.explaining.rerunning import Undone, until_undone
 from forward_lineage.explaining.saved_rows import MatchedRow, comparable, key_places, matched_rows
 from forward_lineage.explaining.step_rows import StepRows
 from forward_lineage.explaining.summed_block import SummedBlock, keys_of, summed_block
-from forward_lineage.explaining.undoing import MixedRow, with_partners
+from forward_lineage.explaining.undoing import MixedRow, Named, named_of, with_partners
 from forward_lineage.relations.relation import united
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.row_ids.session_tables import RegisteredTables
 from forward_lineage.store.asking.questions import Questions
 from forward_lineage.store.library.library import Library
 from forward_lineage.store.library.saved_result import SavedResult, TracedTable
-from udafs.errors import BadArgumentError, LineageError, NotSavedError, WrongSqlError
+from udafs.errors import BadArgumentError, LineageError, NotSavedError, NotTracedError, WrongSqlError
 from udafs.lineage_set import LineageSet
 
 _MOST_FEW = 50  # rows whose lineage alone is read
 _MOST_IDS = 200_000
 _MOST_CHANGES = 32
+_MOST_RUNS, _MOST_RERUN = 20, 10  # runs of a query to find what has to be undone together, and rows that get them
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,12 @@ class _Comparing:
         self._edges: dict[str, tuple[TracedTable, TracedTable]] = {}
         self._changes: dict[str, RowChanges | None] = {}
         self._mixed: Mapping[Any, Sequence[MixedRow]] = {}
+        self._runs = self._rows = 0
         self._steps = comparer.step_rows(self._edges, self._changes)
 
     def answer(self, rows: Sequence[MatchedRow]) -> Comparison:
         self._find_changes()
+        self._rows = len(rows)
         joined = self._joined(rows)
         test: dict[str, dict[tuple[Any, ...], tuple[int, Fraction]]] = defaultdict(dict)
         changes = [self._row(row, joined, test) for row in rows]
@@ -293,9 +297,43 @@ class _Comparing:
         sums = before.sums.get(first, ()), after.sums.get(second, ())
         try:
             parts = joined.attribution.parts(before.rows.get(first, ()), after.rows.get(second, ()), sums)
-            return with_partners(parts, self._mixed.get(first, ()), joined.attribution.change_of), ""
         except ValueError as error:
             return [], str(error)
+        if joined.block.is_plain:
+            return with_partners(parts, self._mixed.get(first, ()), joined.attribution.change_of), ""
+        return (self._until_undone(parts, joined, first) if first == second else parts), ""
+
+    def _until_undone(self, parts: Sequence[Part], joined: _Joined, key: Any) -> Sequence[Part]:
+        """Parts whose base rows can be undone together with nothing else, by running the query."""
+        versions = self._then, self._now
+        moved = {name.lower(): found for name, found in self._changes.items() if found}
+        if not parts or not self._comparer.joined.meet(versions, joined.block, moved):
+            return parts
+        changed = frozenset(
+            (name, int(each))
+            for name in joined.attribution.tables
+            if (found := self._changes.get(name))
+            for each in found.before | found.after
+        )
+
+        def rerun(named: Named) -> Undone:
+            self._runs += 1
+            if self._runs > _MOST_RUNS or self._rows > _MOST_RERUN:
+                raise NotTracedError("that takes too many runs of the query", instead="Ask about fewer rows: where=.")
+            tables, before, after = self._comparer.joined.undone(versions, joined.block, self._changes, named)
+            others = [row for at, rows in after.rows.items() if at != key for row in rows]
+            return Undone(
+                *(
+                    [named_of(row, tables) for row in rows]
+                    for rows in (after.rows.get(key, ()), before.rows.get(key, ()), others)
+                )
+            )
+
+        try:
+            return until_undone(parts, rerun, changed, joined.attribution.change_of)
+        except LineageError as error:
+            self._notes.append(f"which base rows have to be undone together is not known of all rows: {error.what}")
+            return parts
 
     def _column(  # noqa: PLR0917
         self, at: int, name: str, before: Any, after: Any, joined: _Joined | str, parts: Sequence[Part], reason: str

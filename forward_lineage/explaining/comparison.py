@@ -357,7 +357,8 @@ def base_row_text(row: BaseRow) -> str:
 
 def _base_rows(rows: Sequence[BaseRow]) -> str:
     said = ", ".join(map(base_row_text, rows[:_LISTED]))
-    return said + (f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else "") or "no base row"
+    said += f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
+    return f"{said}, together" if len(rows) > 1 else said or "no base row"
 
 
 def _listed(ids: LineageSet) -> str:

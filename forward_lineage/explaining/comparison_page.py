@@ -112,19 +112,20 @@ class ComparisonWalk:
     def _part_items(self, parts: Sequence[tuple[Part, Fraction]]) -> list[Item]:
         ordered = sorted(parts, key=lambda found: -abs(found[1]))
         most = abs(ordered[0][1]) if ordered else Fraction(0)
-        items = []
-        for part, amount in ordered[:_PARTS]:
-            label = ", ".join(map(base_row_text, part.rows[:3])) or "no base row"
-            label += f" and {len(part.rows) - 3:,} more" if len(part.rows) > 3 else ""
-            before, after = part.joined
-            lines = [f"{counted(before, 'joined row')} before, {after:,} after"]
-            lines += ["These changed together: undo them together."] if len(part.rows) > 1 else []
-            panel = Panel("base rows", label, signed(amount), lines, images=self._images(part.rows))
-            items.append(Item(label, "", signed(amount), _share(amount, most), "Base rows", panel=panel))
+        items = [self._part_item(part, amount, most) for part, amount in ordered[:_PARTS]]
         if len(ordered) > _PARTS:
             rest = sum((amount for _, amount in ordered[_PARTS:]), Fraction(0))
             items.append(Item(counted(len(ordered) - _PARTS, "more part"), "", signed(rest), head="Base rows"))
         return [_opened(items[0]), *items[1:]] if items else []
+
+    def _part_item(self, part: Part, amount: Fraction, most: Fraction) -> Item:
+        label = ", ".join(map(base_row_text, part.rows[:3])) or "no base row"
+        label += f" and {len(part.rows) - 3:,} more" if len(part.rows) > 3 else ""
+        before, after = part.joined
+        lines = [f"{counted(before, 'joined row')} before, {after:,} after"]
+        lines += ["They explain it together: none is the cause alone."] if len(part.rows) > 1 else []
+        panel = Panel("base rows", label, signed(amount), lines, images=self._images(part.rows))
+        return Item(label, "", signed(amount), _share(amount, most), "Base rows", panel=panel)
 
     def _moves_item(self, moves: TableMoves) -> Item:
         kinds = (("joined", moves.joined), ("left", moves.left), ("differs", moves.differs))
@@ -166,9 +167,9 @@ class ComparisonWalk:
                         wanted[base.table].add(base.row_id)
             for moves in row.tables:
                 for ids in (moves.joined, moves.left, moves.differs):
-                    wanted[moves.table] |= set(ids.ids()[:_IDS].tolist())
-        for table, ids in wanted.items():
-            self._read[table.lower()] = self._rows.images(table, LineageSet(sorted(ids)))
+                    wanted[moves.table].update(ids.ids()[:_IDS].tolist())
+        for table, listed in wanted.items():
+            self._read[table.lower()] = self._rows.images(table, LineageSet(sorted(listed)))
 
     # ------------------------------------------------------------ results in between
 

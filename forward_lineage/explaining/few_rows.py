@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
+from forward_lineage.embedded.array_cells import CellRows
 from forward_lineage.embedded.base_tables import check_readable, rows_in_files
 from forward_lineage.embedded.identified import Identified
 from forward_lineage.embedded.needs_spark import NeedsSpark
@@ -23,7 +26,8 @@ from udafs.lineage_set import LineageSet
 
 ID = "__dl_few"
 """The column of the ids."""
-_MOST_BYTES = 256 << 20
+_MOST_BYTES, _MOST_VERSIONS = 256 << 20, 16
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 class FewRows:
@@ -65,8 +69,31 @@ class FewRows:
                 for file in rows.files
                 if isinstance(file, DataFileRows)
             )
-            self._versions[version] = replace(rows, files=files)
+            self._versions[version] = _IndexedRows(**{**vars(rows), "files": files})
+            if len(self._versions) > _MOST_VERSIONS:
+                del self._versions[next(iter(self._versions))]
         return self._versions[version]
+
+
+@dataclass(frozen=True)
+class _IndexedRows(Identified):
+    """Rows of a version whose ids are values of a key: each file's are sorted once, to be looked up."""
+
+    index: dict[str, tuple[Places, Places, Places]] = field(default_factory=dict)
+
+    def _located(self, file: DataFileRows | CellRows, wanted: Places) -> tuple[Places, Places]:
+        if self.key is None:
+            return super()._located(file, wanted)
+        if file.path not in self.index:
+            kept = [self._ids(file, at, arrays) for at, arrays in file.batches(self._key_column())]
+            ids = np.concatenate([np.empty(0, np.int64), *kept])
+            order = np.argsort(ids, kind="stable")
+            self.index[file.path] = ids, ids[order], order
+        ids, ascending, order = self.index[file.path]
+        first, end = (np.searchsorted(ascending, wanted, side=side) for side in _SIDES)
+        here = [order[start:stop] for start, stop in zip(first, end, strict=True) if start < stop]
+        places = np.sort(np.concatenate([np.empty(0, np.int64), *here]))
+        return places, ids[places]
 
 
 class _Columns:

@@ -17,16 +17,19 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from forward_lineage.embedded.needs_spark import NeedsSpark
 from forward_lineage.explaining.attributing import JoinedRow, exact
 from forward_lineage.explaining.few_rows import ID, FewRows
+from forward_lineage.explaining.joined_here import FewTable, joined_here
 from forward_lineage.explaining.past_tables import NamesThen, PastTables
-from forward_lineage.explaining.row_images import NEW, OLD, both_images, changed_in
+from forward_lineage.explaining.row_images import NEW, OLD, both_images, changed_in, undone_image
 from forward_lineage.explaining.saved_rows import comparable
 from forward_lineage.explaining.summed_block import SummedBlock
-from forward_lineage.explaining.undoing import MixedRow
+from forward_lineage.explaining.undoing import MixedRow, Named
 from forward_lineage.frontend import parse, rewrite_statement
 from forward_lineage.frontend.statement import Statement
 from forward_lineage.row_ids.row_changes import RowChanges
@@ -44,6 +47,7 @@ from udafs.lineage_set import LineageSet
 
 _MOST_LISTED = 50  # groups whose keys are written into the query
 _MOST_ROWS = 200_000
+_MOST_DIGITS = 32  # of decimals that Arrow adds up: so many of them have six digits more at most
 Lineage = tuple[Mapping[str, LineageSet], Mapping[str, LineageSet]]
 """The ids that the rows that are asked about were made of, by table in lower case, before and after."""
 
@@ -111,6 +115,10 @@ class JoinedRows:
         sql = self._sql(block, by, only, versions[1])
         if lineage is not None and block.is_plain:
             try:
+                return self._here(names, versions, block, by, only, lineage)
+            except NeedsSpark:
+                pass
+            try:
                 with self._of_few(names, versions, sql, lineage) as few:
                     return self._between(sql, few, block, by, self._all_here)
             except NeedsSpark:
@@ -138,10 +146,49 @@ class JoinedRows:
         shape = Shape(len(block.keys), len(block.aggregates), len(by), rewritten.tables)
         both = " UNION ALL ".join(f"SELECT {sign} AS sign, {shape.listed()} FROM ({text})" for sign, text in parts)
         sides = Side(), Side()
-        ask(both, shape, sides, bool(by) or any(form.under is not None for form in block.forms.values()))
+        ask(both, shape, sides, _needs_all(block, by))
         return rewritten.tables, *sides
 
     # ------------------------------------------------------------ of a few base rows
+
+    def _here(  # noqa: PLR0917
+        self,
+        names: Sequence[NamesThen],
+        versions: Sequence[SavedResult],
+        block: SummedBlock,
+        by: Sequence[str],
+        only: Sequence[Sequence[Any]],
+        lineage: Lineage,
+    ) -> tuple[tuple[str, ...], Side, Side]:
+        """Join few base rows without Spark."""
+        tree = parse(block.joined_rows(by)).tree
+        assert isinstance(tree, exp.Select), "it is written so"
+        mentioned = {each.name.lower() for each in tree.find_all(exp.Identifier)}
+        read = [".".join(table_name(each)).lower() for each in tree.find_all(exp.Table)]
+        asked = {tuple(comparable(value) for value in values) for values in only}
+        parts, order = [], tuple(names[0].then[each].name for each in read if each in names[0].then)
+        for meant, saved, ids, sign in zip(names, versions, lineage, (-1, 1), strict=True):
+            few = self._few_tables(saved, ids, mentioned)
+            if not set(read) <= few.keys():  # a view or a result may say something else of fewer rows
+                raise NeedsSpark("what is no base table")
+            rows = joined_here(tree, few, order, lambda key: key in asked)
+            parts.append(rows.append_column("sign", pa.array([sign] * rows.num_rows, pa.int32())))
+        shape = Shape(len(block.keys), len(block.aggregates), len(by), order)
+        sides = Side(), Side()
+        self._taken_apart(pa.concat_tables(parts), shape, sides, _needs_all(block, by))
+        return order, *sides
+
+    def _few_tables(
+        self, saved: SavedResult, ids: Mapping[str, LineageSet], mentioned: set[str]
+    ) -> dict[str, FewTable]:
+        found: dict[str, FewTable] = {}
+        for name, edge in self._past.base_edges(saved).items():
+            manifest = edge.registration()
+            if manifest is None or name not in ids:
+                raise NeedsSpark(f"lineage in {name}")
+            kinds = {column.lower(): kind for column, kind in manifest.columns}
+            found[name] = FewTable(edge.name, self.few.of(manifest, ids[name], mentioned), kinds)
+        return found
 
     @contextmanager
     def _of_few(
@@ -169,14 +216,10 @@ class JoinedRows:
     ) -> dict[str, BaseTable | View]:
         """The rows of a lineage as tables; `views` gets what is made for them."""
         then: dict[str, BaseTable | View] = {}
-        for name, edge in self._past.base_edges(saved).items():
-            manifest = edge.registration()
-            if manifest is None or name not in ids:
-                raise NeedsSpark(f"lineage in {name}")
-            rows = self.few.of(manifest, ids[name], mentioned)
-            views.append(hidden_view(arrow_frame(self._spark, rows)))
-            columns = tuple(each for each in rows.column_names if each != ID)
-            then[name] = BaseTable(edge.name, columns, views[-1], ID)
+        for name, few in self._few_tables(saved, ids, mentioned).items():
+            views.append(hidden_view(arrow_frame(self._spark, few.rows)))
+            columns = tuple(each for each in few.rows.column_names if each != ID)
+            then[name] = BaseTable(few.name, columns, views[-1], ID)
         return then
 
     # ------------------------------------------------------------ of both versions at once
@@ -209,6 +252,32 @@ class JoinedRows:
         meant = replace(now, then={**now.then, **images})
         return self._imaged_rows(statement, meant, block, moved)
 
+    def undone(
+        self,
+        versions: tuple[SavedResult, SavedResult],
+        block: SummedBlock,
+        changes: Mapping[str, RowChanges | None],
+        named: Named,
+    ) -> tuple[tuple[str, ...], Side, Side]:
+        """Return what differs between the earlier version and the later tables with some rows as they were.
+
+        Raises:
+            LineageError: as for `of_versions`.
+
+        """
+        then, now = map(self._past.names_then, versions)
+        known = then.then.keys() & now.then.keys()
+        moved = [each for each, found in changes.items() if found and each.lower() in known]
+        tables = {each.lower(): _undone(then, now, each, named) for each in moved}
+        meant = replace(now, then={**now.then, **tables})
+        return self._between(block.joined_rows(()), (then, meant), block, (), self._differing_here)
+
+    def meet(self, versions: tuple[SavedResult, SavedResult], block: SummedBlock, moved: Container[str]) -> bool:
+        """Tell whether changed rows of two tables, or of one that is read twice, may meet in a joined row."""
+        read = [".".join(table_name(each)).lower() for each in parse(block.joined_rows(())).tree.find_all(exp.Table)]
+        known = self._past.base_edges(versions[1]).keys()
+        return sum(name in moved or name not in known for name in read) > 1
+
     def _imaged_rows(
         self, statement: Statement, meant: NamesThen, block: SummedBlock, moved: Container[str]
     ) -> dict[Any, list[MixedRow]]:
@@ -223,15 +292,22 @@ class JoinedRows:
 
     def _all_here(self, both: str, shape: Shape, sides: tuple[Side, Side], together: bool) -> None:
         """Get all joined rows, and take those of both versions away."""
-        found: tuple[Counter[Any], Counter[Any]] = Counter(), Counter()
-        for row in self._rows(both):
-            place = row["sign"] > 0
-            found[place][shape.key_of(row), shape.joined(row)] += 1
-            if together:
-                sides[place].add(shape, row, 1)
-        for side, mine, others in zip(sides, found, reversed(found), strict=True):
-            for key, joined in (mine - others).elements():
-                side.rows[key].append(joined)
+        self._taken_apart(shape.with_one_id_each(self._table(both)), shape, sides, together)
+
+    def _taken_apart(self, rows: pa.Table, shape: Shape, sides: tuple[Side, Side], together: bool) -> None:
+        """Have Arrow take away the joined rows that both versions have."""
+        try:
+            names = [*shape.keys, *shape.values, *shape.by, *shape.ids]
+            times = rows.group_by(names).aggregate([("sign", "sum")])
+            differing = times.filter(pc.not_equal(times["sign_sum"], 0)).to_pylist()
+            groups = _added_up(rows, shape) if together else []
+        except pa.ArrowException as error:
+            raise NeedsSpark(f"joined rows: {error}") from None
+        for row in differing:
+            joined = shape.joined({**row, **{name: (row[name],) for name in shape.ids}})
+            sides[row["sign_sum"] > 0].rows[shape.key_of(row)] += [joined] * abs(row["sign_sum"])
+        for row in groups:
+            sides[row["sign"] > 0].add(shape, row, row["n"])
 
     # ------------------------------------------------------------ of whole tables
 
@@ -250,14 +326,17 @@ class JoinedRows:
             sides[row["sign"] > 0].add(shape, row, row["n"])
 
     def _rows(self, sql: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._table(sql).to_pylist()
+        return rows
+
+    def _table(self, sql: str) -> pa.Table:
         with spark_errors():
             found = arrow_table(self._spark.sql(f"SELECT * FROM ({sql}) LIMIT {_MOST_ROWS + 1}"))
         if found.num_rows > _MOST_ROWS:
             raise NotTracedError(
                 f"more than {_MOST_ROWS:,} joined rows differ", instead="Ask about fewer rows: where=."
             )
-        rows: list[dict[str, Any]] = found.to_pylist()
-        return rows
+        return found
 
 
 class Shape:
@@ -283,6 +362,19 @@ class Shape:
         ids = [f"dl_ids(DL.{quoted(table)}) AS {name}" for name, table in zip(self.ids, self._tables, strict=True)]
         return ", ".join([*self.keys, *self.values, *self.by, *ids])
 
+    def with_one_id_each(self, rows: pa.Table) -> pa.Table:
+        """Return joined rows with an id of each table in place of a list of one.
+
+        Raises:
+            NeedsSpark: one has not exactly one.
+
+        """
+        for name in self.ids:
+            if not pc.all(pc.equal(pc.list_value_length(rows[name]), 1), skip_nulls=False, min_count=0).as_py():
+                raise NeedsSpark("joined rows of several rows of a table")
+            rows = rows.set_column(rows.column_names.index(name), name, pc.list_flatten(rows[name]))
+        return rows
+
     def key_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return which group a row is in."""
         return tuple(comparable(row[name]) for name in self.keys)
@@ -297,8 +389,42 @@ class Shape:
         return JoinedRow(ids, tuple(row[name] for name in self.values), self.by_of(row))
 
 
+def _undone(then: NamesThen, now: NamesThen, table: str, named: Named) -> BaseTable:
+    ids = (each for name, each in named if name == table)
+    return undone_image(then.then[table.lower()], now.then[table.lower()], ids)
+
+
+def _needs_all(block: SummedBlock, by: Sequence[str]) -> bool:
+    """Whether joined rows of both versions count, too: for averages, and for what explanations are compared with."""
+    return bool(by) or any(form.under is not None for form in block.forms.values())
+
+
+def _added_up(rows: pa.Table, shape: Shape) -> list[dict[str, Any]]:
+    """Joined rows of a version, counted and added up by group: exactly, which Arrow does for integers and decimals."""
+    ways = []
+    for name in shape.values:
+        kind = rows[name].type
+        is_small = pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS
+        if pa.types.is_integer(kind) or is_small:
+            wide = pa.decimal128(38, kind.scale if is_small else 0)
+            rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(wide))
+            ways.append((name, "sum"))
+        else:
+            ways.append((name, "list"))
+    grouped: list[dict[str, Any]]
+    grouped = rows.group_by(["sign", *shape.keys, *shape.by]).aggregate([*ways, ([], "count_all")]).to_pylist()
+    for row in grouped:
+        row["n"] = row["count_all"]
+        for name, way in ways:
+            found = row[f"{name}_{way}"]
+            row[name] = sum(map(_exact, found), Fraction(0)) if way == "list" else found
+    return grouped
+
+
 def _exact(value: Any) -> Fraction:
     """A sum; of values without an exact one nothing is split, so it does not matter."""
+    if isinstance(value, Fraction):
+        return value
     try:
         return exact(value)
     except ValueError:

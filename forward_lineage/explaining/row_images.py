@@ -5,7 +5,7 @@ An id is four times that of the base row, and which image it is.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from forward_lineage.explaining.attributing import JoinedRow
@@ -37,6 +37,26 @@ def both_images(then: BaseTable | View, now: BaseTable | View, changes: RowChang
     parts = [_image(then, changes.before, OLD), _image(now, changes.after, NEW)]
     if whole:
         parts.append(_image(now, changes.after, 0))
+    relation = f"({' UNION ALL '.join(parts)})"
+    return replace(now, relation=relation, identified=relation, row_id=ID)
+
+
+def undone_image(then: BaseTable | View, now: BaseTable | View, ids: Iterable[int]) -> BaseTable:
+    """Return a table with some rows as they were, and all others as they are.
+
+    Raises:
+        NotTracedError: it is a view.
+
+    """
+    if not isinstance(then, BaseTable) or not isinstance(now, BaseTable):
+        raise NotTracedError("a view stands for a table", instead="Ask about fewer rows.")
+    listed = ", ".join(f"{each}L" for each in sorted(ids)) or "-1"
+    columns = ", ".join(map(quoted, now.columns))
+    parts = [
+        f"SELECT {columns}, {ID} FROM (SELECT {columns}, {table.row_id} AS {ID} "
+        f"FROM {table.identified or table.relation}) WHERE {ID} {among} ({listed})"
+        for table, among in ((now, "NOT IN"), (then, "IN"))
+    ]
     relation = f"({' UNION ALL '.join(parts)})"
     return replace(now, relation=relation, identified=relation, row_id=ID)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from forward_lineage.embedded.needs_spark import NeedsSpark
@@ -136,15 +137,18 @@ class StepRows:
                 raise NeedsSpark(edge.name)
             found = self._few.of(manifest, ids, {name.lower() for name, _ in manifest.columns})
         except NeedsSpark:
-            table = self._past.table_then(edge)
-            listed = ", ".join(map(quoted, table.columns))
-            among = ", ".join(f"{int(each)}L" for each in ids) or "NULL"
-            rows = f"SELECT {listed}, {table.row_id} AS {ID} FROM {table.identified or table.relation}"
-            with spark_errors():
-                found = arrow_table(self._spark.sql(f"SELECT * FROM ({rows}) WHERE {ID} IN ({among})"))
+            found = self._rows_by_spark(edge, ids)
         names = tuple(each for each in found.column_names if each != ID)
         values = zip(*(found[each].to_pylist() for each in names), strict=True) if names else iter(())
         return names, dict(zip(found[ID].to_pylist(), values, strict=True))
+
+    def _rows_by_spark(self, edge: TracedTable, ids: LineageSet) -> pa.Table:
+        table = self._past.table_then(edge)
+        listed = ", ".join(map(quoted, table.columns))
+        among = ", ".join(f"{int(each)}L" for each in ids) or "NULL"
+        rows = f"SELECT {listed}, {table.row_id} AS {ID} FROM {table.identified or table.relation}"
+        with spark_errors():
+            return arrow_table(self._spark.sql(f"SELECT * FROM ({rows}) WHERE {ID} IN ({among})"))
 
     # ------------------------------------------------------------ results in between
 

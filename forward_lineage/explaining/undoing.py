@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from forward_lineage.explaining.attributing import BaseRow, Part
+from forward_lineage.explaining.attributing import BaseRow, JoinedRow, Part
 
 Named = frozenset[tuple[str, int]]
 """Tables and ids of base rows that changed."""
+
+
+def named_of(row: JoinedRow, tables: Sequence[str]) -> Named:
+    """Return the base rows of a joined row."""
+    return frozenset((table, each) for table, ids in zip(tables, row.ids, strict=True) for each in ids)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 from forward_lineage.explaining.attributing import Attribution, JoinedRow, Part, exact
+from forward_lineage.explaining.rerunning import Undone, named_in, until_undone
 from forward_lineage.explaining.summed_block import SummedBlock, summed_block
 from forward_lineage.explaining.undoing import MixedRow, Named, with_partners
 from forward_lineage.frontend import print_sql
 from forward_lineage.row_ids.row_changes import RowChanges
 from tests.explaining.cases import Case, Tables, a_case, asked, changed, edited, some_tables, undone
-from tests.explaining.rerunning import Undone, named_in, until_undone
 from udafs.lineage_set import LineageSet
 
 _ID = {"customers": "id", "orders": "oid"}

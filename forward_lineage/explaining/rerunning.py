@@ -1,4 +1,4 @@
-"""Causes that have to be undone together, found by running the query: for outer joins too, where `compare` does not.
+"""Causes that have to be undone together, found by running the query: for outer joins, and for queries in FROM.
 
 There a row may stand in the result because another one does not, so that joined rows of both versions say too little.
 """
@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 
 from forward_lineage.explaining.attributing import BaseRow, Part
 from forward_lineage.explaining.undoing import Named
+from udafs.errors import NotTracedError
+
+_MOST_TOGETHER = 200
 
 
 def named_in(parts: Iterable[Part]) -> Named:
@@ -60,6 +63,8 @@ def until_undone(
             partners[0] = changed - named
             if not partners[0]:
                 break
+            if len(partners[0]) > _MOST_TOGETHER:
+                raise NotTracedError(f"one of {len(partners[0]):,} changed rows", instead="Compare closer versions.")
         for at, more in partners.items():
             rows = {*parts[at].rows, *(BaseRow(table, each, change(table, each)) for table, each in more)}
             parts[at] = replace(parts[at], rows=tuple(sorted(rows)))
