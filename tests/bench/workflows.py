@@ -90,8 +90,9 @@ def _compared(name: str, *, verbose: bool) -> dict[str, Taken]:
         for number, source in enumerate(_versions(name)):
             for way in sorted(taken, key=lambda way: (number + len(way)) % 3):
                 outcome = _iteration(place, taken[way], way, source, Path(folder))
+                print(f"{name}, iteration {number}, {way}: {taken[way].cpu[-1]:.2f} s", file=sys.stderr, flush=True)
                 if verbose and way == OURS:
-                    print(f"--- {name}, iteration {number}", outcome, sep="\n")
+                    print(outcome)
     answers = {repr(each.answer) for each in taken.values()}
     assert len(answers) == 1 or name == "MNIST", answers
     return taken

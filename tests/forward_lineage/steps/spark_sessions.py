@@ -203,8 +203,6 @@ def stale_spark_answers(
         finally:
             session.close()
         loaded, updated = loaded + session.loaded, updated + session.updated
-        if number % 10 == 9:
-            print(
-                f"{number + 1} pipelines, {loaded} loaded, {updated} brought up to date, {len(wrong)} stale", flush=True
-            )
+        done = f"{number + 1} pipelines, {loaded} loaded, {updated} brought up to date, {len(wrong)} stale"
+        print(done, file=sys.stderr, flush=True)
     return wrong, loaded, updated
