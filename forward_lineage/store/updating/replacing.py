@@ -327,8 +327,8 @@ class Replacer:
         assert isinstance(how, Growing), "asked before"
         more = pa.concat_tables([rows for rows, _ in parts])
         keys = more.select(list(how.keys)).rename_columns([key_column(i) for i in range(len(how.keys))])
-        numbers = self._rows_with(touched, how.keys, keys).ids() if how.keys else saved.numbers()
-        return _added_up(saved, how, np.asarray(numbers), more, _stacked(parts))
+        numbers = self._rows_with(touched, how.keys, keys) if how.keys else LineageSet(saved.numbers())
+        return _added_up(saved, how, numbers.ids(), more, _stacked(parts))
 
     def _run(self, touched: Touched, sql: str, narrowed: Narrowed, folder: Path) -> Part:
         """Run a statement; return its rows, as in the files of the result, and their lineage."""

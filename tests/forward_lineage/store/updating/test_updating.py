@@ -412,7 +412,7 @@ def test_the_command(town: ForwardLineage) -> None:
         return done.stdout.splitlines()
 
     assert run("in_oslo", "--plan") == [
-        "in_oslo: untouched, no row of people that went, came or changed is or would be in it"
+        "in_oslo: untouched, no row of people that went, came or changed in a column that it reads is or would be in it"
     ]
     assert run("by_city") == [
         "by_city, version 2: recomputed, 1 of its 2 rows were made of rows of people that changed; not in part: "
