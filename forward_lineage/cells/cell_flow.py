@@ -1,4 +1,4 @@
-"""What a cell reads and sets: live names, dead names, and where each name that it sets comes from.
+"""The reads and writes of a cell: live names, dead names, and where each name that it sets comes from.
 
 A forward analysis over the cell's statements. For each name it knows which definitions may have given its value at a
 point: the value from before the cell, or definitions in it. Both analyses of the thesis follow from that:
@@ -58,7 +58,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class CellFlow:
-    """What a cell does to names.
+    """The effect of a cell on names.
 
     Attributes:
         live: names whose values from before it may be used.
@@ -140,7 +140,7 @@ class _Reader:
         return found
 
     def _parents(self, name: str, origins: Origins, ends: State) -> frozenset[str]:
-        """Names as they are at the end stand for their own parents; others are followed to where they come from."""
+        """Names at the end stand for their own parents; others are followed to where they come from."""
         found, seen = set[str](), set(origins)
         waiting = [each for origin in origins for each in self.sources.get(origin, NOTHING)]
         while waiting:

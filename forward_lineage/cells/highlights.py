@@ -10,7 +10,7 @@ from forward_lineage.cells.symbols import Symbols
 
 @dataclass(frozen=True)
 class CellUse:
-    """What a cell uses and sets, as `cell_flow` says.
+    """The names that a cell uses and sets, as `cell_flow` says.
 
     Attributes:
         live: names whose values from before it may be used.
@@ -47,7 +47,7 @@ def highlights_of(cells: Mapping[str, CellUse], symbols: Symbols) -> Highlights:
 
     Args:
         cells: by key.
-        symbols: the names as they are now.
+        symbols: the names now.
 
     Examples:
         After ``a = 4``, ``b = a``, ``c = a + b``, and then ``a = 5`` again in the first cell:

@@ -199,7 +199,7 @@ class Notebook:
                 self.symbols.touched(name, self._time, in_place[id(value)], cell.key)  # another name of the same
 
     def _parents(self, name: str, flow: CellFlow, cell: Cell) -> frozenset[str]:
-        """What a name comes from; all that the cell reads, where its text does not say."""
+        """The sources of a name; all that the cell reads, where its text does not say."""
         found = flow.parents.get(name, flow.live)
         through = name not in flow.parents or any(self._is_source(self._names.get(each)) for each in found)
         known = frozenset(each for each in found if each in self._names and not _is_hidden(each))

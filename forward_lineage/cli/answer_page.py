@@ -29,7 +29,7 @@ class Told(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of an answer.
+    """Where an answer goes.
 
     Attributes:
         as_json: whether it is printed as JSON.

@@ -76,7 +76,7 @@ def check_constraints(opening: Opening, table: str, constraints: Sequence[str]) 
 
 
 def _attributes(constraint: Constraint) -> Iterator[Attribute]:
-    """What stands for values of the table itself; of a denial only what is of no row by name."""
+    """Parts that stand for values of the table itself; of a denial only what is of no row by name."""
     if isinstance(constraint, Dependency):
         yield from (*constraint.left, *constraint.right)
     elif isinstance(constraint, Denial):

@@ -62,7 +62,7 @@ class Step:
         joins: what is joined there; () of a condition alone.
         on: the condition of the join.
         keeps: whether rows without a partner get past.
-        columns: columns of which the values are told, as SQL.
+        columns: columns whose values are told, as SQL.
         asks: whether it looks at other rows, so that it stands behind all joins.
 
     """
@@ -282,7 +282,7 @@ class _Way:
         return self._end()
 
     def in_order(self, start: int) -> list[Step]:
-        """Joins of which some are outer ones, or ask only."""
+        """Joins, some of them outer ones or such that only ask."""
         mine, before = self._items[start], list(self._items[:start])
         if mine.how in ("SEMI", "ANTI"):
             refuse(mine.node, f"rows of {mine.alias} only decide here: none is in the result", INSTEAD)

@@ -116,7 +116,7 @@ class _Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(DataFileRows):
-    """A file of a version, each column of which is read as a whole and kept."""
+    """A file of a version, whose columns are read as a whole and kept."""
 
     version: str
     kept: _Columns

@@ -99,11 +99,11 @@ class Grounding:
                 self._put_in(child, ctes)
 
     def grounded(self, tree: exp.Expr) -> str:
-        """Return the text of an inlined query, each table in it read as it was."""
+        """Return the text of an inlined query, each table in it read in its old version."""
         return print_sql(self.grounded_tree(tree))
 
     def grounded_tree(self, tree: exp.Expr) -> exp.Expr:
-        """Return an inlined query, or an expression with subqueries, each table in it read as it was."""
+        """Return an inlined query, or an expression with subqueries, each table in it read in its old version."""
         copied = tree.copy()
         for table in list(copied.find_all(exp.Table)):
             parts = table_name(table)
@@ -120,7 +120,7 @@ class Grounding:
         return copied
 
     def relation(self, table: exp.Table) -> str:
-        """Return an item of FROM with the columns of a table, as it was."""
+        """Return an item of FROM with the columns of an old table."""
         found = self.meaning(table)
         if isinstance(found, Inner):
             return f"({self.grounded(found.tree)})"

@@ -1,6 +1,6 @@
 """Joined rows of few base rows, without Spark: a job over some thousand rows costs more than all else of an answer.
 
-What `values_here` does not know is left to Spark, and so is what would take long here.
+Spark computes all that `values_here` does not know, and all that would take long here.
 """
 
 from __future__ import annotations

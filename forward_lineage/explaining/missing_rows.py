@@ -136,7 +136,7 @@ class MissingRows(ToldAnswer):
 
     @property
     def notes(self) -> Iterator[str]:
-        """What could not be told, and why."""
+        """The parts that could not be told, and why."""
         if self.as_now:
             tables = ", ".join(self.as_now)
             yield f"{tables} was read as it is now: {self.result} has no lineage in it that tells the version"

@@ -22,7 +22,7 @@ ENDING = ".html"
 
 @dataclass(frozen=True)
 class Images:
-    """A row as it was and as it is.
+    """An old row and the new one.
 
     Attributes:
         title: which row.
@@ -89,7 +89,7 @@ class Panel:
     Attributes:
         kind: what it is, in a word or two.
         title: its name.
-        figure: a number and what it was, in large letters.
+        figure: a number and the old one, in large letters.
         lines: what is said.
         items: ways down.
         images: rows as they were and are.

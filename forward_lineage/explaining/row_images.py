@@ -1,4 +1,4 @@
-"""Tables that have two images of their changed rows: as they were and as they are. A joined row may mix them.
+"""Tables that have two images of their changed rows: old and new. A joined row may mix them.
 
 An id is four times that of the base row, and which image it is.
 """
@@ -42,7 +42,7 @@ def both_images(then: BaseTable | View, now: BaseTable | View, changes: RowChang
 
 
 def undone_image(then: BaseTable | View, now: BaseTable | View, ids: Iterable[int]) -> BaseTable:
-    """Return a table with some rows as they were, and all others as they are.
+    """Return a table with the old images of some rows, and the new ones of all others.
 
     Raises:
         NotTracedError: it is a view.

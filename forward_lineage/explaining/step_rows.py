@@ -1,4 +1,4 @@
-"""What rows of two versions were made of: base rows as they were and are, and rows of the results in between."""
+"""The sources of rows of two versions: base rows as they were and are, and rows of the results in between."""
 
 from __future__ import annotations
 

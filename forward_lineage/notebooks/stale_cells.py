@@ -14,7 +14,7 @@ _COLUMNS = ("cell", "is", "why")
 
 @dataclass(frozen=True)
 class Why:
-    """What became of rows that a cell read.
+    """The fate of rows that a cell read.
 
     Attributes:
         text: which rows, or why that is not known.

@@ -23,7 +23,7 @@ _ATTRIBUTE = "_forward_lineage_watching"
 
 @dataclass
 class _Reads:
-    """What one cell read, by the session that gave it."""
+    """The reads of one cell, by the session that gave it."""
 
     rows: list[tuple[ForwardLineage, Read]] = field(default_factory=list)
 

@@ -45,7 +45,7 @@ class Read:
 
 
 class Now(StrEnum):
-    """What has become of rows."""
+    """The fate of rows."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -54,7 +54,7 @@ class Now(StrEnum):
 
 @dataclass(frozen=True)
 class Since:
-    """What has become of rows that were read.
+    """The fate of rows that were read.
 
     Attributes:
         read: the rows.

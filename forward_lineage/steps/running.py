@@ -42,7 +42,7 @@ class Run:
     """One run.
 
     Args:
-        look: the steps as they are before it.
+        look: the steps before it.
         looker: finds out identities of steps whose parents had to be computed first.
         shelf: where results are kept.
         rows: tables and saved rows.

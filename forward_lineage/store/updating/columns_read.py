@@ -1,4 +1,4 @@
-"""Which columns a query reads of its tables, by their names alone: rows that differ elsewhere are the same to it.
+"""The columns that a query reads, by their names alone: rows that differ elsewhere are the same to it.
 
     SELECT s_nationkey, count(*) FROM supplier GROUP BY s_nationkey      reads nothing that is called s_address
 

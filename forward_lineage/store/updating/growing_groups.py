@@ -30,7 +30,7 @@ _DIGITS = 80  # more than two sums of 38 have
 
 @dataclass(frozen=True)
 class Growing:
-    """A query with groups, each column of which can be told from those of before and those of rows that came.
+    """A query with groups, whose columns can be told from those of before and those of rows that came.
 
     Attributes:
         places: where rows that came join, each with the groups of these alone.
@@ -73,7 +73,7 @@ def growing(tree: exp.Expr, changed: Collection[str]) -> Growing:
 
 
 def _meant(by: exp.Expr, select: exp.Select) -> exp.Expr:
-    """What GROUP BY names by its place. Another name may be a column's, and that of an item as well."""
+    """The columns that GROUP BY names by place. Another name may be a column's, and that of an item as well."""
     if isinstance(by, exp.Literal) and by.is_int and 0 < int(by.name) <= len(select.expressions):
         meant: exp.Expr = select.expressions[int(by.name) - 1].unalias()
         return meant

@@ -34,7 +34,7 @@ _FEW = 10_000
 
 @dataclass(frozen=True)
 class Input:
-    """A table or result that a saved result was made of, of which there is another version now.
+    """A table or result that a saved result was made of, and that has another version now.
 
     Attributes:
         edge: what the result says of it.
@@ -92,7 +92,7 @@ class Inputs:
         return all(self._version_now(edge) == edge.version for edge in saved.inputs)
 
     def changed(self, saved: SavedResult) -> list[Input]:
-        """Return those of which there is another version now, and which of their rows are others.
+        """Return those that have another version now, and which of their rows are others.
 
         Raises:
             ChangedError: one is gone, or has changed and nobody registered that.
@@ -112,7 +112,7 @@ class Inputs:
         return all(not each.changes or not each.changes.before or self._then(each) is not None for each in inputs)
 
     def rows_of_both(self, found: Input) -> DataFrame:
-        """Return the rows that went, came or differ: as they were, and as they are."""
+        """Return the rows that went, came or differ: old and new images."""
         assert found.changes is not None, "it was asked for before"
         return _together(self._old(found), self._rows(found).among(found.changes.after))
 
@@ -156,7 +156,7 @@ class Inputs:
 
         Args:
             found: the input.
-            now: whether to add those that came or differ as they are.
+            now: whether to add those that came or differ, in their new images.
 
         """
         assert found.changes is not None, "it was asked for before"

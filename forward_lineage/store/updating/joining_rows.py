@@ -163,7 +163,7 @@ def _one_for_each(select: exp.Select) -> exp.Select:
 
 
 def check_names(select: exp.Expr, changed: set[str]) -> None:
-    """What WITH names is read by these names, and means one thing."""
+    """Queries of WITH are read by their names, and means one thing."""
     named = select.args.get("with_")
     if named is None:
         return

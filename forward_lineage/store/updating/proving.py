@@ -116,7 +116,7 @@ class Prover:
             raise NotProvableError(f"rows of {name} that {'went, ' if probe.both else ''}came or changed join in it")
 
     def went(self, inputs: Sequence[Input]) -> set[str] | None:
-        """Return the names of those of which rows went or differ; None: some of these rows cannot be read any more."""
+        """Return the names of tables whose rows went or differ; None: some of these rows cannot be read any more."""
         if not self.inputs.keep_old_rows(inputs):
             return None
         return {each.edge.name.lower() for each in inputs if each.changes and each.changes.before}

@@ -84,7 +84,7 @@ def replacement(
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        went: those of which rows went or differ, and can still be read as they were; None: some cannot.
+        went: tables whose rows went or differ, and can still be read as they were; None: some cannot.
         fits: see `Fits`.
 
     Raises:
@@ -105,7 +105,7 @@ def replacement(
 def keyed_replacement(
     tree: exp.Expr, changed: Collection[str], went: Collection[str] | None = None, fits: Fits = lambda *_: True
 ) -> Keyed:
-    """Return the same by keys, also where rows could be added as they are; see `replacement`."""
+    """Return the same by keys, also where rows could be added as such; see `replacement`."""
     names = {name.lower() for name in changed}
     return _keyed(tree, list(_blocks(tree, names, any_side=went is not None)), names, went, fits)
 

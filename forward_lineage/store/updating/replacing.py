@@ -189,7 +189,7 @@ class Replacer:
         return tuple(each for each in places if each.probe in found)
 
     def _growing(self, found: Touched, tree: exp.Expr, by_name: Mapping[str, Input]) -> Touched:
-        """Of a query whose groups grow: where rows came, each of which must be counted once."""
+        """Of a query whose groups grow: where rows came, to be counted once each."""
         how = found.how
         assert isinstance(how, Growing), "asked before"
         check_kinds(how.columns, [kind.lower() for _, kind in found.saved.columns])

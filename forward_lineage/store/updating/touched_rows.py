@@ -34,7 +34,7 @@ _OF_ROWS = (exp.In, exp.Exists, exp.From, exp.Join, exp.SetOperation, exp.CTE, e
 
 
 def both(name: str) -> str:
-    """Return what stands in a probe for the rows of a table as they were, and as they are."""
+    """Return what stands in a probe for the old rows of a table, and the new ones."""
     return f"__fl_both_{name.lower().encode().hex()}"
 
 
@@ -52,7 +52,7 @@ def telling_probes(tree: exp.Expr, changed: Collection[str], went: Collection[st
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        went: those of which rows went or differ, and can still be read as they were; None: some cannot.
+        went: tables whose rows went or differ, and can still be read as they were; None: some cannot.
 
     Raises:
         NotProvableError: no probes are known to tell.
@@ -69,12 +69,12 @@ def telling_probes(tree: exp.Expr, changed: Collection[str], went: Collection[st
 
 
 def probes_of_both(tree: exp.Expr, changed: Collection[str], went: Collection[str]) -> list[Probe]:
-    """Return a probe for each place in which a query reads a table that changed; if none finds rows, all is as it was.
+    """Return a probe for each place in which a query reads a table that changed; if none finds rows, nothing changed.
 
     Args:
         tree: the query; it is not changed.
         changed: names of tables, in lower case.
-        went: those of which rows went or differ.
+        went: tables whose rows went or differ.
 
     Raises:
         NotProvableError: a table is read where no probe looks.
@@ -193,7 +193,7 @@ def probes_for_keys(
         block: the SELECT; it is not changed.
         keys: what is to be selected of a joined row: computed of `preserved` sources alone where `may_be_missing`.
         changed: names of tables, in lower case.
-        went: those of which rows went or differ.
+        went: tables whose rows went or differ.
 
     Raises:
         NotProvableError: a table is read where no probe looks.
@@ -265,7 +265,7 @@ def _reads_only(condition: exp.Expr, sources: set[str]) -> bool:
 
 
 def _plain(select: exp.Select) -> list[exp.Expr]:
-    """The conditions of a WHERE, all of which hold for a row that matters, that ask no subquery."""
+    """The conditions of a WHERE, which all hold for a row that matters, that ask no subquery."""
     where = select.args.get("where")
     return [] if where is None else [each for each in _conjuncts(where.this) if not each.find(exp.Select)]
 
