@@ -167,7 +167,7 @@ class JoinedRows:
         read = [".".join(table_name(each)).lower() for each in tree.find_all(exp.Table)]
         asked = {tuple(comparable(value) for value in values) for values in only}
         parts, order = [], tuple(names[0].then[each].name for each in read if each in names[0].then)
-        for meant, saved, ids, sign in zip(names, versions, lineage, (-1, 1), strict=True):
+        for saved, ids, sign in zip(versions, lineage, (-1, 1), strict=True):
             few = self._few_tables(saved, ids, mentioned)
             if not set(read) <= few.keys():  # a view or a result may say something else of fewer rows
                 raise NeedsSpark("what is no base table")
