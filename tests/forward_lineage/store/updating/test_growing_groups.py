@@ -84,7 +84,8 @@ GROWING = {
     "grown_total": "SELECT count(*) AS n, sum(id) AS s, max(id) AS m FROM grown_days",
     "grown_by_name": "SELECT name, count(*) AS n, sum(CAST(id AS DECIMAL(9,2))) AS s, min(id) AS lo FROM grown_days "
     "JOIN grown_names ON id % 3 = k GROUP BY name",
-    "grown_bare": "SELECT id % 4 AS g, count(id) FILTER (WHERE id > 3) AS n, sum(id) AS s FROM grown_days GROUP BY id % 4",
+    "grown_bare": "SELECT id % 4 AS g, count(id) FILTER (WHERE id > 3) AS n, sum(id) AS s FROM grown_days "
+    "GROUP BY id % 4",
     "grown_late": "SELECT sum(id) AS s, count(*) AS n FROM grown_days WHERE id > 100",
 }
 
