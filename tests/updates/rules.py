@@ -91,8 +91,6 @@ SPOILED_PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     ),
     "groups of sets": lambda: patch.object(replacement_rules, "_loses_groups", lambda *_, **__: False),
     "keys of partitions": lambda: patch.object(replacement_rules, "_in_each", lambda *_: True),
-    "aggregates": lambda: patch.object(replacement_rules, "has_aggregates", lambda *_: False),
-    "values of a row": lambda: patch.object(replacement_rules, "is_of_one_row", lambda *_: True),
 }
 #: Those that matter only where old rows are at hand. The others are tried where they are not.
 _NEED_OLD_ROWS = {

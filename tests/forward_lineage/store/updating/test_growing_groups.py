@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from forward_lineage import ForwardLineage
 from forward_lineage.frontend import parse
 from forward_lineage.store.updating.growing_groups import check_kinds, growing, grown
 from forward_lineage.store.updating.joining_rows import PLACE, NotProvableError
+from tests.shared_state import drop_views
 
 
 def test_growing() -> None:
@@ -74,3 +78,43 @@ def test_types() -> None:
     ):
         with pytest.raises(NotProvableError):
             check_kinds((column,), (kind,))
+
+
+GROWING = {
+    "grown_total": "SELECT count(*) AS n, sum(id) AS s, max(id) AS m FROM grown_days",
+    "grown_by_name": "SELECT name, count(*) AS n, sum(CAST(id AS DECIMAL(9,2))) AS s, min(id) AS lo FROM grown_days "
+    "JOIN grown_names ON id % 3 = k GROUP BY name",
+    "grown_bare": "SELECT id % 4 AS g, count(id) FILTER (WHERE id > 3) AS n, sum(id) AS s FROM grown_days "
+    "GROUP BY id % 4",
+    "grown_late": "SELECT sum(id) AS s, count(*) AS n FROM grown_days WHERE id > 100",
+}
+
+
+@pytest.mark.long
+def test_rows_that_come(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows and lineage are those of a full run: of groups, new groups, NULL, and totals over no rows."""
+    lineage = ForwardLineage(spark, tmp_path / "home")
+    spark.range(10).coalesce(1).write.parquet(f"{tmp_path}/days")
+    names = "SELECT * FROM VALUES (0, 'a'), (1, 'b'), (2, NULL) AS t(k, name)"
+    spark.sql(names).coalesce(1).write.parquet(f"{tmp_path}/names")
+    lineage.register("grown_days", path=tmp_path / "days")
+    lineage.register("grown_names", path=tmp_path / "names")
+    for name, sql in GROWING.items():
+        lineage.save(sql, name)
+    for first, last in ((10, 13), (98, 104)):
+        spark.range(first, last).coalesce(1).write.mode("append").parquet(f"{tmp_path}/days")
+        lineage.refresh("grown_days")
+        steps = {step.result: step.way.value for step in lineage.updates()}
+        assert steps == {**dict.fromkeys(GROWING, "partly"), "grown_late": "partly" if last > 100 else "untouched"}
+        for name, sql in GROWING.items():
+            traced = lineage.sql(sql)
+            tables = traced.schema["DL"].dataType.names  # type: ignore[attr-defined]
+            ids = [f"dl_ids(DL.{table}) AS dl_{table}" for table in tables]
+            wanted = [tuple(row) for row in traced.selectExpr("*", *ids).drop("DL").collect()]
+            numbered = zip(lineage.describe(name).numbers(), lineage.result(name).collect(), strict=True)
+            found = [
+                (*row, *(lineage.backward_ids(name, rows=[number], table=table).ids().tolist() for table in tables))
+                for number, row in numbered
+            ]
+            assert sorted(map(repr, found)) == sorted(map(repr, wanted)), name
+    drop_views(spark)
