@@ -1,7 +1,7 @@
 """Expressions over rows that are here: the few whose meaning does not hang on Spark, evaluated exactly as it does.
 
 Numbers are integers and decimals, and comparisons are between values of one sort. Spark casts, rounds,
-and computes values out of range, and calls every function but those named here.   [Spark 4: DecimalPrecision, TypeCoercion]
+computes values out of range, and calls functions that are not named here.   [Spark 4: DecimalPrecision, TypeCoercion]
 """
 
 from __future__ import annotations
