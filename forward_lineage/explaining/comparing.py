@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -284,6 +284,8 @@ class _Comparing:
             columns.append(self._column(at, name, before, after, joined, parts, reason))
         for each in columns:
             _collect(test[each.column], each.parts)
+        if row.change == "changed" and not isinstance(joined, str):
+            columns = _with_silent_parts(columns, parts, joined, _keys_of(row, joined.block)[1])
         key = dict(zip((self._names[at] for at in self._key), row.key, strict=True))
         numbers = row.numbers
         moves = tuple(self._steps.moves(self._then, self._now, numbers))
@@ -369,6 +371,25 @@ class _Comparing:
                 control[by] += times
         found = {column: ranked(self._by, tested, control) for column, tested in test.items() if tested}
         return {column: each for column, each in found.items() if each}
+
+
+def _with_silent_parts(
+    columns: Sequence[ColumnChange], parts: Sequence[Part], joined: _Joined, key: Any
+) -> list[ColumnChange]:
+    """Name parts that explain nothing of what differs, without which the old row would not be there again.
+
+    Their amounts cancel in a column, as two rows of one count; or HAVING asks for them; or they are all of the group.
+    """
+    named = {id(part): part for each in columns for part, _ in each.parts}
+    silent = [part for part in parts if id(part) not in named]
+    counts = joined.after.counts.get(key)
+    left = sum(counts.values()) if counts else 0
+    left += sum(part.joined[0] - part.joined[1] for part in named.values())
+    may_vanish = bool(joined.block.keys) and left <= 0
+    if not (may_vanish or joined.block.select.args.get("having")):
+        silent = [part for part in silent if any(part.amounts.values())]
+    added = tuple((part, Fraction(0)) for part in silent)
+    return [replace(each, parts=(*each.parts, *added)) if each.parts else each for each in columns]
 
 
 def _keys_of(row: MatchedRow, block: SummedBlock) -> tuple[Any, Any]:

@@ -132,3 +132,20 @@ def test_generated(spark: SparkSession, tmp_path: Path) -> None:
     verdicts = list(Trial(ForwardLineage(spark, tmp_path / "home"), 3).compared())
     drop_views(spark)
     assert [each for each in verdicts if each is not None] == []
+
+
+def test_what_cancels_is_named_too(spark: SparkSession, tmp_path: Path) -> None:
+    made = ForwardLineage(spark, tmp_path / "home")
+    put(spark, [(9, "a", "EU", 23, "1.00"), (5, "b", "EU", 4, "1.00")])
+    made.register("bills_moved", source="bill_rows", key="id")
+    for _ in range(2):
+        made.save(
+            "SELECT kind, 100 * sum(amount) / count(*) AS x FROM bills_moved GROUP BY kind", "x", keep_versions=True
+        )
+        put(spark, [(5, "a", "EU", 35, "1.00")])
+        made.refresh("bills_moved")
+    row = row_of(made.compare("x"), kind="a")
+    named = {base.row_id for part, _ in row.columns[0].parts for base in part.rows}
+    drop_views(spark)
+    assert named == {5, 9}, "without 9 the group would be gone"
+    assert sum(amount for _, amount in row.columns[0].parts) == 1200
