@@ -47,6 +47,11 @@ def matrix_of(saved: SavedResult, columns: Sequence[str] | None) -> npt.NDArray[
             )
     if saved.rows and not saved.row_files:
         raise NotTracedError(f"an earlier release saved {saved.name}", instead="Save it again.")
+    if saved.ids_end is not None:
+        raise NotTracedError(
+            f"some rows of {saved.name} were replaced by an update, so its rows have gaps in their numbers",
+            instead=f"Save {saved.name} again, then make an array of it.",
+        )
     check_row_files(saved)
     found = np.empty((saved.rows, len(kinds)), np.result_type(*(_NUMPY[kind] for kind in kinds.values())))
     for file in saved.row_files:

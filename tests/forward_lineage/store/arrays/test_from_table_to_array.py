@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from forward_lineage import ForwardLineage
+from forward_lineage.store.arrays.result_columns import matrix_of
 from tests.forward_lineage.cli.in_this_process import good, invoke
-from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError, NotSavedError
+from udafs.errors import BadArgumentError, ChangedError, LineageError, NameTakenError, NotSavedError, NotTracedError
 
 
 def test_from_base_rows_to_cells_and_back(store: ForwardLineage) -> None:
@@ -101,3 +104,11 @@ def test_an_array_is_a_table_whose_rows_keep_their_lineage(store: ForwardLineage
     store.save("SELECT i_id, CAST(sum(num) AS DOUBLE) AS n FROM sales GROUP BY i_id ORDER BY i_id DESC", "features")
     with pytest.raises(ChangedError, match="made of an array"):
         store.update("items")
+
+
+def test_a_result_with_gaps_in_its_numbers_is_refused(store: ForwardLineage) -> None:
+    """An update in part leaves such: rows would stand at places that their numbers do not say."""
+    saved = store.save("SELECT t_id FROM sales", "with_gaps")
+    gaps = replace(saved, ids_end=saved.rows + 1)
+    with pytest.raises(NotTracedError, match="gaps in their numbers"):
+        matrix_of(gaps, ["t_id"])
