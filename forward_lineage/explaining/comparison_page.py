@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -64,7 +65,7 @@ class ComparisonWalk:
         items = [self._column_item(found, each) for each in row.columns]
         if items:
             at = max(range(len(items)), key=lambda place: abs(items[place].bar))
-            items[at] = _opened(items[at])
+            items[at] = replace(items[at], chosen=True)
         items += self._step_items(self._then, self._now, row.numbers)
         items += [self._moves_item(each) for each in row.tables if each]
         panel = Panel("row", label, row.change, items=items)
@@ -105,7 +106,7 @@ class ComparisonWalk:
             panel = Panel("group", named, signed(amount), [counted(len(groups[values]), "part")], below)
             bar = _share(amount, most)
             items.append(Item(named, counted(len(groups[values]), "part"), signed(amount), bar, "Ranked", panel=panel))
-        return [_opened(items[0]), *items[1:]] if items else []
+        return [replace(items[0], chosen=True), *items[1:]] if items else []
 
     # ------------------------------------------------------------ base rows
 
@@ -116,7 +117,7 @@ class ComparisonWalk:
         if len(ordered) > _PARTS:
             rest = sum((amount for _, amount in ordered[_PARTS:]), Fraction(0))
             items.append(Item(counted(len(ordered) - _PARTS, "more part"), "", signed(rest), head="Base rows"))
-        return [_opened(items[0]), *items[1:]] if items else []
+        return [replace(items[0], chosen=True), *items[1:]] if items else []
 
     def _part_item(self, part: Part, amount: Fraction, most: Fraction) -> Item:
         label = ", ".join(map(base_row_text, part.rows[:3])) or "no base row"
@@ -213,7 +214,3 @@ def _from_to(column: ColumnChange) -> str:
 
 def _share(amount: Fraction, most: Fraction) -> float:
     return float(amount / most) if most else 0.0
-
-
-def _opened(item: Item) -> Item:
-    return Item(**{**vars(item), "chosen": True})

@@ -23,9 +23,9 @@ def missing_panel(found: MissingRows, texts: Mapping[str, str]) -> Panel:
     """
     last = found.kept_out_by
     items = [_step_item(step, texts, step is last) for step in found.steps]
-    lines = [*(f"Note: {note}" for note in found.notes)]
+    notes = (f"Note: {note}" for note in found.notes)
     title = f"{found.asked} in {found.result}, version {found.version}"
-    return Panel("the way of the rows", title, "", [found.verdict, *lines], items)
+    return Panel("the way of the rows", title, "", [found.verdict, *notes], items)
 
 
 def _step_item(step: PassedStep, texts: Mapping[str, str], is_last: bool) -> Item:
@@ -38,8 +38,7 @@ def _step_item(step: PassedStep, texts: Mapping[str, str], is_last: bool) -> Ite
     lines = [step.why] if step.why else []
     panel = Panel("step", written(step), figure, lines, images=values, code=[_code(step, texts)])
     stops = step.survived == 0
-    head = f"{step.query}"
-    return Item(written(step), step.why, amount, head=head, stops=stops, chosen=is_last, panel=panel)
+    return Item(written(step), step.why, amount, head=step.query, stops=stops, chosen=is_last, panel=panel)
 
 
 def _code(step: PassedStep, texts: Mapping[str, str]) -> Code:

@@ -48,7 +48,7 @@ def check_sound(saved: Saved) -> None:
     _demand(len(set(names)) == len(names), "a table twice")
     for table in saved.tables:
         _check_table(table, end)
-    for table in saved.inputs[len(saved.tables) :]:
+    for table in saved.decided_by if isinstance(saved, SavedResult) else ():
         _check_table(table, 0)
         _demand(not table.segments, "lineage in a table that only decides")
     _check_stages(saved, {table.name.lower() for table in saved.tables})

@@ -100,7 +100,7 @@ class Inputs:
         """
         others = ((edge, self._version_now(edge)) for edge in saved.inputs)
         found = [self._input(edge, self._there(saved, edge, now)) for edge, now in others if now != edge.version]
-        return [_without_lineage(each) if each.edge in saved.inputs[len(saved.tables) :] else each for each in found]
+        return [_without_lineage(each) if each.edge in saved.decided_by else each for each in found]
 
     def rows_that_came(self, found: Input) -> IdentifiedRows:
         """Return the rows that came or differ."""

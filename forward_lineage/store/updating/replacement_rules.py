@@ -253,8 +253,10 @@ def _keyed(
     for block, known in zip(blocks, keys, strict=True):
         named = [exp.alias_(known[column].copy(), key_column(i)) for i, column in enumerate(columns)]
         if joined.mentions(block, changed):
-            found = _probes_of_new(block, named, changed) if went is None else None
-            probes += touched.probes_for_keys(block, named, changed, went or ()) if found is None else found
+            if went is None:
+                probes += _probes_of_new(block, named, changed)
+            else:
+                probes += touched.probes_for_keys(block, named, changed, went)
     restricted = _restricted(tree, blocks, [[known[column] for column in columns] for known in keys])
     return Keyed(tuple(columns), tuple(probes), print_sql(restricted), what)
 
