@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from forward_lineage.results import meaning_of
+from forward_lineage.results import DECIDED_BY, meaning_of
 from forward_lineage.row_ids.row_changes import RowChanges
 from forward_lineage.session.session import ForwardLineage
 from forward_lineage.showing.plain_text import counted
@@ -82,7 +82,7 @@ def reads_of(session: ForwardLineage, call: str, arguments: tuple[Any, ...], res
 
 def _of_frame(session: ForwardLineage, frame: Any) -> set[Read]:
     meaning = meaning_of(frame) if hasattr(frame, "schema") else None
-    tables = meaning["tables"] if meaning is not None else []
+    tables = [] if meaning is None else [*meaning["tables"], *meaning.get(DECIDED_BY, ())]
     return {_read(session, table["name"], table["version"]) for table in tables}
 
 
@@ -135,7 +135,7 @@ class RowsSince:
         if not read.is_result:
             return {read.name}
         saved = self._parts.library.find(read.name)
-        edges = saved.tables if saved is not None else ()
+        edges = saved.inputs if saved is not None else ()
         found = {edge.name for edge in edges if not edge.is_result}
         for edge in edges:
             if edge.is_result and edge.name.lower() != read.name.lower():
@@ -154,14 +154,14 @@ class RowsSince:
             changes = tables.changes(kept, tables.registered(read.name))
         except LineageError as error:
             return Since(read, Now.CHANGED, f"{read.name} has changed, and which rows is not known: {error.what}")
-        return _said(read, changes, read.name)
+        return _said(read, changes)
 
     def _result(self, read: Read) -> Since:
         saved = self._parts.library.get(read.name)
         if saved.version != read.version:
             changes = row_differences(self._parts.library.get(read.name, read.version), saved)
             if changes:
-                return _said(read, changes, read.name)
+                return _said(read, changes)
         unregistered = self.unregistered_changes({read})
         if unregistered:
             calls = ", ".join(f'lineage.refresh("{name}")' for name in unregistered)
@@ -169,7 +169,7 @@ class RowsSince:
         step = next((each for each in self._steps(read.name) if each.result == saved.name), None)
         if step is None or step.way is Way.UNTOUCHED:
             return Since(read, Now.SAME)
-        rows = "; ".join(filter(None, (self._table_changes(edge.name, edge.version) for edge in saved.tables)))
+        rows = "; ".join(filter(None, (self._table_changes(edge.name, edge.version) for edge in saved.inputs)))
         return Since(read, Now.CHANGED, f"{rows or step.why}; {read.name} would be {_SAID[step.way]}: {step.why}")
 
     def _steps(self, name: str) -> list[Any]:
@@ -190,12 +190,12 @@ _SAID = {
 }
 
 
-def _said(read: Read, changes: RowChanges, name: str) -> Since:
+def _said(read: Read, changes: RowChanges) -> Since:
     if not changes:
         return Since(read, Now.SAME)
     kinds = ((changes.gone, "went"), (changes.came, "came"), (changes.differs, "differ"))
     parts = [f"{counted(len(ids), 'row')} {kind} ({_listed(ids)})" for ids, kind in kinds if ids]
-    return Since(read, Now.CHANGED, f"of {name} {', '.join(parts)}")
+    return Since(read, Now.CHANGED, f"of {read.name} {', '.join(parts)}")
 
 
 def _listed(ids: Any) -> str:

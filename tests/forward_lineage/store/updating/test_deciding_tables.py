@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from forward_lineage import ForwardLineage
 from forward_lineage.embedded.questions import Questions
 from forward_lineage.results import trusted_tables
+from forward_lineage.session.rows_since import reads_of
 from tests.shared_state import drop_views
 
 #: Queries over `asked` that `deciding` decides; none has lineage in it.
@@ -96,3 +97,9 @@ def test_one_that_is_taken_on_trust_is_said(decided: ForwardLineage) -> None:
     decided.register("trusted_decider", key="id", trusted=True)
     decided.save("SELECT id FROM asked WHERE id IN (SELECT id FROM trusted_decider)", "d_trusted")
     assert "trusted_decider" in trusted_tables(decided.stale())
+
+
+def test_a_cell_has_read_them(decided: ForwardLineage) -> None:
+    """So that a notebook tells when such a table changes."""
+    read = reads_of(decided, "sql", (), decided.sql(QUERIES["d_not_exists"]))
+    assert {each.name for each in read} == {"asked", "deciding"}
